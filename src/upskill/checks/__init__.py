@@ -1,0 +1,41 @@
+"""An answer -> what was seen, pass or fail. One module per kind; knows nothing of trials, files or models.
+
+`KINDS` is the registry: a new kind is a new module and one line here.
+"""
+
+from upskill.checks.contains import Contains, Excludes
+from upskill.checks.equals import Equals
+from upskill.checks.kind import Kind
+from upskill.checks.regex import Regex
+from upskill.domain import Case, Check, CheckResult, Grade
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex())}
+
+KINDS_TO_COME = {
+    "judge": "statements in prose need a judge, which this version does not have; "
+    "add `contains`, `excludes`, `equals` or `regex` checks"
+}
+"""Kinds that are read and kept but cannot be graded yet, with what to do about it."""
+
+
+def check_problems(check: Check) -> list[str]:
+    """What is wrong with a check, in words for the person who wrote it; empty when it can be graded."""
+    kind = KINDS.get(check.kind)
+    if kind is not None:
+        return kind.problems(check.spec)
+    if check.kind in KINDS_TO_COME:
+        return [KINDS_TO_COME[check.kind]]
+    return [f"unknown kind of check `{check.kind}`; known are {', '.join(sorted(KINDS))}"]
+
+
+def grade(case: Case, answer: str) -> Grade:
+    """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer."""
+    return Grade(results=tuple(_run(check, answer) for check in case.checks))
+
+
+def _run(check: Check, answer: str) -> CheckResult:
+    passed, saw = KINDS[check.kind].look(check.spec, answer)
+    return CheckResult(kind=check.kind, passed=passed, saw=saw)
+
+
+__all__ = ["KINDS", "check_problems", "grade"]

@@ -1,0 +1,59 @@
+"""What every kind of check promises."""
+
+from typing import NamedTuple, Protocol
+
+from upskill.domain.case import Json
+
+
+class Look(NamedTuple):
+    """Whether the answer passed, and what was seen, in words for a person."""
+
+    passed: bool
+    saw: str
+
+
+class Kind(Protocol):
+    """One kind of check. Pure over the answer: the same spec and answer always give the same look.
+
+    `problems` lists everything wrong with a spec before any trial runs; `look` may assume there was
+    nothing. An exception from `look` is a fault of ours, never a failed answer.
+    """
+
+    name: str
+
+    def problems(self, spec: Json) -> list[str]:
+        """Everything wrong with the spec; empty when it can be used."""
+        ...
+
+    def look(self, spec: Json, answer: str) -> Look:
+        """Look at one answer."""
+        ...
+
+
+def strings_of(spec: Json) -> list[str]:
+    """A string, or a list of strings, as a list of strings."""
+    if isinstance(spec, str):
+        return [spec]
+    return [item for item in spec if isinstance(item, str)] if isinstance(spec, list) else []
+
+
+def string_problems(spec: Json, *, kind: str, many: bool) -> list[str]:
+    """What is wrong with a spec that must be a non-empty string, or also a non-empty list of them."""
+    wanted = "a string or a list of strings" if many else "a string"
+    if isinstance(spec, list) and many:
+        if not spec:
+            return [f"`{kind}` is an empty list, which any answer would pass"]
+        return [problem for item in spec for problem in string_problems(item, kind=kind, many=False)]
+    if not isinstance(spec, str):
+        return [f"`{kind}` must be {wanted}, not {_type_name(spec)}"]
+    if not spec.strip():
+        return [f"`{kind}` is empty, which any answer would pass"]
+    return []
+
+
+def _type_name(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    return {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}[type(value)]

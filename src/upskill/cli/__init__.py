@@ -1,0 +1,96 @@
+"""The command line: one thin command per file over one workflow. Nothing heavy is imported before it is needed."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
+
+COMMANDS = {
+    "eval": "Measure a skill on one or more models, with and without it.",
+    "list": "List the skills in a folder.",
+    "models": "Show how a model name resolves, its key variable and price.",
+    "runs": "List past runs, newest first.",
+    "settings": "Show every setting and where its value comes from.",
+}
+"""Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is called, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"upskill.cli.{cmd_name}_command").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Documentation: docs/ in the repository, README.md first.",
+)
+@click.version_option(package_name="upskill", message="%(prog)s %(version)s")
+def app() -> None:
+    """Make small models good at hard, specific work with Agent Skills, and prove it."""
+
+
+def main() -> None:
+    """The `upskill` command. Errors are explained in words; UPSKILL_DEBUG=1 shows where they rose."""
+    debug = "--debug" in sys.argv
+    if debug:
+        sys.argv.remove("--debug")
+    try:
+        sys.exit(app.main(standalone_mode=False, prog_name="upskill") or 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away, as `head` does: there is nobody left to tell.
+        sys.stderr.close()
+        sys.exit(EXIT_FAILED)
+    except UpskillError as error:
+        if debug:
+            raise
+        explain(error)
+        sys.exit(error.exit_code)
+    except Exception as error:
+        if debug:
+            raise
+        click.echo(f"error: {type(error).__name__}: {error}", err=True)
+        click.echo("hint:  this is a fault of upskill; run again with --debug to see where it rose", err=True)
+        sys.exit(EXIT_FAILED)
+
+
+def explain(error: UpskillError) -> None:
+    """Problems first, the important line last."""
+    for problem in error.problems:
+        click.echo(f"  {problem}", err=True)
+    click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"hint:  {error.hint}", err=True)

@@ -1,0 +1,48 @@
+"""`upskill list`: the skills in a folder."""
+
+import json
+from pathlib import Path
+
+import click
+
+from upskill.cli.output import NO_COLOR, console
+
+
+@click.command("list")
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@NO_COLOR
+def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
+    """List the skills below FOLDER, by default the one in `skills_dir`."""
+    from upskill.reporting import estimate_tokens
+    from upskill.reporting.listings import show_rows
+    from upskill.settings import resolve_settings
+    from upskill.workflows.list_skills import list_skills
+
+    where = folder if folder is not None else Path(resolve_settings().values.skills_dir)
+    rows = [
+        {
+            "skill": listed.skill.name if listed.skill else listed.folder.name,
+            "cases": listed.cases,
+            "tokens": estimate_tokens(listed.skill.body) if listed.skill else None,
+            "folder": listed.folder.as_posix(),
+            "description": listed.skill.description if listed.skill else None,
+            "problem": listed.problem,
+        }
+        for listed in list_skills(where)
+    ]
+    if as_json:
+        click.echo(json.dumps({"schema": "upskill.list/1", "skills": rows}, indent=2, ensure_ascii=False))
+        return
+    if not rows:
+        click.echo(f"no skills below {where}", err=True)
+        return
+    shown = [
+        {
+            **row,
+            "tokens": f"~{row['tokens']}" if row["tokens"] is not None else None,
+            "description": row["description"] or f"cannot be used: {row['problem']}",
+        }
+        for row in rows
+    ]
+    show_rows(shown, ["skill", "cases", "tokens", "description"], console(no_color=no_color), folded=["description"])

@@ -1,0 +1,66 @@
+"""Progress on stderr: one line that is rewritten on a terminal, a few lines elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+
+from upskill.domain import Errored, Skill, Trial, TrialPlan
+from upskill.reporting.terminal import dollars
+from upskill.workflows.price import PriceEstimate
+
+_REDRAW_SECONDS = 0.1
+
+
+class TrialProgress:
+    """Counts trials as they end. Draws at most ten times a second."""
+
+    def __init__(self) -> None:
+        self._tty = sys.stderr.isatty()
+        self._total = self._done = self._errored = 0
+        self._started = self._drawn = time.monotonic()
+        self._next_share = 0.25
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._tty and self._total:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+    def planned(self, plan: TrialPlan, *, skill: Skill, price: PriceEstimate, notes: tuple[str, ...]) -> None:
+        """Say what will be run and what it can cost."""
+        self._total, self._started = len(plan), time.monotonic()
+        names = ", ".join(student.name for student in plan.students)
+        arms = " and ".join(arm.replace("_", " ") for arm in plan.arms)
+        cost = "unknown" if price.at_most is None else f"at most {dollars(price.at_most)}"
+        self._say(f"Evaluating {skill.name} on {names}...")
+        self._say(
+            f"  {len(plan.cases)} test case(s), {plan.repeats} run(s), {arms}: {len(plan):,} trials, price {cost}"
+        )
+        for note in notes:
+            self._say(f"  note: {note}")
+
+    def finished(self, trial: Trial) -> None:
+        """One more trial has ended."""
+        self._done += 1
+        self._errored += isinstance(trial.outcome, Errored)
+        now = time.monotonic()
+        if self._tty:
+            if now - self._drawn >= _REDRAW_SECONDS or self._done == self._total:
+                self._drawn = now
+                click.echo(f"\r\x1b[K  {self._line(now)}", nl=False, err=True)
+        elif self._done >= self._total * self._next_share:
+            self._next_share += 0.25
+            self._say(f"  {self._line(now)}")
+
+    def _line(self, now: float) -> str:
+        errored = f", {self._errored} errored" if self._errored else ""
+        return f"{self._done:,} of {self._total:,} trials{errored}, {now - self._started:.0f} s"
+
+    def _say(self, line: str) -> None:
+        click.echo(line, err=True)

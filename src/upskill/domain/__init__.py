@@ -1,0 +1,48 @@
+"""The nouns as frozen values. No files, no clock, no network, no printing."""
+
+from upskill.domain.case import Case, Check, CheckResult, Grade
+from upskill.domain.digest import canonical_json, digest_of
+from upskill.domain.evaluation import ArmSummary, Evaluation, StudentReport
+from upskill.domain.lift import Interval, Lift, Verdict
+from upskill.domain.plan import PlannedTrial, TrialPlan
+from upskill.domain.skill import Skill, SkillFile
+from upskill.domain.student import Price, Student
+from upskill.domain.trial import (
+    Arm,
+    End,
+    Errored,
+    Fault,
+    Outcome,
+    Scored,
+    Trial,
+    Usage,
+)
+
+__all__ = [
+    "Arm",
+    "ArmSummary",
+    "Case",
+    "Check",
+    "CheckResult",
+    "End",
+    "Errored",
+    "Evaluation",
+    "Fault",
+    "Grade",
+    "Interval",
+    "Lift",
+    "Outcome",
+    "PlannedTrial",
+    "Price",
+    "Scored",
+    "Skill",
+    "SkillFile",
+    "Student",
+    "StudentReport",
+    "Trial",
+    "TrialPlan",
+    "Usage",
+    "Verdict",
+    "canonical_json",
+    "digest_of",
+]

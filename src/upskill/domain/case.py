@@ -1,0 +1,58 @@
+"""A case and its checks. Which kinds of check exist is not known here: a check is a kind and a spec."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from upskill.domain.digest import digest_of
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Check:
+    """One assertion on an answer: what kind, and what it asks for, as plain JSON."""
+
+    kind: str
+    spec: Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One task put to a student, with the checks that decide whether it was done."""
+
+    id: str
+    prompt: str
+    checks: tuple[Check, ...]
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    """Keys of a foreign file that we do not use and do not lose."""
+
+    @property
+    def digest(self) -> str:
+        """Changes with the prompt or with any check; the id is only a name."""
+        return digest_of({"prompt": self.prompt, "checks": [[check.kind, check.spec] for check in self.checks]})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckResult:
+    """What a check saw, not only whether it passed."""
+
+    kind: str
+    passed: bool
+    saw: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Grade:
+    """The results of all checks of a case on one answer."""
+
+    results: tuple[CheckResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """A case passes when all its checks pass; no checks is not a pass."""
+        return bool(self.results) and all(result.passed for result in self.results)
+
+    @property
+    def checks_passed(self) -> int:
+        """How many of the checks passed."""
+        return sum(result.passed for result in self.results)

@@ -1,0 +1,68 @@
+"""The result of an evaluation, ready to be reported in any form."""
+
+from dataclasses import dataclass
+
+from upskill.domain.lift import Lift, Verdict
+from upskill.domain.skill import Skill
+from upskill.domain.student import Student
+from upskill.domain.trial import Arm
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmSummary:
+    """What one student did in one arm. Rates are `None` where nothing was scored."""
+
+    arm: Arm
+    trials: int
+    """Scored trials."""
+    passed: int
+    errored: int
+    faults: tuple[tuple[str, int], ...]
+    """The faults behind the errored trials, most frequent first."""
+    checks_passed: float | None
+    """Mean number of checks passed per scored trial."""
+    checks: float | None
+    """Mean number of checks per scored trial."""
+    tokens: float | None
+    """Mean tokens per scored trial."""
+    cost: float | None
+    """Mean cost per scored trial, in dollars."""
+    runs: int
+    """Repeats in which every case was scored."""
+    runs_all_passed: int
+    """Repeats in which every case passed."""
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share of scored trials that passed."""
+        return self.passed / self.trials if self.trials else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentReport:
+    """Everything said about one student."""
+
+    student: Student
+    harness: str
+    verdict: Verdict | None
+    """`None` where nothing was compared: a run without a baseline."""
+    sentence: str
+    arms: tuple[ArmSummary, ...]
+    lifts: tuple[Lift, ...]
+    spent: float | None
+    """Dollars for all calls of this student, errored ones included; `None` if the price is unknown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evaluation:
+    """A finished, or interrupted, evaluation of one skill."""
+
+    skill: Skill
+    run: str
+    """The run folder, relative to where the command was typed."""
+    cases: int
+    repeats: int
+    planned: int
+    students: tuple[StudentReport, ...]
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False

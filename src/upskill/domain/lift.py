@@ -1,0 +1,41 @@
+"""What is concluded from trials: an interval, a lift, a verdict."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from upskill.domain.trial import Arm
+
+Verdict = Literal["helps", "hurts", "cheaper", "no difference", "undecided", "invalid"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """A closed interval, in shares of one."""
+
+    low: float
+    high: float
+
+    @property
+    def above_zero(self) -> bool:
+        """Every value in it is a gain."""
+        return self.low > 0
+
+    @property
+    def below_zero(self) -> bool:
+        """Every value in it is a loss."""
+        return self.high < 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lift:
+    """One arm minus another over paired trials."""
+
+    arm: Arm
+    against: Arm
+    mean: float
+    these_cases: Interval
+    """Speaks of these very cases: only the model's sampling is random."""
+    cases_like_these: Interval | None
+    """Speaks of cases like these; `None` where there are too few cases to say."""
+    pairs: int
+    dropped: int

@@ -1,0 +1,80 @@
+"""One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from upskill.domain.case import Grade
+
+Arm = Literal["baseline", "with_skill"]
+
+End = Literal["answered", "empty", "refused", "cut", "filtered", "overflow", "time limit", "turn limit", "token limit"]
+"""How a scored trial ended."""
+
+ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
+"""The other ends are failures of the student, whatever the checks say of the text that is there."""
+
+Fault = Literal["provider", "rate limit", "transport", "timeout", "check", "crash", "cancelled"]
+"""Why a trial measured nothing. None of these is the student's doing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """What a trial consumed. `None` where the provider did not say."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """Input and output together."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scored:
+    """The student was measured. A failure here is the student's own."""
+
+    end: End
+    grade: Grade
+    kind: Literal["scored"] = "scored"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the student came to an answer and every check passed on it."""
+        return self.end in ENDS_THAT_CAN_PASS and self.grade.passed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Errored:
+    """Nothing was measured. Never a score, in either arm."""
+
+    fault: Fault
+    message: str
+    kind: Literal["errored"] = "errored"
+
+
+Outcome = Scored | Errored
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Trial:
+    """A finished trial, with all that is needed to grade it again."""
+
+    id: str
+    """Identity: the digest of what the student saw and who the student is. Checks are not part of it."""
+    student: str
+    case_id: str
+    arm: Arm
+    repeat: int
+    outcome: Outcome
+    answer: str = ""
+    usage: Usage = Usage()
+    seconds: float | None = None
+    calls: int = 0
+    """Requests sent for this trial, retries included."""
+    served_model: str | None = None
+    """The model id the server reported, which may differ from the one asked for."""
+    finished_at: str | None = None

@@ -1,0 +1,31 @@
+"""When no verdict may be given: too many errors, or errors that fell on one arm."""
+
+from math import comb
+
+from upskill.measuring.pairs import Pairing
+
+MOST_DROPPED = 0.20
+"""A larger share of dropped pairs is no random loss any more."""
+
+
+def fisher_greater(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
+    """One-sided Fisher exact test: how likely at least this many hits are, if the two sides are alike."""
+    total, marked = trials + other_trials, hits + other_hits
+    ways = comb(total, marked)
+    most = min(trials, marked)
+    return sum(comb(trials, k) * comb(other_trials, marked - k) for k in range(hits, most + 1)) / ways
+
+
+def reason_to_refuse(pairing: Pairing) -> str | None:
+    """Why these pairs allow no verdict, in words; `None` if they do."""
+    seen = len(pairing.pairs) + pairing.dropped
+    if seen == 0:
+        return "no pair of trials was run"
+    if not pairing.pairs:
+        return f"all {seen} pairs were dropped because a trial errored"
+    if pairing.dropped / seen > MOST_DROPPED:
+        return f"{pairing.dropped} of {seen} pairs were dropped because a trial errored"
+    more, fewer = sorted((pairing.errored, pairing.errored_against), reverse=True)
+    if fisher_greater(more, seen, fewer, seen) < 0.05:
+        return f"errors fell on one arm: {pairing.errored_against} in the baseline, {pairing.errored} with the skill"
+    return None

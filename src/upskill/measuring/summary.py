@@ -1,0 +1,37 @@
+"""One arm of one student, summed up."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+from upskill.domain import Arm, ArmSummary, Errored, Scored, Trial
+
+
+def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummary:
+    """Rates over scored trials; errored ones are counted apart and change no rate."""
+    mine = [trial for trial in trials if trial.arm == arm]
+    scored = [(trial, trial.outcome) for trial in mine if isinstance(trial.outcome, Scored)]
+    faults = Counter(trial.outcome.fault for trial in mine if isinstance(trial.outcome, Errored))
+    rounds: dict[int, list[bool]] = defaultdict(list)
+    for trial, outcome in scored:
+        rounds[trial.repeat].append(outcome.passed)
+    complete = [passed for passed in rounds.values() if len(passed) == cases]
+    return ArmSummary(
+        arm=arm,
+        trials=len(scored),
+        passed=sum(outcome.passed for _, outcome in scored),
+        errored=sum(faults.values()),
+        faults=tuple(faults.most_common()),
+        checks_passed=_mean([outcome.grade.checks_passed for _, outcome in scored]),
+        checks=_mean([len(outcome.grade.results) for _, outcome in scored]),
+        tokens=_mean([trial.usage.tokens for trial, _ in scored]),
+        cost=_mean([trial.usage.cost for trial, _ in scored]),
+        runs=len(complete),
+        runs_all_passed=sum(all(passed) for passed in complete),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean; `None` where there is nothing, or where any value is unknown."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known and len(known) == len(values) else None

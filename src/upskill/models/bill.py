@@ -1,0 +1,68 @@
+"""What was bought, and on whose behalf. The door writes it, whoever made the calls reads it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+
+from upskill.domain import Fault
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Purpose:
+    """On whose behalf a call is made."""
+
+    role: Literal["student", "teacher", "judge"]
+    arm: str | None = None
+    case_id: str | None = None
+    repeat: int = 1
+
+
+@dataclass(slots=True)
+class Bill:
+    """What was bought for one purpose. Token counts are `None` once a provider did not say."""
+
+    purpose: Purpose
+    calls: int = 0
+    answers: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    cost: float | None = 0.0
+    fault: Fault | None = None
+    """The last fault of a call that was not made good by a retry."""
+    fault_message: str = ""
+    served_model: str | None = None
+
+    def add(self, input_tokens: int | None, output_tokens: int | None, cost: float | None) -> None:
+        """Put one answer on the bill. What is unknown once stays unknown."""
+        self.input_tokens = _sum(self.input_tokens, input_tokens)
+        self.output_tokens = _sum(self.output_tokens, output_tokens)
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    def blame(self, fault: Fault, message: str) -> None:
+        """Note why nothing was measured."""
+        self.fault, self.fault_message = fault, " ".join(message.split())[:500]
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other
+
+
+_BILL: ContextVar[Bill | None] = ContextVar("upskill_bill", default=None)
+
+
+@contextmanager
+def billing(purpose: Purpose) -> Iterator[Bill]:
+    """Everything called inside the block is put on the bill that is handed out."""
+    bill = Bill(purpose=purpose)
+    token = _BILL.set(bill)
+    try:
+        yield bill
+    finally:
+        _BILL.reset(token)
+
+
+def current_bill() -> Bill:
+    """The bill of the block we are in; calls outside any block are still counted by the door."""
+    return _BILL.get() or Bill(purpose=Purpose(role="student"))

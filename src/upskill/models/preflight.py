@@ -1,0 +1,108 @@
+"""Looks at an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
+
+import importlib.util
+import json
+import os
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from upskill.errors import ProviderError
+from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
+from upskill.models.providers import MODULES
+
+SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Served:
+    """What a server says of itself."""
+
+    window: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+def probe(endpoint: Endpoint) -> Served:
+    """Raise `ProviderError`, in one line that says what to do, if no call could succeed."""
+    if endpoint.is_scripted:
+        from upskill.models.scripted import load_script
+
+        load_script(endpoint.model.removeprefix("scripted/"))
+        return Served()
+    if endpoint.package and importlib.util.find_spec(MODULES[endpoint.package].split(".")[0]) is None:
+        raise ProviderError(
+            f"{endpoint.name}: needs the package {endpoint.package}",
+            hint=f"install it: pip install {endpoint.package}",
+        )
+    if endpoint.key_required and endpoint.key_variable() is None:
+        wanted = " or ".join(endpoint.key_variables)
+        raise ProviderError(
+            f"{endpoint.name}: no key, {wanted} is not set",
+            hint=f"export {endpoint.key_variables[0]}=…, or use a local server with --base-url",
+        )
+    if endpoint.base_url is None:
+        return Served(window=endpoint.window)
+    return _ask_server(endpoint, endpoint.base_url)
+
+
+def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
+    listed = _get(f"{base_url}/models", endpoint)
+    model = endpoint.model.split("/", 2)[2]
+    entries = [entry for entry in (listed or {}).get("data") or [] if isinstance(entry, dict)]
+    names = [str(entry.get("id")) for entry in entries]
+    notes: tuple[str, ...] = ()
+    if names and model not in names:
+        shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        notes = (f"the server at {base_url} lists {shown}, not {model}",)
+    served = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
+    window = _whole(served.get("max_model_len")) or _whole(served.get("context_length"))
+    if window is None:
+        # llama.cpp tells the window of one slot only here.
+        properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
+        window = _whole((properties.get("default_generation_settings") or {}).get("n_ctx"))
+    return Served(window=window, notes=notes)
+
+
+def count_tokens(endpoint: Endpoint, text: str) -> int | None:
+    """How many tokens the server makes of a text, where it can tell (llama.cpp); `None` elsewhere."""
+    if endpoint.base_url is None:
+        return None
+    answer = _get(f"{endpoint.base_url.removesuffix('/v1')}/tokenize", endpoint, body={"content": text}, optional=True)
+    tokens = (answer or {}).get("tokens")
+    return len(tokens) if isinstance(tokens, list) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _get(
+    url: str, endpoint: Endpoint, *, body: dict[str, Any] | None = None, optional: bool = False
+) -> dict[str, Any] | None:
+    """JSON from the server; `None` where it has no such page. An optional page may fail in any way."""
+    request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode())
+    request.add_header("Content-Type", "application/json")
+    if key := os.environ.get(ENDPOINT_KEY, "").strip():
+        request.add_header("Authorization", f"Bearer {key}")
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as response:
+            value = json.loads(response.read(10_000_000))
+    except urllib.error.HTTPError as error:
+        if error.code in (401, 403) and not optional:
+            raise ProviderError(
+                f"{endpoint.name}: {endpoint.base_url} refuses the key (HTTP {error.code})",
+                hint=f"put the server's key into {ENDPOINT_KEY}",
+            ) from None
+        return None
+    except ValueError:
+        return None
+    except OSError as error:
+        if optional:
+            return None
+        reason = getattr(error, "reason", None) or error
+        raise ProviderError(
+            f"{endpoint.name}: nothing answers at {endpoint.base_url} ({reason})",
+            hint="start the server, or correct --base-url",
+        ) from None
+    return value if isinstance(value, dict) else None

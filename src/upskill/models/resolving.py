@@ -1,0 +1,119 @@
+"""From what a person types to an endpoint, in one documented order.
+
+1. `scripted/<file>`: a script instead of a model;
+2. any name at all when a base URL is given: an OpenAI-compatible server (llama.cpp, Ollama, vLLM);
+3. an alias: the person's own, then the built-in ones;
+4. `hf/org/name`: Hugging Face Inference Providers;
+5. `provider/model` for a known provider;
+6. `org/name`: Hugging Face Inference Providers.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from upskill.domain import Price
+from upskill.errors import UsageError
+from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
+from upskill.models.prices import UNKNOWN, look_up
+from upskill.models.providers import HUGGING_FACE, PROVIDERS
+
+_HUGGING_FACE_ENGINE = "hf-inference-providers"
+
+
+@cache
+def built_in_aliases() -> Mapping[str, str]:
+    """The dated table that ships with the package."""
+    text = files("upskill.models").joinpath("aliases.toml").read_text(encoding="utf-8")
+    aliases: dict[str, str] = tomllib.loads(text)["aliases"]
+    return aliases
+
+
+def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[str, str] | None = None) -> Endpoint:
+    """Resolve one name. Raises `UsageError` when nothing could serve it; looks at no network and no key."""
+    typed = name
+    name = name.strip()
+    if not name:
+        raise UsageError("a model needs a name", hint="for example -m haiku, or -m anything --base-url URL")
+    if name.startswith("scripted/"):
+        return _scripted(typed, name)
+    if base_url is not None:
+        return _at_base_url(typed, name, base_url)
+    table = {**built_in_aliases(), **(aliases or {})}
+    how = ""
+    if name in table:
+        own = aliases is not None and name in aliases
+        how = f"{'your' if own else 'built-in'} alias for {table[name]}; "
+        name = table[name]
+    provider, _, model = name.partition("/")
+    if provider == "hf" and "/" in model:
+        return _hugging_face(typed, model, how)
+    if provider in PROVIDERS and model:
+        return _at_provider(typed, provider, model, how)
+    if model and "/" not in model:
+        return _hugging_face(typed, name, how)
+    raise _unknown(typed, name, table)
+
+
+def _scripted(typed: str, name: str) -> Endpoint:
+    return Endpoint(
+        name=typed,
+        model=name,
+        how="a script, answered by upskill itself",
+        key_required=False,
+        price=Price(input_per_million=0.0, output_per_million=0.0),
+    )
+
+
+def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
+    url = base_url.strip().rstrip("/")
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
+    return Endpoint(
+        name=typed,
+        model=f"openai-api/endpoint/{name}",
+        how=f"an OpenAI-compatible server at {url}",
+        base_url=url,
+        key_variables=(ENDPOINT_KEY,),
+        key_required=False,
+    )
+
+
+def _hugging_face(typed: str, model: str, how: str) -> Endpoint:
+    base, _, route = model.partition(":")
+    listing = look_up(base, provider=f"huggingface_{route}") if route else UNKNOWN
+    return Endpoint(
+        name=typed,
+        model=f"{_HUGGING_FACE_ENGINE}/{model}",
+        how=f"{how}Hugging Face Inference Providers",
+        key_variables=HUGGING_FACE.key_variables,
+        price=listing.price,
+        window=listing.window,
+    )
+
+
+def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
+    entry = PROVIDERS[provider]
+    listing = look_up(model, provider=entry.prices)
+    return Endpoint(
+        name=typed,
+        model=f"{provider}/{model}",
+        how=f"{how}{provider}'s own API" if entry.key_required else f"{how}{provider} on this machine",
+        key_variables=entry.key_variables,
+        key_required=entry.key_required,
+        package=entry.package,
+        price=listing.price,
+        window=listing.window,
+    )
+
+
+def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
+    near = get_close_matches(name, [*table, *PROVIDERS], n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    return UsageError(
+        f"{typed}: no model is known by this name",
+        hint=f"{guess}for a local server add --base-url http://localhost:8080/v1; "
+        "otherwise write provider/model, or org/name for Hugging Face",
+    )

@@ -1,0 +1,156 @@
+"""A script instead of a model: `-m scripted/<file>`. Ships with the package, so that tests, tutorials and
+users' own tests need neither key nor network.
+
+A script is a YAML, TOML or JSON file of rules. The first rule that fits the request answers it, with one of its
+replies, drawn by weight from the seed: the same script gives the same answers, in whatever order it is asked.
+See docs/reference/scripted.md.
+"""
+
+import json
+import random
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import regex
+import yaml
+
+from upskill.errors import UsageError
+
+Failure = Literal["rate limit", "server", "reset", "truncated"]
+FAILURES: tuple[Failure, ...] = ("rate limit", "server", "reset", "truncated")
+STOPS = ("stop", "max_tokens", "content_filter", "model_length")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """One thing a script may do."""
+
+    text: str = ""
+    weight: float = 1.0
+    stall_seconds: float = 0.0
+    fail: Failure | None = None
+    stop: str = "stop"
+    tool: str | None = None
+    arguments: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """When to answer, and with which replies."""
+
+    replies: tuple[Reply, ...]
+    when: str | None = None
+    arm: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Script:
+    """A whole script."""
+
+    rules: tuple[Rule, ...]
+    seed: int = 0
+
+    def reply(self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int) -> Reply:
+        """The reply to a request, whose last text is what the rules look at."""
+        asked = request[-1] if request else ""
+        for rule in self.rules:
+            if rule.arm is not None and rule.arm != arm:
+                continue
+            if rule.when is not None and not regex.search(rule.when, asked, timeout=2.0):
+                continue
+            draw = random.Random(json.dumps([self.seed, list(request), repeat, turn]))
+            return draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]
+        return Reply(text="I do not know.")
+
+
+def load_script(name: str) -> Script:
+    """Read a script. Raises `UsageError` with every problem found."""
+    path = Path(name)
+    if not path.is_file():
+        raise UsageError(f"scripted/{name}: no such file", hint="write scripted/ and then the path of the script")
+    problems: list[str] = []
+    script = _script(_parse(path), problems)
+    if problems or script is None:
+        raise UsageError(
+            f"{path}: this script cannot be used", problems=problems, hint="see docs/reference/scripted.md"
+        )
+    return script
+
+
+def _parse(path: Path) -> object:
+    try:
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".toml":
+            return tomllib.loads(text)
+        return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError, OSError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+
+
+def _script(value: object, problems: list[str]) -> Script | None:
+    if not isinstance(value, dict) or not isinstance(value.get("rules"), list) or not value["rules"]:
+        problems.append("a script is a table with a list `rules`")
+        return None
+    _unknown_keys(value, ("seed", "rules"), "the script", problems)
+    rules = [_rule(rule, f"rule {number}", problems) for number, rule in enumerate(value["rules"], 1)]
+    seed = value.get("seed", 0)
+    if not isinstance(seed, int):
+        problems.append("`seed` must be a whole number")
+        seed = 0
+    return Script(rules=tuple(rule for rule in rules if rule is not None), seed=seed)
+
+
+def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
+    if not isinstance(value, dict):
+        problems.append(f"{where}: must be a table with `replies`")
+        return None
+    _unknown_keys(value, ("when", "arm", "replies"), where, problems)
+    replies = value.get("replies")
+    if not isinstance(replies, list) or not replies:
+        problems.append(f"{where}: needs a list `replies`")
+        return None
+    when = value.get("when")
+    if when is not None:
+        try:
+            regex.compile(str(when))
+        except regex.error as error:
+            problems.append(f"{where}: `when` does not compile: {error}")
+    return Rule(
+        replies=tuple(_reply(reply, f"{where}, reply {n}", problems) for n, reply in enumerate(replies, 1)),
+        when=None if when is None else str(when),
+        arm=None if value.get("arm") is None else str(value["arm"]),
+    )
+
+
+def _reply(value: object, where: str, problems: list[str]) -> Reply:
+    if isinstance(value, str):
+        return Reply(text=value)
+    if not isinstance(value, dict):
+        problems.append(f"{where}: must be a text or a table")
+        return Reply()
+    known = ("text", "weight", "stall_seconds", "fail", "stop", "tool", "arguments")
+    _unknown_keys(value, known, where, problems)
+    for key in ("weight", "stall_seconds"):
+        number = value.get(key, 1)
+        if isinstance(number, bool) or not isinstance(number, int | float) or number < 0:
+            problems.append(f"{where}: `{key}` must be a number of at least 0")
+            return Reply()
+    if value.get("fail") is not None and value["fail"] not in FAILURES:
+        problems.append(f"{where}: `fail` must be one of {', '.join(FAILURES)}")
+        return Reply()
+    if value.get("stop", "stop") not in STOPS:
+        problems.append(f"{where}: `stop` must be one of {', '.join(STOPS)}")
+        return Reply()
+    return Reply(**{str(key): entry for key, entry in value.items() if key in known})
+
+
+def _unknown_keys(value: Mapping[str, object], known: Sequence[str], where: str, problems: list[str]) -> None:
+    for key in value:
+        if key not in known:
+            near = get_close_matches(str(key), known, n=1)
+            guess = f"; did you mean `{near[0]}`?" if near else ""
+            problems.append(f"{where}: `{key}` is not a known key{guess}")

@@ -1,0 +1,6 @@
+"""An evaluation -> terminal, JSON. Knows nothing about engines and reads no files."""
+
+from upskill.reporting.json_report import EVALUATION_SCHEMA, evaluation_json
+from upskill.reporting.tokens import estimate_tokens
+
+__all__ = ["EVALUATION_SCHEMA", "estimate_tokens", "evaluation_json"]

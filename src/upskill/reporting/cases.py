@@ -1,0 +1,51 @@
+"""Every case with what happened to it in each arm: the long form behind `-v`."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from upskill.domain import Errored, Scored, Trial
+
+_ANSWER = 100
+
+
+def show_cases(trials: Iterable[Trial], console: Console) -> None:
+    """One table per student: passed per arm, and the first thing that went wrong with the skill given."""
+    students: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials:
+        students[trial.student][trial.case_id].append(trial)
+    for student, cases in students.items():
+        table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
+        for name in ("Case", "Baseline", "With Skill", "Seen"):
+            table.add_column(name, overflow="fold")
+        for case_id, mine in sorted(cases.items()):
+            table.add_row(Text(case_id), _tally(mine, "baseline"), _tally(mine, "with_skill"), Text(_seen(mine)))
+        console.print(table)
+
+
+def _tally(trials: list[Trial], arm: str) -> Text:
+    mine = [trial.outcome for trial in trials if trial.arm == arm]
+    scored = [outcome for outcome in mine if isinstance(outcome, Scored)]
+    errored = len(mine) - len(scored)
+    text = f"{sum(outcome.passed for outcome in scored)}/{len(scored)}" if mine else "-"
+    return Text(text + (f" +{errored} errored" if errored else ""))
+
+
+def _seen(trials: list[Trial]) -> str:
+    """The skill's first failure explains most; without one, the first errored trial; otherwise the first look."""
+    given = [trial for trial in trials if trial.arm == "with_skill"] or trials
+    for trial in given:
+        outcome = trial.outcome
+        if isinstance(outcome, Scored) and not outcome.passed:
+            looks = [result.saw for result in outcome.grade.results if not result.passed]
+            why = "; ".join(looks) or f"ended: {outcome.end}"
+            said = " ".join(trial.answer.split())
+            return f"{why} · said: {said[:_ANSWER]}{'…' if len(said) > _ANSWER else ''}"
+    for trial in trials:
+        if isinstance(trial.outcome, Errored):
+            return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"
+    first = given[0].outcome
+    return "; ".join(result.saw for result in first.grade.results) if isinstance(first, Scored) else ""

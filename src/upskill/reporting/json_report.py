@@ -1,0 +1,65 @@
+"""The one JSON object of `upskill eval --json`, documented in docs/reference/json.md."""
+
+from upskill.domain import ArmSummary, Evaluation, Interval, Lift, StudentReport
+from upskill.domain.case import Json
+
+EVALUATION_SCHEMA = "upskill.eval/1"
+
+
+def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
+    """Plain JSON values; what is unknown is null."""
+    return {
+        "schema": EVALUATION_SCHEMA,
+        "run": evaluation.run,
+        "skill": {"name": evaluation.skill.name, "digest": evaluation.skill.digest},
+        "cases": evaluation.cases,
+        "repeats": evaluation.repeats,
+        "interrupted": evaluation.interrupted,
+        "notes": list(evaluation.notes),
+        "students": [_student(report) for report in evaluation.students],
+    }
+
+
+def _student(report: StudentReport) -> Json:
+    return {
+        "model": report.student.name,
+        "resolved": report.student.model,
+        "harness": report.harness,
+        "verdict": report.verdict,
+        "sentence": report.sentence,
+        "arms": {arm.arm: _arm(arm) for arm in report.arms},
+        "lifts": [_lift(lift) for lift in report.lifts],
+        "spent": report.spent,
+    }
+
+
+def _arm(arm: ArmSummary) -> Json:
+    return {
+        "pass_rate": arm.pass_rate,
+        "passed": arm.passed,
+        "trials": arm.trials,
+        "errored": arm.errored,
+        "faults": dict(arm.faults),
+        "assertions": arm.checks_passed,
+        "assertions_of": arm.checks,
+        "tokens": arm.tokens,
+        "cost": arm.cost,
+        "runs": arm.runs,
+        "runs_all_passed": arm.runs_all_passed,
+    }
+
+
+def _lift(lift: Lift) -> Json:
+    return {
+        "arm": lift.arm,
+        "against": lift.against,
+        "mean": lift.mean,
+        "these_cases": _interval(lift.these_cases),
+        "cases_like_these": None if lift.cases_like_these is None else _interval(lift.cases_like_these),
+        "pairs": lift.pairs,
+        "dropped": lift.dropped,
+    }
+
+
+def _interval(interval: Interval) -> Json:
+    return [interval.low, interval.high]

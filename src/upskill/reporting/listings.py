@@ -1,0 +1,27 @@
+"""Tables of skills, runs, models and settings, and the same as JSON rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Row = Mapping[str, object]
+
+
+def show_rows(rows: Sequence[Row], columns: Sequence[str], console: Console, *, folded: Iterable[str] = ()) -> None:
+    """Print rows under their column names. Columns named in `folded` give way first when space is short."""
+    fold = set(folded)
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for column in columns:
+        if column in fold:
+            table.add_column(column.replace("_", " "), overflow="fold")
+        else:
+            table.add_column(column.replace("_", " "), no_wrap=True)
+    for row in rows:
+        table.add_row(*(_cell(row.get(column)) for column in columns))
+    console.print(table)
+
+
+def _cell(value: object) -> Text:
+    return Text("" if value is None else str(value))

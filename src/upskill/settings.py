@@ -1,0 +1,179 @@
+"""Settings: flags, then `UPSKILL_*`, then the project's file, then the user's file, then the defaults.
+
+Every value knows where it came from. Keys and tokens are not settings: they come only from the variables
+their providers define.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from upskill.errors import SettingsError
+
+PREFIX = "UPSKILL_"
+PROJECT_FILE = "upskill.toml"
+NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY"})
+"""Variables with our prefix that are keys, not settings."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    """What can be set once instead of typed each time."""
+
+    models: tuple[str, ...] = ()
+    """The students to evaluate when no -m is given."""
+    base_url: str | None = None
+    """An OpenAI-compatible endpoint for the students; any model name goes there."""
+    runs_dir: str = "runs"
+    """Where run folders are made."""
+    skills_dir: str = "skills"
+    """Where `upskill list` looks."""
+    concurrency: int = 8
+    """Calls in flight per student."""
+    temperature: float | None = None
+    """Sampling temperature; unset leaves it to the model."""
+    max_output_tokens: int = 2048
+    """The longest answer a student may give."""
+    seed: int = 0
+    """Draws the order of cases in each round."""
+    attempt_timeout_seconds: int = 300
+    """One request to a model may take this long."""
+    call_timeout_seconds: int = 900
+    """One call with all its retries may take this long."""
+    max_retries: int = 4
+    """How often a request that failed in transport is sent again."""
+    max_retry_wait_seconds: int = 60
+    """The longest wait between two attempts, whatever a server asks for."""
+    aliases: Mapping[str, str] | None = None
+    """Short names for models, as a table; they go before the built-in ones."""
+
+
+DEFAULTS = Settings()
+_TYPES: dict[str, Any] = get_type_hints(Settings)
+NAMES = tuple(field.name for field in fields(Settings))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolved:
+    """Settings together with the origin of each value."""
+
+    values: Settings
+    origins: Mapping[str, str]
+
+
+def resolve_settings(
+    flags: Mapping[str, object] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    user_folder: Path | None = None,
+) -> Resolved:
+    """Settings for a command typed in `folder`. A flag that is `None` or empty was not given."""
+    environment = os.environ if environment is None else environment
+    folder = Path.cwd() if folder is None else folder
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(NAMES, "default")
+    user_file = (user_folder if user_folder is not None else _user_folder()) / PROJECT_FILE
+    for path in (user_file, *_project_files(folder)):
+        for name, value in _read_file(path).items():
+            values[name], origins[name] = value, str(path)
+    for variable, text in environment.items():
+        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS:
+            name = _known(variable.removeprefix(PREFIX).lower(), where=variable)
+            if text.strip():
+                values[name], origins[name] = _from_text(name, text, where=variable), variable
+    for name, flag in (flags or {}).items():
+        if flag is not None and flag != ():
+            values[name], origins[name] = _checked(name, flag, where=_flag(name)), _flag(name)
+    return Resolved(values=Settings(**values), origins=origins)
+
+
+def _flag(name: str) -> str:
+    return "--model" if name == "models" else "--" + name.replace("_", "-")
+
+
+def _user_folder() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("upskill", appauthor=False)
+
+
+def _project_files(folder: Path) -> list[Path]:
+    """The nearest `upskill.toml`, or `pyproject.toml` with `[tool.upskill]`, upwards from the folder."""
+    for parent in (folder, *folder.parents):
+        own = parent / PROJECT_FILE
+        if own.is_file():
+            return [own]
+        shared = parent / "pyproject.toml"
+        if shared.is_file() and "upskill" in _parse(shared).get("tool", {}):
+            return [shared]
+    return []
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    if not path.is_file():
+        return {}
+    table = _parse(path)
+    if path.name == "pyproject.toml":
+        table = table.get("tool", {}).get("upskill", {})
+    return {
+        (name := _known(str(key).replace("-", "_"), where=str(path))): _checked(name, value, where=str(path))
+        for key, value in table.items()
+    }
+
+
+def _known(name: str, *, where: str) -> str:
+    if name in NAMES:
+        return name
+    near = get_close_matches(name, NAMES, n=1)
+    raise SettingsError(
+        f"{where}: there is no setting `{name}`",
+        hint=f"did you mean `{near[0]}`?" if near else "see all with `upskill settings`",
+    )
+
+
+def _from_text(name: str, text: str, *, where: str) -> object:
+    wanted = _TYPES[name]
+    try:
+        if wanted == tuple[str, ...]:
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        if wanted is int:
+            return _checked(name, int(text), where=where)
+        if wanted == float | None:
+            return _checked(name, float(text), where=where)
+    except ValueError:
+        raise SettingsError(f"{where}: `{name}` must be a number, not {text!r}") from None
+    if name == "aliases":
+        raise SettingsError(f"{where}: aliases can only be set in a file", hint=f"put them into {PROJECT_FILE}")
+    return text
+
+
+def _checked(name: str, value: object, *, where: str) -> object:
+    wanted = _TYPES[name]
+    if wanted is int and isinstance(value, int) and not isinstance(value, bool):
+        least = 0 if name in ("seed", "max_retries") else 1
+        if value < least:
+            raise SettingsError(f"{where}: `{name}` must be at least {least}, not {value}")
+        return value
+    if wanted == float | None and isinstance(value, int | float) and not isinstance(value, bool):
+        if not 0 <= value <= 2:
+            raise SettingsError(f"{where}: `{name}` must be between 0 and 2, not {value}")
+        return float(value)
+    if wanted in (str, str | None) and isinstance(value, str):
+        return value
+    if wanted == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
+        return tuple(value)
+    if name == "aliases" and isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
+        return value
+    raise SettingsError(f"{where}: `{name}` cannot be {value!r}")

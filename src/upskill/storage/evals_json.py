@@ -1,0 +1,99 @@
+"""The dialects of `evals/evals.json` found in the wild. Unknown keys are kept; prose goes to a judge.
+
+Statements written for a judge never become `contains`: a sentence is not a string to be found.
+"""
+
+from upskill.domain import Case, Check
+from upskill.domain.case import Json
+
+_PROMPT_KEYS = ("prompt", "question", "input", "query")
+_STATEMENT_KEYS = ("assertions", "expectations", "expected_behavior")
+_PROSE_KEYS = ("expected_output", "ground_truth", "rubric")
+_FOREIGN_KEYS = frozenset({"question", *_STATEMENT_KEYS, *_PROSE_KEYS})
+_FLAGS = frozenset("aimsux")
+
+
+def is_foreign(value: Json, file_name: str) -> bool:
+    """Whether a file is one of the community's, by its name or by what is in it."""
+    if file_name == "evals.json":
+        return True
+    items = value
+    if isinstance(value, dict):
+        if "evals" in value:
+            return True
+        items = value.get("cases")
+    return isinstance(items, list) and any(
+        isinstance(item, dict) and not _FOREIGN_KEYS.isdisjoint(item) for item in items
+    )
+
+
+def foreign_case(item: dict[str, Json]) -> Case:
+    """A case from any dialect. What cannot be used is kept in `extra`; what is missing is left empty."""
+    used: set[str] = set()
+    prompt = ""
+    for key in _PROMPT_KEYS:
+        found = item.get(key)
+        if isinstance(found, str):
+            prompt = found
+            used.add(key)
+            break
+    checks = [*_checks(item, used), *_expected(item, used), *_judged(item, used)]
+    raw_id = item.get("id")
+    if isinstance(raw_id, str | int) and not isinstance(raw_id, bool):
+        used.add("id")
+    else:
+        raw_id = None
+    return Case(
+        id="" if raw_id is None else str(raw_id),
+        prompt=prompt,
+        checks=tuple(checks),
+        extra={key: value for key, value in item.items() if key not in used},
+    )
+
+
+def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:
+    expected = item.get("expected")
+    if not isinstance(expected, dict):
+        return []
+    used.add("expected")
+    return [Check(kind=kind, spec=spec) for kind, spec in expected.items()]
+
+
+def _checks(item: dict[str, Json], used: set[str]) -> list[Check]:
+    """`checks` as `{name, kind, pattern or value, flags}`, or as ours, `{kind: spec}`."""
+    listed = item.get("checks")
+    if not isinstance(listed, list):
+        return []
+    used.add("checks")
+    checks = []
+    for entry in listed:
+        if isinstance(entry, dict) and isinstance(kind := entry.get("kind"), str):
+            spec = entry.get("pattern", entry.get("value"))
+            flags = entry.get("flags")
+            if kind == "regex" and isinstance(spec, str) and isinstance(flags, str) and _FLAGS.issuperset(flags):
+                spec = f"(?{flags}){spec}" if flags else spec
+            checks.append(Check(kind=kind, spec=spec))
+        elif isinstance(entry, dict) and len(entry) == 1:
+            checks += [Check(kind=kind, spec=spec) for kind, spec in entry.items()]
+        else:
+            checks.append(Check(kind="judge", spec={"statements": [entry]}))
+    return checks
+
+
+def _judged(item: dict[str, Json], used: set[str]) -> list[Check]:
+    statements: list[Json] = []
+    for key in _STATEMENT_KEYS:
+        found = item.get(key)
+        if isinstance(found, list) and found:
+            statements += found
+            used.add(key)
+    if statements:
+        return [Check(kind="judge", spec={"statements": statements})]
+    if item.get("checks") or item.get("expected"):
+        return []
+    for key in _PROSE_KEYS:
+        found = item.get(key)
+        if isinstance(found, str) and found.strip():
+            used.add(key)
+            return [Check(kind="judge", spec={"expected": found})]
+    return []

@@ -1,0 +1,145 @@
+"""Run folders: one per run, readable at any moment, also after kill -9.
+
+`runs/<time>-<skill>-<short id>/` holds `run.json` (what was planned, with which versions, and what came out),
+`trials.jsonl` (one line per finished trial, appended) and `logs/` (the engine's own logs).
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from upskill.domain import Student
+from upskill.errors import EngineError, UsageError
+from upskill.storage.trial_log import TrialLog
+from upskill.storage.whole_file import write_whole
+
+RUN_FORMAT = "upskill.run/1"
+RUN_FILE = "run.json"
+
+Status = Literal["running", "finished", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseReference:
+    """Which case was put to the students; the case itself stays in its file."""
+
+    id: str
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SettingRecord:
+    """A setting's value and where it came from."""
+
+    value: JsonValue
+    origin: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRecord:
+    """All that is needed to know later what a run's numbers mean."""
+
+    format: str = RUN_FORMAT
+    status: Status = "running"
+    started_at: str
+    finished_at: str | None = None
+    versions: dict[str, str]
+    skill_name: str
+    skill_digest: str
+    case_file: str
+    cases: tuple[CaseReference, ...]
+    students: tuple[Student, ...]
+    arms: tuple[str, ...]
+    repeats: int
+    seed: int
+    harness: str
+    frame: str
+    settings: dict[str, SettingRecord] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    results: dict[str, JsonValue] | None = None
+
+
+_RECORD = TypeAdapter(RunRecord)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFolder:
+    """One run's folder. Everything a run writes is in it."""
+
+    path: Path
+
+    @property
+    def logs(self) -> Path:
+        """Where the engine keeps its logs: every prompt and answer, for `inspect view`."""
+        return self.path / "logs"
+
+    @property
+    def engine_data(self) -> Path:
+        """Where the engine's own scratch files go instead of the user's home."""
+        return self.path / "engine"
+
+    @property
+    def trials(self) -> TrialLog:
+        """The append-only log of finished trials."""
+        return TrialLog(self.path / "trials.jsonl")
+
+    def write_record(self, record: RunRecord) -> None:
+        """Replace `run.json`, whole or not at all."""
+        write_whole(self.path / RUN_FILE, _RECORD.dump_json(record, indent=2).decode() + "\n")
+
+
+def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
+    """Make a new run folder. Two runs in the same second get different ones."""
+    try:
+        runs_dir.mkdir(parents=True, exist_ok=True)
+        ignore = runs_dir / ".gitignore"
+        if not ignore.exists():
+            write_whole(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
+        stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
+        while True:
+            folder = runs_dir / f"{stamp}-{skill_name[:40]}-{secrets.token_hex(3)}"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            break
+        (folder / "logs").mkdir()
+    except OSError as error:
+        raise EngineError(
+            f"{runs_dir}: a run folder cannot be made here ({error.strerror})",
+            hint="name another place with --runs-dir DIR",
+        ) from None
+    return RunFolder(path=folder)
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read `run.json`."""
+    path = folder / RUN_FILE
+    if not path.is_file():
+        raise UsageError(f"{folder}: not a run folder, there is no {RUN_FILE} in it", hint="list them: upskill runs")
+    try:
+        return _RECORD.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise EngineError(f"{path}: cannot be read as {RUN_FORMAT}: {where}: {first['msg']}") from None
+
+
+def runs_in(runs_dir: Path) -> Iterator[Path]:
+    """Run folders, newest first."""
+    if not runs_dir.is_dir():
+        return
+    for child in sorted(os.scandir(runs_dir), key=lambda entry: entry.name, reverse=True):
+        if child.is_dir() and (Path(child.path) / RUN_FILE).is_file():
+            yield Path(child.path)
+
+
+def now() -> str:
+    """The wall clock as a label for records: never used to measure a duration."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,145 @@
+"""Runs a plan on Inspect: one task per student, one sample per trial, in planned order.
+
+Knows nothing about what becomes of the trials: each is handed to `record` as it ends.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from upskill.domain import Case, Grade, Skill, Trial, TrialPlan
+from upskill.errors import EngineError
+from upskill.models import Door, Endpoint
+from upskill.trials.request import Requests
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRun:
+    """Everything the engine needs to run a plan."""
+
+    plan: TrialPlan
+    skill: Skill
+    endpoints: Mapping[str, Endpoint]
+    """The endpoint of each student, by the student's name."""
+    door: Door
+    grade: Callable[[Case, str], Grade]
+    record: Callable[[Trial], None]
+    logs: Path
+    engine_data: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunEnd:
+    """How the engine came to its end."""
+
+    interrupted: bool = False
+    down: Mapping[str, str] | None = None
+    """Models whose endpoint went down, with the last thing it said."""
+
+
+def run_trials(run: TrialRun) -> RunEnd:
+    """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
+    with _engine_confined_to(run.engine_data):
+        from inspect_ai import Task
+        from inspect_ai import eval as run_tasks
+
+        from upskill.trials.chat import ask, graded
+        from upskill.trials.source import PlannedSource
+
+        requests = Requests(run.skill, harness=run.plan.harness)
+        in_flight = run.door.policy.concurrency
+        failure: list[BaseException] = []
+        sources: list[PlannedSource] = []
+
+        def record(trial: Trial) -> None:
+            try:
+                run.record(trial)
+            except Exception as error:  # noqa: BLE001 - raised again below, once the engine has let go
+                # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
+                failure.append(error)
+                for source in sources:
+                    source.stopped = True
+
+        tasks = []
+        for number, student in enumerate(run.plan.students, 1):
+            model = run.door.open(
+                run.endpoints[student.name],
+                temperature=student.temperature,
+                max_output_tokens=student.max_output_tokens,
+            )
+            source = PlannedSource(
+                run.plan.trials(),
+                student=student,
+                requests=requests,
+                door=run.door,
+                in_flight=in_flight,
+                record=record,
+            )
+            sources.append(source)
+            tasks.append(
+                Task(
+                    name=f"{run.skill.name}-{number}",
+                    dataset=source,
+                    solver=ask(source.find),
+                    scorer=graded(source.find, run.grade),
+                    model=model,
+                    metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
+                )
+            )
+        try:
+            logs = run_tasks(
+                tasks,
+                model=None,
+                display="none",
+                log_dir=str(run.logs),
+                log_level="critical",
+                log_realtime=False,
+                log_buffer=100,
+                log_images=False,
+                fail_on_error=False,
+                retry_on_error=0,
+                score_display=False,
+                max_samples=in_flight,
+                max_tasks=len(tasks),
+                ctl_server=False,
+                acp_server=False,
+            )
+        except KeyboardInterrupt:
+            return RunEnd(interrupted=True, down=run.door.down)
+        if failure:
+            raise failure[0]
+        broken = next((log for log in logs if log.status == "error"), None)
+        if broken is not None:
+            raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
+        return RunEnd(interrupted=any(log.status == "cancelled" for log in logs), down=run.door.down)
+
+
+@contextmanager
+def _engine_confined_to(folder: Path) -> Iterator[None]:
+    """The engine keeps traces and scratch files in the user's home and reads `.env` files: here it does neither."""
+    confined = {
+        "XDG_DATA_HOME": str(folder),
+        "XDG_CACHE_HOME": str(folder),
+        "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder),
+        "PYTHON_DOTENV_DISABLED": "1",
+        "INSPECT_DISPLAY": "none",
+    }
+    before = {name: os.environ.get(name) for name in confined}
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.update(confined)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        shutil.rmtree(folder, ignore_errors=True)

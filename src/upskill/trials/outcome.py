@@ -1,0 +1,81 @@
+"""How each end of a trial is counted: the one table that decides between scored and errored.
+
+| what happened | counted as |
+|---|---|
+| an answer; the checks decide | scored, `answered` |
+| an answer cut at the length limit; the checks decide on what is there | scored, `cut` |
+| no text at all | scored, `empty`: failed |
+| the provider reports a refusal | scored, `refused`: failed |
+| the content filter stopped it | scored, `filtered`: failed |
+| prompt and answer overflow the model's window | scored, `overflow`: failed |
+| the student's time, turns or tokens ran out | scored, `time limit`, `turn limit`, `token limit`: failed |
+| the provider failed | errored, `provider` |
+| the provider asked to slow down until we gave up | errored, `rate limit` |
+| the request or the answer was lost on the way | errored, `transport` |
+| no complete answer within the deadline of a call | errored, `timeout` |
+| a check crashed | errored, `check` |
+| anything else went wrong in our own code | errored, `crash` |
+| the person stopped the run | errored, `cancelled` |
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from upskill.domain import End, Errored, Fault, Grade, Outcome, Scored
+
+StopReason = Literal["stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"]
+Limit = Literal["time", "working", "message", "turn", "token", "cost", "operator", "custom", "context"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """Everything known about how a trial ended, gathered from the engine and from the door."""
+
+    text: str = ""
+    stop: StopReason | None = None
+    """Why the model stopped; `None` when it never answered."""
+    refused: bool = False
+    limit: Limit | None = None
+    error: str | None = None
+    """The engine's error, if the trial ended in one."""
+    fault: Fault | None = None
+    """The kind of fault, where the door or the grader named it."""
+    cancelled: bool = False
+    grade: Grade | None = None
+
+
+_LIMITS: dict[Limit, End] = {
+    "time": "time limit",
+    "working": "time limit",
+    "message": "turn limit",
+    "turn": "turn limit",
+    "token": "token limit",
+    "context": "overflow",
+}
+
+
+def outcome_of(ending: Ending) -> Outcome:
+    """Read the table from the bottom: whatever measured nothing is errored, only then is anything scored."""
+    if ending.cancelled:
+        return Errored(fault="cancelled", message="stopped by the person")
+    if ending.limit in ("operator", "cost", "custom"):
+        return Errored(fault="cancelled", message=f"stopped by the {ending.limit} limit")
+    if ending.error is not None:
+        return Errored(fault=ending.fault or "crash", message=ending.error)
+    if ending.limit is not None:
+        return Scored(end=_LIMITS[ending.limit], grade=ending.grade or Grade(results=()))
+    if ending.stop is None or ending.grade is None:
+        return Errored(fault=ending.fault or "crash", message="the trial ended without an answer or a grade")
+    return Scored(end=_end_of(ending), grade=ending.grade)
+
+
+def _end_of(ending: Ending) -> End:
+    if ending.refused:
+        return "refused"
+    if ending.stop == "content_filter":
+        return "filtered"
+    if ending.stop == "model_length":
+        return "overflow"
+    if not ending.text.strip():
+        return "empty"
+    return "cut" if ending.stop == "max_tokens" else "answered"

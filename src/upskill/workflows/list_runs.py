@@ -1,0 +1,33 @@
+"""List past runs, newest first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from upskill import storage
+from upskill.domain import Trial
+from upskill.errors import UpskillError
+from upskill.storage import RunFolder, RunRecord
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedRun:
+    """One run folder: its record, or why it cannot be read."""
+
+    folder: Path
+    record: RunRecord | None = None
+    problem: str | None = None
+
+
+def list_runs(folder: Path) -> Iterator[ListedRun]:
+    """Every run in a folder. A folder that is not there holds no runs."""
+    for path in storage.runs_in(folder):
+        try:
+            yield ListedRun(folder=path, record=storage.read_run(path))
+        except UpskillError as error:
+            yield ListedRun(folder=path, problem=error.message)
+
+
+def trials_of(folder: Path) -> Iterator[Trial]:
+    """The finished trials of a run, with their answers, in the order they ended."""
+    return RunFolder(path=folder).trials.read()

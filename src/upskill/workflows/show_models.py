@@ -1,0 +1,18 @@
+"""Show how a model name resolves, without calling it and without showing a key."""
+
+from collections.abc import Mapping
+
+from upskill.models import Endpoint, resolve_model
+from upskill.models.resolving import built_in_aliases
+from upskill.settings import Settings
+
+
+def show_model(name: str, *, settings: Settings) -> Endpoint:
+    """How one name resolves now."""
+    return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+
+
+def known_aliases(*, settings: Settings) -> Mapping[str, Endpoint]:
+    """Every alias, the person's own first."""
+    names = {**(settings.aliases or {}), **built_in_aliases()}
+    return {name: resolve_model(name, aliases=settings.aliases) for name in names}
