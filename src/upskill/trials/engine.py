@@ -124,6 +124,7 @@ def run_trials(run: TrialRun) -> RunEnd:
 @contextmanager
 def _engine_confined_to(folder: Path) -> Iterator[None]:
     """The engine keeps traces and scratch files in the user's home and reads `.env` files: here it does neither."""
+    folder = folder.resolve()  # a relative folder would be ignored
     confined = {
         "XDG_DATA_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
