@@ -66,9 +66,14 @@ class Pairing:
 
 
 def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
-    """Pair up one student's trials. A trial whose partner has not been run yet is left out, not dropped."""
+    """Pair up one student's trials.
+
+    A trial that was not run, or that the person cancelled, leaves its partner out: nothing went wrong there.
+    """
     found: dict[tuple[str, int], dict[Arm, Trial]] = defaultdict(dict)
     for trial in trials:
+        if isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled":
+            continue
         found[trial.case_id, trial.repeat][trial.arm] = trial
     pairs: list[Pair] = []
     errored = errored_against = dropped = 0

@@ -26,9 +26,12 @@ class Judgement:
     """How far a verdict reaches; `None` where nothing is claimed."""
 
 
-def judge(pairing: Pairing) -> Judgement:
-    """Judge a design of fixed size."""
+def judge(pairing: Pairing, *, complete: bool = True) -> Judgement:
+    """Judge a design of fixed size. One that was cut short claims nothing: its size was not fixed beforehand."""
     lift = measure_lift(pairing)
+    if not complete:
+        so_far = "no pair was complete" if lift is None else _figures(lift, lift.these_cases)
+        return Judgement(verdict="undecided", sentence=f"undecided, stopped early: {so_far}", lift=lift)
     refusal = reason_to_refuse(pairing)
     if lift is None or refusal is not None:
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift)

@@ -5,6 +5,7 @@ decides a dozen things; an extended class keeps every one of them.
 """
 
 import json
+import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import anyio
 from inspect_ai.model import Model, ModelOutput
 from inspect_ai.model._model import RetryDecision
 from tenacity import RetryCallState
-from tenacity.wait import wait_base, wait_exponential_jitter
+from tenacity.wait import wait_base
 
 from upskill.domain import Fault
 from upskill.models.bill import Bill, current_bill
@@ -35,6 +36,8 @@ class AttemptTimeout(TransportFault):
 class EndpointDown(Exception):
     """Too many failures in a row: nothing more is sent to this endpoint."""
 
+
+FIRST_WAIT_SECONDS = 0.5
 
 Decide = Callable[[Exception], bool | RetryDecision]
 
@@ -75,12 +78,16 @@ class Meter:
         return result
 
     def _fail(self, bill: Bill, error: Exception) -> None:
-        bill.blame(fault_of(error), f"{type(error).__name__}: {error}")
-        self._door.failed(self._endpoint, str(error))
+        fault = fault_of(error)
+        bill.blame(fault, f"{type(error).__name__}: {error}")
+        bill.failures += 1
+        # A provider that asks to slow down is not down; one that a patient call could not get through to is.
+        if fault != "rate limit" or bill.failures > self._door.policy.max_retries:
+            self._door.failed(self._endpoint, str(error))
 
     def _count(self, bill: Bill, output: ModelOutput) -> None:
         self._door.answered(self._endpoint)
-        bill.fault, bill.fault_message = None, ""
+        bill.fault, bill.fault_message, bill.failures = None, "", 0
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
         usage = output.usage
@@ -108,10 +115,10 @@ class _Wait(wait_base):
     def __init__(self, decide: Decide, *, most: float) -> None:
         self._decide = decide
         self._most = most
-        self._backoff = wait_exponential_jitter(initial=0.5, max=most, jitter=0.5)
 
     def __call__(self, retry_state: RetryCallState) -> float:
-        wait = self._backoff(retry_state)
+        # The share of chance keeps calls that failed together from coming back together.
+        wait = FIRST_WAIT_SECONDS * 2.0 ** (retry_state.attempt_number - 1) * random.uniform(1.0, 2.0)
         error = retry_state.outcome.exception() if retry_state.outcome else None
         decision = self._decide(error) if isinstance(error, Exception) else False
         asked = decision.retry_after if isinstance(decision, RetryDecision) else None

@@ -1,9 +1,9 @@
 """An evaluation as people read it on a terminal, in the words and shapes they know."""
 
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Iterator
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -17,22 +17,30 @@ _STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": 
 
 def show_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print the result: one student in full, several in one table."""
-    plain = not _can_draw(console)
     if len(evaluation.students) == 1:
-        console.print(_one(evaluation, evaluation.students[0], plain))
+        _print(_one(evaluation, evaluation.students[0], console), console, indent=2)
     else:
-        console.print(_several(evaluation))
+        _print(_several(evaluation), console)
+        console.print(_table(evaluation, console))
     for note in evaluation.notes:
-        console.print(f"note: {note}", style="dim", markup=False, highlight=False)
+        _print([Text(f"note: {note}", style="dim")], console)
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-        console.print(f"interrupted: {done} of {evaluation.planned} trials ended", style="yellow", highlight=False)
-    console.print(f"Run kept in {evaluation.run}", markup=False, highlight=False, soft_wrap=True)
+        _print([Text(f"interrupted: {done} of {evaluation.planned} trials ended", style="yellow")], console)
+    console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
+
+
+def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
+    """Lines as they are, wrapped at words where the terminal is narrower, and without a trailing space."""
+    for line in lines:
+        width = max(20, console.width - indent)
+        for part in textwrap.wrap(line.plain, width, subsequent_indent="  ", replace_whitespace=False) or [""]:
+            console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
 def _can_draw(console: Console) -> bool:
     try:
-        "█░→┃".encode(console.encoding)
+        "█░".encode(console.encoding)
     except (UnicodeEncodeError, LookupError):
         return False
     return True
@@ -47,33 +55,28 @@ def _signed(share: float) -> str:
     return f"{round(share * 100):+d}%"
 
 
-def _one(evaluation: Evaluation, report: StudentReport, plain: bool) -> RenderableType:
+def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
     lift = report.lifts[0] if report.lifts else None
-    skill = evaluation.skill
-    parts: list[RenderableType] = []
+    skill, style = evaluation.skill, _STYLES.get(report.verdict or "", "")
     if lift is not None:
-        parts += [Text(_headline(report, lift), style=_STYLES.get(report.verdict or "", "")), Text()]
-    size = estimate_tokens(skill.body)
-    parts += [
-        Text(skill.name, style="bold"),
-        Text(skill.description),
-        Text(),
-        Text(f"SKILL.md              ~{size} tokens"),
-        Text(),
-        *(_bar(arm, lift if arm.arm == "with_skill" else None, plain) for arm in report.arms),
-        Text(),
-        Text(report.sentence, style=_STYLES.get(report.verdict or "", "")),
-    ]
+        yield Text(_headline(report, lift), style=style)
+        yield Text()
+    yield Text(skill.name, style="bold")
+    yield Text(skill.description)
+    yield Text()
+    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
+    yield Text()
+    for arm in report.arms:
+        yield _bar(arm, lift if arm.arm == "with_skill" else None, plain=not _can_draw(console))
+    yield Text()
+    yield Text(report.sentence, style=style)
     if lift is not None and lift.cases_like_these is not None:
-        parts.append(
-            Text(
-                f"on these very cases: between {_points(lift.these_cases.low)} and "
-                f"{_points(lift.these_cases.high)} points",
-                style="dim",
-            )
-        )
-    parts += [Text(), _figures(report), *_faults(report.arms), Text()]
-    return Padding(Group(*parts), (0, 2), expand=False)
+        low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
+        yield Text(f"on these very cases: between {low} and {high} points", style="dim")
+    yield Text()
+    yield from _figures(report.arms)
+    yield from _faults(report.arms)
+    yield Text()
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
@@ -82,27 +85,18 @@ def _headline(report: StudentReport, lift: Lift) -> str:
     return f"{percent(rates.get('baseline'))} -> {percent(rates.get('with_skill'))} ({_signed(lift.mean)}) {mark}"
 
 
-def _points(share: float) -> str:
-    return f"{round(share * 100):+d}"
-
-
-def _bar(arm: ArmSummary, lift: Lift | None, plain: bool) -> Text:
-    rate = arm.pass_rate
+def _bar(arm: ArmSummary, lift: Lift | None, *, plain: bool) -> Text:
     full, empty = ("#", ".") if plain else ("█", "░")
-    filled = 0 if rate is None else round(rate * BAR)
+    filled = round((arm.pass_rate or 0.0) * BAR)
     gain = f"  ({_signed(lift.mean)})" if lift is not None else ""
-    return Text(f"{_NAMES[arm.arm]:<10} {full * filled}{empty * (BAR - filled)} {percent(rate):>5}{gain}")
+    return Text(f"{_NAMES[arm.arm]:<10} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
 
 
-def _figures(report: StudentReport) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    for name in ("", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Errored"):
-        table.add_column(name, no_wrap=True)
-    repeated = any(arm.runs > 1 for arm in report.arms)
-    if repeated:
-        table.add_column("All Passed", no_wrap=True)
-    for arm in report.arms:
-        row = [
+def _figures(arms: tuple[ArmSummary, ...]) -> Iterator[Text]:
+    repeated = any(arm.runs > 1 for arm in arms)
+    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Errored"]]
+    rows += [
+        [
             _NAMES[arm.arm],
             f"{arm.passed}/{arm.trials}",
             _assertions(arm),
@@ -110,8 +104,15 @@ def _figures(report: StudentReport) -> Table:
             dollars(arm.cost),
             str(arm.errored),
         ]
-        table.add_row(*row, *([f"{arm.runs_all_passed}/{arm.runs} runs"] if repeated else []))
-    return table
+        for arm in arms
+    ]
+    if repeated:
+        for row, cell in zip(rows, ["Runs All Passed", *(f"{a.runs_all_passed}/{a.runs}" for a in arms)], strict=True):
+            row.append(cell)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield Text(line, style="" if number else "dim")
 
 
 def _assertions(arm: ArmSummary) -> str:
@@ -132,57 +133,47 @@ def dollars(cost: float | None) -> str:
     return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${cost:.2g}"
 
 
-def _faults(arms: Iterable[ArmSummary]) -> list[Text]:
-    return [
-        Text(
-            f"{_NAMES[arm.arm]}: {arm.errored} errored ("
-            + ", ".join(f"{count} {fault}" for fault, count in arm.faults)
-            + "), not counted as failures",
-            style="yellow",
-        )
-        for arm in arms
-        if arm.errored
-    ]
+def _faults(arms: Iterable[ArmSummary]) -> Iterator[Text]:
+    for arm in arms:
+        if arm.errored:
+            faults = ", ".join(f"{count} {fault}" for fault, count in arm.faults)
+            said = f"{_NAMES[arm.arm]}: {arm.errored} errored ({faults}), not counted as failures"
+            yield Text(said, style="yellow")
 
 
-def _several(evaluation: Evaluation) -> RenderableType:
-    head = Text.assemble(
-        f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)\n",
-        f"{evaluation.cases} test case(s), {evaluation.repeats} run(s) per model\n",
-    )
-    parts: list[RenderableType] = [head]
+def _several(evaluation: Evaluation) -> Iterator[Text]:
+    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
+    yield Text(f"{evaluation.cases} test case(s), {evaluation.repeats} run(s) per model")
+    yield Text()
     for report in evaluation.students:
-        parts += [_block(report), Text()]
-    table = Table()
-    table.add_column("Model", overflow="fold")
-    for name in ("Pass Rate", "Avg Assertions", "Avg Tokens", "Lift"):
+        yield Text(report.student.name, style="bold")
+        for arm in report.arms:
+            yield Text(f"  {_NAMES[arm.arm]:<10} {_rate(arm)}  Avg assertions: {_assertions(arm)}")
+        yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report.arms))
+        yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
+        yield Text()
+
+
+def _rate(arm: ArmSummary) -> str:
+    """The share of passed trials; with several runs, those in which every case passed stand beside it."""
+    runs = f", every case in {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
+    return f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)}{runs})"
+
+
+def _table(evaluation: Evaluation, console: Console) -> Table:
+    table = Table(safe_box=not _can_draw(console))
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Lift"):
         table.add_column(name, overflow="fold")
+    arrow = " → " if _can_draw(console) else " > "
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
-        table.add_row(
-            Text(report.student.name),
-            Text("\n".join(f"{_NAMES[arm.arm]:<10} {percent(arm.pass_rate):>4}" for arm in report.arms)),
-            Text("\n".join(_assertions(arm) for arm in report.arms)),
-            Text("\n".join(_number(arm.tokens) for arm in report.arms)),
-            Text(
-                f"{_signed(lift.mean) if lift else '-'}\n{report.verdict or ''}",
-                style=_STYLES.get(report.verdict or "", ""),
-            ),
-        )
-    parts += [table, Text()]
-    return Group(*parts)
-
-
-def _block(report: StudentReport) -> RenderableType:
-    lines: list[RenderableType] = []
-    for arm in report.arms:
-        runs = f", {arm.runs_all_passed}/{arm.runs} runs all passed" if arm.runs > 1 else ""
-        lines.append(
-            Text(
-                f"{_NAMES[arm.arm]:<10} Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})  "
-                f"Avg assertions: {_assertions(arm)}{runs}"
-            )
-        )
-    lines += _faults(report.arms)
-    lines.append(Text(report.sentence, style=_STYLES.get(report.verdict or "", "")))
-    return Group(Text(report.student.name, style="bold"), Padding(Group(*lines), (0, 0, 0, 2)))
+        cells = [
+            arrow.join(percent(arm.pass_rate) for arm in report.arms),
+            arrow.join(_assertions(arm) for arm in report.arms),
+            arrow.join(_number(arm.tokens) for arm in report.arms),
+            arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
+        ]
+        lifted = f"{_signed(lift.mean)} {report.verdict}" if lift else report.verdict or "-"
+        style = _STYLES.get(report.verdict or "", "")
+        table.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
+    return table

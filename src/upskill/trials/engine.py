@@ -81,6 +81,7 @@ def run_trials(run: TrialRun) -> RunEnd:
                 door=run.door,
                 in_flight=in_flight,
                 record=record,
+                close=model.api.aclose,
             )
             sources.append(source)
             tasks.append(
@@ -112,13 +113,16 @@ def run_trials(run: TrialRun) -> RunEnd:
                 acp_server=False,
             )
         except KeyboardInterrupt:
-            return RunEnd(interrupted=True, down=run.door.down)
+            logs = []
+        interrupted = len(logs) < len(tasks)  # an interrupted engine hands out no log
+        for source in sources:
+            source.record_what_was_in_flight()
         if failure:
             raise failure[0]
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
-        return RunEnd(interrupted=any(log.status == "cancelled" for log in logs), down=run.door.down)
+        return RunEnd(interrupted=interrupted, down=run.door.down)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Feeds one student's trials to the engine in planned order, and turns what comes back into trials."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ class PlannedSource(SampleSource):
         door: Door,
         in_flight: int,
         record: Record,
+        close: Callable[[], Awaitable[None]],
     ) -> None:
         self._planned = planned
         self._student = student
@@ -40,6 +41,7 @@ class PlannedSource(SampleSource):
         self._door = door
         self._in_flight = in_flight
         self._record = record
+        self._close = close
         self._pending: dict[str, Pending] = {}
         self._number = 0
         self.stopped = False
@@ -53,19 +55,30 @@ class PlannedSource(SampleSource):
         return self._next(2 * self._in_flight)
 
     async def next_samples(self) -> list[Sample] | None:
-        """Asked when nothing is left in flight."""
-        return self._next(self._in_flight) or None
+        """Asked when nothing is left in flight: more, or the end, at which the connections are closed."""
+        samples = self._next(self._in_flight)
+        if not samples:
+            # The engine leaves them open, and a process that runs many evaluations would run out of them.
+            await self._close()
+        return samples or None
 
     async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
         """One trial ended: record it, and let the next one in."""
         pending = self._pending.pop(str(sample.id))
-        self._record(self._trial(pending, sample))
+        self._record(self._finished(pending, _ending(pending, sample), seconds=sample.working_time))
         return self._next(1)
 
     async def sample_abandoned(self, sample: Sample, epoch: int) -> list[Sample] | None:
         """A trial that never began leaves nothing to record."""
         self._pending.pop(str(sample.id), None)
         return None
+
+    def record_what_was_in_flight(self) -> None:
+        """After the engine has ended: trials whose call was sent but whose answer nobody waited for."""
+        for pending in self._pending.values():
+            if pending.bill is not None and pending.bill.calls:
+                self._record(self._finished(pending, Ending(cancelled=True)))
+        self._pending.clear()
 
     def _next(self, count: int) -> list[Sample]:
         samples: list[Sample] = []
@@ -94,7 +107,7 @@ class PlannedSource(SampleSource):
             },
         )
 
-    def _trial(self, pending: Pending, sample: EvalSample) -> Trial:
+    def _finished(self, pending: Pending, ending: Ending, *, seconds: float | None = None) -> Trial:
         planned, bill = pending.planned, pending.bill
         usage = (
             Usage(input_tokens=bill.input_tokens, output_tokens=bill.output_tokens, cost=bill.cost)
@@ -107,10 +120,10 @@ class PlannedSource(SampleSource):
             case_id=planned.case.id,
             arm=planned.arm,
             repeat=planned.repeat,
-            outcome=outcome_of(_ending(pending, sample)),
-            answer=final_text(sample.output),
+            outcome=outcome_of(ending),
+            answer=ending.text,
             usage=usage,
-            seconds=sample.working_time,
+            seconds=seconds,
             calls=bill.calls if bill is not None else 0,
             served_model=bill.served_model if bill is not None else None,
             finished_at=datetime.now(UTC).isoformat(timespec="seconds"),

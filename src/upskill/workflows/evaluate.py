@@ -101,7 +101,12 @@ def evaluate(
         repeats=prepared.plan.repeats,
         planned=len(prepared.plan),
         students=tuple(
-            _report(student, prepared.plan, [trial for trial in finished if trial.student == student.name])
+            _report(
+                student,
+                prepared.plan,
+                [trial for trial in finished if trial.student == student.name],
+                interrupted=end.interrupted,
+            )
             for student in prepared.plan.students
         ),
         notes=notes,
@@ -232,7 +237,7 @@ def _run(
         )
 
 
-def _report(student: Student, plan: TrialPlan, finished: list[Trial]) -> StudentReport:
+def _report(student: Student, plan: TrialPlan, finished: list[Trial], *, interrupted: bool) -> StudentReport:
     arms = tuple(measuring.summarise_arm(finished, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
     costs = [trial.usage.cost for trial in finished if trial.calls]
     spent = sum(cost or 0.0 for cost in costs) if student.price is not None else None
@@ -246,7 +251,8 @@ def _report(student: Student, plan: TrialPlan, finished: list[Trial]) -> Student
             lifts=(),
             spent=spent,
         )
-    judgement = measuring.judge(measuring.pair_trials(finished, arm="with_skill", against="baseline"))
+    pairing = measuring.pair_trials(finished, arm="with_skill", against="baseline")
+    judgement = measuring.judge(pairing, complete=not interrupted)
     return StudentReport(
         student=student,
         harness=plan.harness,

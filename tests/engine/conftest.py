@@ -1,0 +1,70 @@
+"""The real engine in this process, against a loopback provider or a script."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from provider import Behave, Provider
+from upskill.domain import Evaluation, Trial
+from upskill.settings import resolve_settings
+from upskill.workflows.evaluate import EvaluationOrder, evaluate
+from upskill.workflows.list_runs import trials_of
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What an evaluation gave and left behind."""
+
+    evaluation: Evaluation
+    trials: list[Trial]
+    run: Path
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a skill with cases, each a prompt and what the answer must contain."""
+
+    def make(cases: Sequence[tuple[str, Any]], *, body: str = "Say so.\n", name: str = "thing") -> Path:
+        folder = tmp_path / "skills" / name
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does a thing.\n---\n{body}")
+        items = [{"id": f"c{n}", "input": prompt, "expected": expected} for n, (prompt, expected) in enumerate(cases)]
+        (folder / "skill_meta.json").write_text(json.dumps({"cases": items}))
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Evaluates a skill on one or more students, with settings given as keywords."""
+    monkeypatch.chdir(tmp_path)
+
+    def start(skill: Path, models: Sequence[str], *, repeats: int = 1, baseline: bool = True, **settings: Any) -> Ran:
+        flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), **settings}
+        evaluation = evaluate(
+            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline),
+            settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
+        )
+        folder = tmp_path / evaluation.run
+        return Ran(evaluation, list(trials_of(folder)), folder)
+
+    return start
+
+
+@pytest.fixture
+def run_at(run: Run) -> Callable[..., tuple[Ran, Provider]]:
+    """Evaluates a skill on a loopback provider that behaves as told."""
+
+    def start(skill: Path, behave: Behave, **settings: Any) -> tuple[Ran, Provider]:
+        with Provider(behave) as provider:
+            return run(skill, ["any"], base_url=provider.url, **settings), provider
+
+    return start

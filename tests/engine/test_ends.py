@@ -1,0 +1,106 @@
+"""Each end of a trial, made by a real server or script, is counted as the table in `trials/outcome.py` says."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from provider import Behaviour
+from upskill.domain import Errored, Scored
+
+CASE = [("Which port?", {"contains": "7413"})]
+TOO_LONG = {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}
+
+SCORED = {
+    "a right answer": (Behaviour(text="It is 7413."), "answered", True),
+    "a wrong answer": (Behaviour(text="It is 80."), "answered", False),
+    "no text": (Behaviour(text=""), "empty", False),
+    "white space": (Behaviour(text=" \n "), "empty", False),
+    "thinking and no answer": (Behaviour(text="<think>7413</think>"), "empty", False),
+    "thinking cut short": (Behaviour(text="<think>it is 7413", finish_reason="length"), "empty", False),
+    "thinking, then an answer": (Behaviour(text="<think>80?</think>It is 7413."), "answered", True),
+    "a refusal": (Behaviour(refusal="I cannot say 7413."), "refused", False),
+    "cut after the point": (Behaviour(text="It is 7413, and", finish_reason="length"), "cut", True),
+    "cut before the point": (Behaviour(text="It is", finish_reason="length"), "cut", False),
+    "the content filter": (Behaviour(text="7413", finish_reason="content_filter"), "filtered", False),
+    "the window overflows": (Behaviour(status=400, error=TOO_LONG), "overflow", False),
+    "an unusual end marker": (Behaviour(text="7413", finish_reason="end_turn"), "answered", True),
+}
+ERRORED = {
+    "a server error": (Behaviour(status=500), "provider"),
+    "a bad request": (Behaviour(status=400), "provider"),
+    "no permission": (Behaviour(status=401), "provider"),
+    "too many requests": (Behaviour(status=429), "rate limit"),
+    "a reset": (Behaviour(fault="reset"), "transport"),
+    "a body cut short": (Behaviour(fault="cut"), "transport"),
+    "truncated JSON": (Behaviour(fault="truncated"), "transport"),
+    "an empty body": (Behaviour(fault="empty"), "transport"),
+    "no end marker": (Behaviour(finish_reason=None), "transport"),
+    "silence": (Behaviour(fault="stall"), "timeout"),
+    "a slow drip": (Behaviour(fault="drip"), "timeout"),
+}
+HASTY = {"max_retries": 1, "max_retry_wait_seconds": 1, "attempt_timeout_seconds": 1}
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_what_the_student_did_is_scored(name: str, skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+    behaviour, end, passes = SCORED[name]
+    ran, _ = run_at(skill(CASE), lambda _: behaviour)
+    for trial in ran.trials:
+        assert isinstance(trial.outcome, Scored), trial.outcome
+        assert (trial.outcome.end, trial.outcome.passed) == (end, passes)
+        assert trial.calls == 1, "an answer we dislike is never asked for again"
+
+
+@pytest.mark.parametrize("name", ERRORED)
+def test_what_happened_to_the_student_is_errored(
+    name: str, skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    behaviour, fault = ERRORED[name]
+    ran, _ = run_at(skill(CASE), lambda _: behaviour, **HASTY)
+    assert [trial.arm for trial in sorted(ran.trials, key=lambda trial: trial.arm)] == ["baseline", "with_skill"]
+    for trial in ran.trials:
+        assert isinstance(trial.outcome, Errored), trial.outcome
+        assert trial.outcome.fault == fault, trial.outcome
+    report = ran.evaluation.students[0]
+    assert report.verdict == "invalid"
+    assert report.arms[0].pass_rate is None, "nothing was measured, which is not zero"
+
+
+def test_a_check_that_crashes_is_our_fault_and_not_a_failed_answer(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    folder = skill([("Which port?", {"regex": "(a|a|aa)+b"})])
+    ran, _ = run_at(folder, lambda _: Behaviour(text="a" * 40_000))
+    assert {trial.outcome.fault for trial in ran.trials if isinstance(trial.outcome, Errored)} == {"check"}
+    assert len(ran.trials) == 2
+
+
+def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+    def behave(asked: Any) -> Behaviour:
+        return Behaviour(status=503) if asked.number <= 2 else Behaviour(text="7413")
+
+    ran, provider = run_at(skill(CASE), behave, concurrency=1)
+    assert [trial.outcome.kind for trial in ran.trials] == ["scored", "scored"]
+    assert len(provider.requests) == 4
+    assert sum(trial.calls for trial in ran.trials) == 4
+
+
+def test_an_endpoint_that_is_down_is_left_alone_and_the_run_still_ends_with_a_result(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    folder = skill([(f"Question {n}?", {"contains": "x"}) for n in range(40)])
+    ran, provider = run_at(folder, lambda _: Behaviour(status=500), max_retry_wait_seconds=1)
+    assert len(provider.requests) <= 20
+    assert ran.evaluation.students[0].verdict == "invalid"
+    assert "went down" in ran.evaluation.notes[-1]
+    assert not [trial for trial in ran.trials if isinstance(trial.outcome, Scored)]
+
+
+def test_a_server_that_counts_no_tokens_leaves_them_unknown(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    ran, _ = run_at(skill(CASE), lambda _: Behaviour(text="7413", usage=False))
+    assert [trial.usage.tokens for trial in ran.trials] == [None, None]
+    assert ran.evaluation.students[0].arms[0].tokens is None

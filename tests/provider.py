@@ -1,0 +1,242 @@
+"""A provider on loopback that can be sick: an OpenAI-compatible server for tests and measurements.
+
+In a test: `with Provider(behave) as provider: … provider.url … provider.requests`.
+As a process of its own, so that its CPU is not counted with ours: `python -m provider PORT --latency 0.05`.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import struct
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from socket import SO_LINGER, SOL_SOCKET
+from types import TracebackType
+from typing import Any, Self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One request as it came over the wire."""
+
+    number: int
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+    @property
+    def prompt(self) -> str:
+        """What the user said last."""
+        return str(self.body["messages"][-1]["content"])
+
+    @property
+    def system(self) -> str:
+        """The system message."""
+        return str(self.body["messages"][0]["content"])
+
+    @property
+    def has_skill(self) -> bool:
+        """Whether a skill was given."""
+        return "<skill" in self.system
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behaviour:
+    """What the server does with a request."""
+
+    text: str = "ok"
+    latency: float = 0.0
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    finish_reason: str | None = "stop"
+    refusal: str | None = None
+    usage: bool = True
+    fault: str | None = None
+    """`reset`, `stall`, `truncated`, `drip`, `empty`, `html`, `cut`, `list`"""
+    error: dict[str, Any] | None = None
+
+
+Behave = Callable[[Asked], Behaviour]
+
+
+def answer_ok(asked: Asked) -> Behaviour:
+    """A healthy server."""
+    return Behaviour(text=f"answer {asked.number}")
+
+
+class Provider:
+    """Serves until the block ends."""
+
+    def __init__(self, behave: Behave = answer_ok, *, port: int = 0, models: tuple[str, ...] = ("any",)) -> None:
+        self._behave = behave
+        self._port = port
+        self._models = models
+        self.requests: list[Asked] = []
+        self.keep_requests = True
+        self._count = 0
+        self._ready = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self.port = port
+
+    @property
+    def url(self) -> str:
+        """The base URL to hand to `--base-url`."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        if not self._ready.wait(10):
+            raise RuntimeError("the loopback provider did not start; is its port taken?")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5)
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._connection, "127.0.0.1", self._port, backlog=512)
+        )
+        self.port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await self._exchange(reader, writer):
+                pass
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            return
+        finally:
+            writer.close()
+
+    async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One request and its answer; false when the connection is over."""
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError:
+            return False
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, path, _ = first.split(" ", 2)
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines) if name}
+        body = await reader.readexactly(int(headers.get("content-length", "0")))
+        if method == "GET":
+            known = path.endswith("/models")
+            listed = {"object": "list", "data": [{"id": name} for name in self._models]}
+            await _send(writer, 200 if known else 404, json.dumps(listed if known else {}).encode())
+            return True
+        if not path.endswith("/chat/completions"):
+            await _send(writer, 404, b"{}")
+            return True
+        self._count += 1
+        asked = Asked(number=self._count, body=json.loads(body), headers=headers)
+        if self.keep_requests:
+            self.requests.append(asked)
+        return await _behave_towards(writer, self._behave(asked), asked)
+
+
+async def _send(
+    writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None, length: int = -1
+) -> None:
+    size = len(body) if length < 0 else length
+    lines = [f"HTTP/1.1 {status} x", "content-type: application/json", f"content-length: {size}"]
+    lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
+    writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+    await writer.drain()
+
+
+async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: Asked) -> bool:
+    if what.latency:
+        await asyncio.sleep(what.latency)
+    if what.fault == "reset":
+        writer.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+        return False
+    if what.fault == "stall":
+        await asyncio.sleep(3600)
+    if what.status != 200:
+        error = what.error or {"message": f"status {what.status}", "type": "error"}
+        await _send(writer, what.status, json.dumps({"error": error}).encode(), what.headers)
+        return True
+    body = json.dumps(_completion(what, asked)).encode()
+    if what.fault == "truncated":
+        await _send(writer, 200, body[: len(body) // 2])
+    elif what.fault == "cut":
+        await _send(writer, 200, body[: len(body) // 2], length=len(body))
+        return False
+    elif what.fault == "empty":
+        await _send(writer, 200, b"")
+    elif what.fault == "html":
+        await _send(writer, 200, b"<html><body>Bad gateway</body></html>", {"content-type": "text/html"})
+    elif what.fault == "list":
+        await _send(writer, 200, b"[1, 2, 3]")
+    elif what.fault == "drip":
+        writer.write(
+            f"HTTP/1.1 200 x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+        )
+        for byte in body:
+            writer.write(bytes([byte]))
+            await writer.drain()
+            await asyncio.sleep(0.3)
+    else:
+        await _send(writer, 200, body)
+    return True
+
+
+def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": what.text}
+    if what.refusal is not None:
+        message = {"role": "assistant", "content": None, "refusal": what.refusal}
+    sent = sum(len(str(entry["content"])) for entry in asked.body["messages"]) // 4
+    said = len(what.text) // 4 + 1
+    usage = {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
+    return {
+        "id": f"c{asked.number}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": asked.body.get("model", "any"),
+        "choices": [{"index": 0, "message": message, "finish_reason": what.finish_reason}],
+        **({"usage": usage} if what.usage else {}),
+    }
+
+
+def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[Asked], str]) -> Behave:
+    """A share of requests fails, each in one of the ways named: a number is a status, a word a fault."""
+    draw = random.Random(seed)
+
+    def behave(asked: Asked) -> Behaviour:
+        if draw.random() < share:
+            fault = draw.choice(faults)
+            return Behaviour(status=int(fault)) if fault.isdigit() else Behaviour(fault=fault)
+        return Behaviour(text=text(asked))
+
+    return behave
+
+
+def main() -> None:
+    """Serve as a process of its own until it is killed."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("--latency", type=float, default=0.0)
+    options = parser.parse_args()
+    with Provider(
+        lambda asked: Behaviour(text=f"answer {asked.number}", latency=options.latency), port=options.port
+    ) as it:
+        it.keep_requests = False
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
