@@ -23,7 +23,7 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m benchmarks.reference --check
+	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m pytest tests/unit -q
 
 test: setup  ## all tests: the real engine, the real local model, the installed command
@@ -33,7 +33,7 @@ full: setup  ## the long half: large sizes and measurements; writes docs/explana
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
 docs: setup  ## the reference pages that are generated from the code
-	$(BIN)/python -m benchmarks.reference --write
+	$(BIN)/python -m tools.reference --write
 
 lock: setup  ## new locks, with no release younger than a week
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \

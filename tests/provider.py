@@ -68,10 +68,10 @@ def answer_ok(asked: Asked) -> Behaviour:
 class Provider:
     """Serves until the block ends."""
 
-    def __init__(self, behave: Behave = answer_ok, *, port: int = 0, models: tuple[str, ...] = ("any",)) -> None:
+    def __init__(self, behave: Behave = answer_ok, *, port: int = 0, window: int | None = None) -> None:
         self._behave = behave
         self._port = port
-        self._models = models
+        self._window = window
         self.requests: list[Asked] = []
         self.keep_requests = True
         self._count = 0
@@ -134,7 +134,8 @@ class Provider:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         if method == "GET":
             known = path.endswith("/models")
-            listed = {"object": "list", "data": [{"id": name} for name in self._models]}
+            window = {} if self._window is None else {"max_model_len": self._window}
+            listed = {"object": "list", "data": [{"id": "any", **window}]}
             await _send(writer, 200 if known else 404, json.dumps(listed if known else {}).encode())
             return True
         if not path.endswith("/chat/completions"):

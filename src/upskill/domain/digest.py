@@ -3,10 +3,13 @@
 import hashlib
 import json
 
+# Made once: a plan takes a digest per trial, and `json.dumps` would make an encoder for each.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical_json(value: object) -> str:
     """The one spelling of a JSON value: keys sorted, no spaces, characters unescaped."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest_of(value: object) -> str:

@@ -5,6 +5,7 @@ Knows nothing about what becomes of the trials: each is handed to `record` as it
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -133,15 +134,18 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
         "XDG_DATA_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
         "WIN_PD_OVERRIDE_LOCAL_APPDATA": str(folder),
+        "TMPDIR": str(folder),
         "PYTHON_DOTENV_DISABLED": "1",
         "INSPECT_DISPLAY": "none",
     }
     before = {name: os.environ.get(name) for name in confined}
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(confined)
+    temporary, tempfile.tempdir = tempfile.tempdir, None  # asks TMPDIR anew
     try:
         yield
     finally:
+        tempfile.tempdir = temporary
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

@@ -1,0 +1,1 @@
+"""Measurements of the product by itself, for `make full`. Not part of the package."""

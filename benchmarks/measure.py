@@ -1,0 +1,185 @@
+"""`make full`: the product measured against the figures it is held to. Takes a quarter of an hour on two cores.
+
+Every figure is taken by running the installed command or the same code as the product. Writes a page.
+"""
+
+import argparse
+import json
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.big_skill import write_big_skill
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from provider import Provider, failing  # noqa: E402 - from tests/, which is not installed
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured thing."""
+
+    what: str
+    target: str
+    measured: str
+    holds: bool
+
+
+def cpu_of(command: list[str], *, cwd: Path = ROOT) -> tuple[float, float, str]:
+    """User and system CPU seconds of a command, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, done.stdout
+
+
+@contextmanager
+def provider_process(port: int, latency: float) -> Iterator[str]:
+    """The loopback provider as a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "provider.py", str(port), "--latency", str(latency)], cwd=ROOT / "tests"
+    )
+    try:
+        time.sleep(1.5)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def help_is_quick() -> Figure:
+    """`upskill --help` against importing click, in one run."""
+    helps, clicks = [], []
+    for _ in range(9):
+        helps.append(cpu_of([str(BIN / "upskill"), "--help"])[0])
+        clicks.append(cpu_of([sys.executable, "-c", "import click"])[0])
+    ratio = statistics.median(helps) / statistics.median(clicks)
+    return Figure(
+        "`upskill --help` against `import click`, user CPU, median of 9", "at most 3x", f"{ratio:.2f}x", ratio <= 3
+    )
+
+
+def engine_overhead(folder: Path, *, trials: int, repetitions: int) -> list[Figure]:
+    """CPU per trial of `upskill eval` against bare Inspect, interleaved."""
+    skill = write_big_skill(folder / "big", cases=trials // 2)
+    ours: list[float] = []
+    default: list[float] = []
+    lean: list[float] = []
+    with provider_process(8797, 0.05) as url:
+        for number in range(repetitions):
+            bare = [sys.executable, "-m", "benchmarks.bare_engine", url, str(trials), "16"]
+            default.append(float(cpu_of([*bare, str(folder / f"d{number}"), "0"])[2].split()[-1]))
+            command = [str(BIN / "upskill"), "eval", str(skill), "-m", "any", "--base-url", url, "-q", "--json"]
+            command += ["--concurrency", "16", "--runs-dir", str(folder / "runs"), "--max-output-tokens", "40"]
+            user, system, _ = cpu_of(command, cwd=folder)
+            ours.append(user + system)
+            lean.append(float(cpu_of([*bare, str(folder / f"l{number}"), "1"])[2].split()[-1]))
+    figures = []
+    for name, bare_cpu in (("as it comes", default), ("with our log settings", lean)):
+        ratios = [mine / other for mine, other in zip(ours, bare_cpu, strict=True)]
+        per_trial = (
+            f"{statistics.mean(ours) / trials * 1000:.1f} against {statistics.mean(bare_cpu) / trials * 1000:.1f} ms"
+        )
+        worst = max(ratios)
+        figures.append(
+            Figure(
+                f"CPU of {trials:,} chat trials at 50 ms, `upskill eval` against bare Inspect {name}, "
+                f"interleaved, {repetitions} repetitions",
+                "ratio at most 1.15",
+                f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} ({per_trial} per trial)",
+                worst <= 1.15,
+            )
+        )
+    return figures
+
+
+def planning(folder: Path) -> Figure:
+    """Planning 100,000 trials: from the case file to the last identity, in a process of its own."""
+    skill = write_big_skill(folder / "plan", cases=10_000)
+    seconds, _, said = cpu_of([sys.executable, "-m", "benchmarks.plan_many", str(skill), "5"])
+    wall, megabytes, count = said.split()
+    holds = float(wall) < 2 and float(megabytes) < 200 and count == "100000"
+    return Figure(
+        "planning 100,000 trials",
+        "under 2 s and 200 MB",
+        f"{wall} s, {megabytes} MB ({seconds:.1f} s CPU in all)",
+        holds,
+    )
+
+
+def faults(folder: Path, *, trials: int) -> Figure:
+    """A fifth of all requests fails at random; every trial is accounted for, no fault counts as an answer."""
+    skill = write_big_skill(folder / "faults", cases=trials // 2)
+    behave = failing(0.2, seed=7, faults=("500", "reset", "truncated", "stall"), text=lambda _: "never")
+    with Provider(behave) as provider:
+        provider.keep_requests = False
+        command = [str(BIN / "upskill"), "eval", str(skill), "-m", "any", "--base-url", provider.url, "-q", "--json"]
+        command += ["--concurrency", "32", "--runs-dir", str(folder / "runs")]
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "UPSKILL_ATTEMPT_TIMEOUT_SECONDS": "2",
+                "UPSKILL_MAX_RETRY_WAIT_SECONDS": "2",
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    arms = json.loads(done.stdout)["students"][0]["arms"].values()
+    scored = sum(arm["trials"] for arm in arms)
+    errored = sum(arm["errored"] for arm in arms)
+    failed = scored - sum(arm["passed"] for arm in arms)
+    return Figure(
+        f"{trials:,} trials with 20% of requests failing (500, reset, truncated JSON, stall)",
+        "every trial accounted for, no fault counted as a failed answer",
+        f"{scored} scored, {errored} errored, {failed} failed",
+        scored + errored == trials and failed == 0,
+    )
+
+
+def main() -> int:
+    """Measure everything and write the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--trials", type=int, default=2000)
+    parser.add_argument("--repetitions", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        figures = [help_is_quick(), planning(folder)]
+        figures += engine_overhead(folder, trials=options.trials, repetitions=options.repetitions)
+        figures.append(faults(folder, trials=options.trials // 2))
+    page = [
+        "<!-- Written by `make full`; do not edit. -->",
+        "",
+        "# Measurements",
+        "",
+        f"Taken on {time.strftime('%Y-%m-%d')}, Python {platform.python_version()}, {platform.machine()}, two cores.",
+        "",
+        "| what | target | measured | holds |",
+        "|---|---|---|---|",
+        *(f"| {f.what} | {f.target} | {f.measured} | {'yes' if f.holds else '**no**'} |" for f in figures),
+        "",
+    ]
+    text = "\n".join(page)
+    print(text)
+    if options.write is not None:
+        options.write.write_text(text, encoding="utf-8")
+    return 0 if all(figure.holds for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

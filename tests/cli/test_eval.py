@@ -1,0 +1,286 @@
+"""`upskill eval` as people type it: what it prints where, its exit codes, what it leaves behind."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import COMMAND, Upskill
+from provider import Asked, Behaviour, Provider
+
+BLOG_CASES = {
+    "cases": [
+        {"input": "Create a build.toml for a CUDA kernel targeting H100", "expected": {"contains": "9.0"}},
+        {
+            "input": "Write a basic CUDA kernel template with proper includes",
+            "expected": {"contains": "cuda_runtime.h"},
+        },
+    ]
+}
+
+
+def _helped(asked: Asked) -> Behaviour:
+    return Behaviour(text='capabilities = ["9.0"] #include <cuda_runtime.h>' if asked.has_skill else "No idea, 19.07.")
+
+
+@pytest.fixture
+def kernel_skill(here: Path) -> Path:
+    """The skill of the blog, with its cases, where people have it."""
+    for name in ("my-skill", "kernel-builder-cuda-kernels", "x"):
+        folder = here / "skills" / name
+        folder.mkdir(parents=True)
+        head = f"---\nname: {name}\ndescription: Build optimized CUDA kernels for PyTorch.\n---\n"
+        (folder / "SKILL.md").write_text(f"{head}# Building\n\nH100 is compute capability 9.0.\n")
+        (folder / "skill_meta.json").write_text(json.dumps(BLOG_CASES))
+    return here / "skills" / "my-skill"
+
+
+TYPED = {
+    "two models": "eval ./skills/my-skill/ --model haiku --model sonnet",
+    "a local model": "eval ./skills/my-skill/ --model unsloth/GLM-4.7-Flash-GGUF:Q4_0 --base-url http://localhost:8080/v1",
+    "an alias of a flag": "eval ./skills/x/ --model haiku --m kimi --runs 5",
+    "the blog's own": "eval ./skills/kernel-builder-cuda-kernels/ --model haiku --m kimi --runs 5",
+    "short flags": "eval ./skills/my-skill/ -m haiku -m kimi -m sonnet --runs 5",
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_the_commands_of_the_blog_work_as_typed_with_a_local_server_and_no_key(
+    name: str, upskill: Upskill, kernel_skill: Path
+) -> None:
+    with Provider(_helped, port=8080):
+        done = upskill(*TYPED[name].split(), UPSKILL_BASE_URL="http://localhost:8080/v1")
+    assert done.returncode == 0, done.stderr
+    assert "helps on these 2 cases" in done.stdout
+    for word in ("baseline", "with skill", "Avg Assertions", "Avg Tokens", "100%"):
+        assert word in done.stdout
+    if "--model haiku" in TYPED[name] or "-m haiku" in TYPED[name]:
+        assert "across" in done.stdout
+        assert "Pass rate:" in done.stdout
+        assert "Model" in done.stdout
+
+
+def test_one_model_is_shown_in_the_shape_of_the_blog(upskill: Upskill, kernel_skill: Path) -> None:
+    with Provider(_helped) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "  0% -> 100% (+100%) OK"
+    assert "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%" in lines
+    assert "  with skill ████████████████████  100%  (+100%)" in lines
+    assert any(line.startswith("  SKILL.md              ~") for line in lines)
+    assert not any(line != line.rstrip() for line in lines), "no trailing spaces"
+    assert "Evaluating my-skill on any..." in done.stderr
+
+
+def test_json_is_one_documented_object_on_stdout_and_nothing_else(upskill: Upskill, kernel_skill: Path) -> None:
+    with Provider(_helped) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--json")
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert result["schema"] == "upskill.eval/1"
+    assert result["run"].startswith("runs/")
+    assert set(result["skill"]) == {"name", "digest"}
+    (student,) = result["students"]
+    assert {"model", "harness", "verdict", "sentence", "arms", "lifts"} <= set(student)
+    for arm in ("baseline", "with_skill"):
+        wanted = {"pass_rate", "passed", "trials", "errored", "assertions", "tokens", "cost"}
+        assert wanted <= set(student["arms"][arm])
+    (lift,) = student["lifts"]
+    assert lift["arm"] == "with_skill"
+    assert lift["against"] == "baseline"
+    assert lift["mean"] == 1.0
+    low, high = lift["these_cases"]
+    assert 0 < low < 1 == high
+    assert lift["cases_like_these"] is None, "two cases are too few to speak of others"
+    assert (lift["pairs"], lift["dropped"]) == (2, 0)
+    assert student["arms"]["baseline"]["cost"] is None, "an unknown price is not free"
+
+
+def test_without_a_baseline_nothing_is_said_of_lift(upskill: Upskill, kernel_skill: Path) -> None:
+    with Provider(_helped) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--no-baseline", "--json")
+    (student,) = json.loads(done.stdout)["students"]
+    assert student["verdict"] is None
+    assert student["lifts"] == []
+    assert set(student["arms"]) == {"with_skill"}
+
+
+def test_a_case_file_of_ones_own_goes_before_the_skills_cases(upskill: Upskill, kernel_skill: Path, here: Path) -> None:
+    (here / "cases.json").write_text(json.dumps([{"input": "Say one", "expected": {"contains": ["one", "two"]}}]))
+    with Provider(lambda _: Behaviour(text="one two")) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "-t", "cases.json", "-v")
+    assert done.returncode == 0, done.stderr
+    assert {asked.prompt for asked in provider.requests} == {"Say one"}
+    assert "found 'one', 'two'" in done.stdout
+
+
+REFUSED = {
+    "no such skill": (["eval", "./skills/nope", "-m", "any"], 2, "no such folder", "did you mean"),
+    "no model": (["eval", "skills/my-skill"], 2, "which model?", "-m"),
+    "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "no model is known", "did you mean haiku?"),
+    "a missing key": (["eval", "skills/my-skill", "-m", "haiku"], 3, "ANTHROPIC_API_KEY is not set", "export"),
+    "a missing token": (["eval", "skills/my-skill", "-m", "zai-org/GLM-5"], 3, "HF_TOKEN is not set", "export"),
+    "a dead server": (
+        ["eval", "skills/my-skill", "-m", "any", "--base-url", "http://127.0.0.1:9/v1"],
+        3,
+        "nothing answers at http://127.0.0.1:9/v1",
+        "start the server",
+    ),
+    "a bad URL": (["eval", "skills/my-skill", "-m", "any", "--base-url", "localhost"], 2, "not a base URL", "http"),
+    "no runs": (["eval", "skills/my-skill", "-m", "haiku", "--runs", "0"], 2, "at least 1", ""),
+    "a wrong setting": (["eval", "skills/my-skill", "-m", "any", "--temperature", "9"], 3, "between 0 and 2", ""),
+    "no such case file": (["eval", "skills/my-skill", "-m", "any", "-t", "no.json"], 2, "no such file", ""),
+    "no such script": (["eval", "skills/my-skill", "-m", "scripted/no.yaml"], 2, "no such file", ""),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_succeed_is_refused_before_any_trial_in_a_line_that_says_what_to_do(
+    name: str, upskill: Upskill, kernel_skill: Path, here: Path
+) -> None:
+    words, code, message, hint = REFUSED[name]
+    done = upskill(*words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    error = next(line for line in done.stderr.splitlines() if line.startswith("error:"))
+    assert message in error
+    assert hint in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (here / "runs").exists(), "nothing was begun"
+
+
+def test_a_skill_without_cases_is_refused(upskill: Upskill, kernel_skill: Path) -> None:
+    (kernel_skill / "skill_meta.json").unlink()
+    done = upskill("eval", "skills/my-skill", "-m", "haiku")
+    assert done.returncode == 2
+    assert "there are no cases" in done.stderr
+    assert "-t FILE" in done.stderr
+
+
+def test_all_problems_of_a_case_file_are_listed_at_once(upskill: Upskill, kernel_skill: Path, here: Path) -> None:
+    broken = [{"input": "a", "expected": {"contain": "x"}}, {"inptu": "b", "expected": {}}, 7]
+    (here / "cases.json").write_text(json.dumps(broken))
+    done = upskill("eval", "skills/my-skill", "-m", "any", "-t", "cases.json")
+    assert done.returncode == 2
+    assert "did you mean `input`?" in done.stderr
+    assert "contain" in done.stderr
+    assert "case 3" in done.stderr
+
+
+def test_a_skill_larger_than_the_window_is_found_before_any_trial(upskill: Upskill, kernel_skill: Path) -> None:
+    with (kernel_skill / "SKILL.md").open("a") as file:
+        file.write("word " * 4000)
+    with Provider(_helped, window=1000) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url)
+    assert done.returncode == 3
+    assert "does not fit" in done.stderr
+    assert "window is 1,000" in done.stderr
+    assert provider.requests == []
+
+
+def test_a_run_that_measured_nothing_exits_with_3_and_still_prints_its_table(
+    upskill: Upskill, kernel_skill: Path
+) -> None:
+    with Provider(lambda _: Behaviour(status=500)) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, UPSKILL_MAX_RETRIES="0")
+    assert done.returncode == 3
+    assert "no verdict" in done.stdout
+    assert "not counted as failures" in done.stdout
+
+
+def test_an_expensive_plan_without_a_terminal_needs_yes(upskill: Upskill, kernel_skill: Path, here: Path) -> None:
+    done = upskill("eval", "skills/my-skill", "-m", "opus", "--runs", "500", ANTHROPIC_API_KEY="sk-ant-x")
+    assert done.returncode == 2
+    assert "can cost up to $" in done.stderr
+    assert "--yes" in done.stderr
+    assert not (here / "runs").exists()
+
+
+def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
+    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str]
+) -> None:
+    cases = [{"input": f"Question {n}", "expected": {"contains": "9.0"}} for n in range(40)]
+    (kernel_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+    with Provider(lambda asked: Behaviour(text="9.0", latency=0.0 if asked.number < 9 else 30.0)) as provider:
+        words = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--concurrency", "4"]
+        process = subprocess.Popen(
+            [COMMAND, *words],
+            cwd=here,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 60
+        while len(provider.requests) < 12 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        stopped = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert time.monotonic() - stopped < 5
+    assert process.returncode == 130, err
+    assert "interrupted: 12 of 80 trials ended" in out
+    assert "4 pairs" in out
+    assert "(2 cancelled)" in out
+    (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
+    record = json.loads((folder / "run.json").read_text())
+    assert record["status"] == "interrupted"
+    trials = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+    assert len(trials) == 12
+    assert sum(trial["outcome"]["kind"] == "scored" for trial in trials) == 8
+    listed = upskill("runs")
+    assert "interrupted" in listed.stdout
+
+
+def _tree(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def test_nothing_is_written_outside_the_run_folder(
+    here: Path, home: Path, environment: dict[str, str], example_skill: Path, scripted_student: Path, tmp_path: Path
+) -> None:
+    """Watched by strace: every file opened for writing, made, renamed or removed."""
+    assert shutil.which("strace"), "strace is needed: apt-get install strace"
+    (here / ".env").write_text("OPENAI_BASE_URL=http://example.invalid\nINSPECT_LOG_DIR=elsewhere\n")
+    before = _tree(here)
+    log = tmp_path / "strace.log"
+    calls = "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat"
+    words = ["eval", str(example_skill), "-m", f"scripted/{scripted_student}", "--runs", "2", "--json"]
+    done = subprocess.run(
+        ["strace", "-f", "-qq", "-y", "-s", "300", "-e", f"trace={calls}", "-o", str(log), COMMAND, *words],
+        cwd=here,
+        env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    run = here / json.loads(done.stdout)["run"]
+    touched = _touched(log.read_text(errors="replace"), here)
+    allowed = (str(run), str(here / "runs" / ".gitignore"), str(here / "runs" / "..gitignore"), "/dev/", "/proc/")
+    outside = {path for path in touched if not path.startswith(allowed) and path != str(here / "runs")}
+    assert outside == set()
+    assert touched, "strace saw the run being written"
+    assert _tree(home) == set()
+    inside = {path for path in _tree(here) - before if not path.startswith(f"runs/{run.name}")}
+    assert inside == {"runs", "runs/.gitignore"}
+
+
+def _touched(log: str, here: Path) -> set[str]:
+    """Paths that a successful system call wrote, made or removed; strace -y names the folder of each."""
+    touched = set()
+    for line in log.splitlines():
+        if '"' not in line or " = -1 " in line:
+            continue
+        call = line.split("(", 1)[0].split()[-1]
+        if call in ("openat", "open") and not any(flag in line for flag in ("O_WRONLY", "O_RDWR", "O_CREAT")):
+            continue
+        for folder, path in re.findall(r'(?:<([^>]*)>, )?"([^"]*)"', line):
+            touched.add(str(Path(folder or here) / path))
+    return touched

@@ -1,0 +1,77 @@
+"""`upskill list`, `runs`, `models`, `settings`."""
+
+import json
+from pathlib import Path
+
+from cli.conftest import Upskill
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_list_shows_skills_and_names_the_broken_ones(upskill: Upskill, here: Path) -> None:
+    good = here / "skills" / "good"
+    good.mkdir(parents=True)
+    (good / "SKILL.md").write_text("---\nname: good\ndescription: Does good.\n---\nBody\n")
+    bad = here / "skills" / "bad"
+    bad.mkdir()
+    (bad / "SKILL.md").write_text("no frontmatter")
+    done = upskill("list")
+    assert done.returncode == 0
+    assert "Does good." in done.stdout
+    assert "cannot be used" in done.stdout
+    rows = json.loads(upskill("list", "--json").stdout)["skills"]
+    assert [row["skill"] for row in rows] == ["bad", "good"]
+
+
+def test_list_of_a_folder_that_is_not_there_says_so(upskill: Upskill) -> None:
+    done = upskill("list", "nowhere")
+    assert done.returncode == 2
+    assert "no such folder" in done.stderr
+
+
+def test_runs_is_empty_at_first_and_then_shows_what_was_found(
+    upskill: Upskill, example_skill: Path, scripted_student: Path
+) -> None:
+    assert "no runs" in upskill("runs").stderr
+    upskill("eval", str(example_skill), "-m", f"scripted/{scripted_student}", "-q")
+    done = upskill("runs")
+    assert "finished" in done.stdout
+    assert "tarnctl" in done.stdout
+    (row,) = json.loads(upskill("runs", "--json").stdout)["runs"]
+    assert row["skill"] == "tarnctl"
+
+
+def test_models_shows_how_a_name_resolves_and_never_a_key(upskill: Upskill) -> None:
+    done = upskill("models", "haiku", ANTHROPIC_API_KEY="sk-ant-very-secret")
+    assert "anthropic/claude-haiku" in done.stdout
+    assert "ANTHROPIC_API_KEY (set)" in done.stdout
+    assert "per million tokens" in done.stdout
+    assert "very-secret" not in done.stdout + done.stderr
+    unknown = upskill("models", "org/some-model")
+    assert "HF_TOKEN (not set)" in unknown.stdout
+    assert "unknown" in unknown.stdout
+    local = upskill("models", "a/b:c", "--base-url", "http://localhost:1/v1")
+    assert local.returncode == 0
+    assert "OpenAI-compatible server at http://localhost:1/v1" in local.stdout
+
+
+def test_models_without_a_name_lists_the_short_names(upskill: Upskill) -> None:
+    names = [row["name"] for row in json.loads(upskill("models", "--json").stdout)["models"]]
+    assert names == ["opus", "sonnet", "haiku", "kimi", "gpt-oss"]
+
+
+def test_settings_tells_where_each_value_comes_from(upskill: Upskill, here: Path) -> None:
+    (here / "upskill.toml").write_text("concurrency = 3\n")
+    rows = {
+        row["setting"]: row for row in json.loads(upskill("settings", "--json", UPSKILL_SEED="5").stdout)["settings"]
+    }
+    assert rows["concurrency"] == {"setting": "concurrency", "value": 3, "origin": str(here / "upskill.toml")}
+    assert rows["seed"]["origin"] == "UPSKILL_SEED"
+    assert rows["runs_dir"]["origin"] == "default"
+
+
+def test_a_mistyped_setting_is_an_error_with_a_suggestion(upskill: Upskill, here: Path) -> None:
+    (here / "upskill.toml").write_text("concurency = 3\n")
+    done = upskill("settings")
+    assert done.returncode == 3
+    assert "did you mean `concurrency`?" in done.stderr
