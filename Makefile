@@ -6,7 +6,7 @@ LOCK = requirements
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup check test full docs lock
+.PHONY: setup check test full docs lock demo
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -40,3 +40,6 @@ lock: setup  ## new locks, with no release younger than a week
 	  --python-version 3.11 --exclude-newer "7 days" pyproject.toml --group dev -o $(LOCK)/dev.lock
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
+
+demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
+	@$(BIN)/python -m tools.demo

@@ -31,8 +31,8 @@ def main() -> None:
     parameters.port = int(sys.argv[1])
     parameters.n_parallel = 1  # one slot and no cache: the same question gets the same answer
     parameters.n_ctx = CONTEXT
-    parameters.cpuparams.n_threads = 2
-    parameters.cpuparams_batch.n_threads = 2
+    parameters.cpuparams.n_threads = 1  # threads that wait for each other crawl on a busy machine
+    parameters.cpuparams_batch.n_threads = 1  # threads that wait for each other crawl on a busy machine
     parameters.cache_prompt = False
     parameters.cache_ram_mib = 0
     server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process

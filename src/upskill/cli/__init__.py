@@ -53,12 +53,13 @@ class _LazyGroup(click.Group):
     epilog="Documentation: docs/ in the repository, README.md first.",
 )
 @click.version_option(package_name="upskill", message="%(prog)s %(version)s")
-def app() -> None:
+@click.option("--debug", is_flag=True, help="Show where an error rose; may stand anywhere.")
+def app(debug: bool) -> None:
     """Make small models good at hard, specific work with Agent Skills, and prove it."""
 
 
 def main() -> None:
-    """The `upskill` command. Errors are explained in words; UPSKILL_DEBUG=1 shows where they rose."""
+    """The `upskill` command. Errors are explained in words; with --debug their traceback is shown."""
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")

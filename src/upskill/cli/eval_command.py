@@ -67,7 +67,7 @@ def command(
     def confirm(price: PriceEstimate) -> bool:
         if yes:
             return True
-        question = f"This can cost up to ${price.at_most:.2f}."
+        question = f"This can cost {price.words}."
         if not is_interactive():
             raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
         return click.confirm(f"{question} Go on?", err=True)

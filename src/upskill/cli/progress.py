@@ -8,7 +8,6 @@ from typing import Self
 import click
 
 from upskill.domain import Errored, Skill, Trial, TrialPlan
-from upskill.reporting.terminal import dollars
 from upskill.workflows.price import PriceEstimate
 
 _REDRAW_SECONDS = 0.1
@@ -37,11 +36,9 @@ class TrialProgress:
         self._total, self._started = len(plan), time.monotonic()
         names = ", ".join(student.name for student in plan.students)
         arms = " and ".join(arm.replace("_", " ") for arm in plan.arms)
-        cost = "unknown" if price.at_most is None else f"at most {dollars(price.at_most)}"
         self._say(f"Evaluating {skill.name} on {names}...")
-        self._say(
-            f"  {len(plan.cases)} test case(s), {plan.repeats} run(s), {arms}: {len(plan):,} trials, price {cost}"
-        )
+        size = f"{len(plan.cases)} test case(s), {plan.repeats} run(s), {arms}: {len(plan):,} trials"
+        self._say(f"  {size}, price {price.words}")
         for note in notes:
             self._say(f"  note: {note}")
 

@@ -13,6 +13,8 @@ NO_DIFFERENCE = 0.10
 """A lift surely smaller than this, either way, is called no difference."""
 
 Claim = Literal["cases like these", "these cases"]
+CutShort = Literal["interrupted", "down"]
+"""Why a design did not run to its end: the person stopped it, or the endpoint went down."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,12 +28,14 @@ class Judgement:
     """How far a verdict reaches; `None` where nothing is claimed."""
 
 
-def judge(pairing: Pairing, *, complete: bool = True) -> Judgement:
+def judge(pairing: Pairing, *, cut_short: CutShort | None = None) -> Judgement:
     """Judge a design of fixed size. One that was cut short claims nothing: its size was not fixed beforehand."""
     lift = measure_lift(pairing)
-    if not complete:
-        so_far = "no pair was complete" if lift is None else _figures(lift, lift.these_cases)
-        return Judgement(verdict="undecided", sentence=f"undecided, stopped early: {so_far}", lift=lift)
+    if cut_short is not None:
+        so_far = "no pair was complete" if lift is None else f"so far {_figures(lift, lift.these_cases)}"
+        if cut_short == "interrupted":
+            return Judgement(verdict="undecided", sentence=f"undecided, stopped early: {so_far}", lift=lift)
+        return Judgement(verdict="invalid", sentence=f"no verdict, the endpoint went down: {so_far}", lift=lift)
     refusal = reason_to_refuse(pairing)
     if lift is None or refusal is not None:
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift)

@@ -6,7 +6,7 @@ knocking at an endpoint that is down. Budgets bite here. It does not know what a
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
 
@@ -59,25 +59,14 @@ class Door:
             max_retries=self.policy.max_retries,
             timeout=self.policy.call_seconds,
         )
-        arguments: dict[str, Any] = {}
         api_key = None
         if endpoint.is_scripted:
             from upskill.models import scripted_api
 
             scripted_api.register()
-        else:
-            # The client's own retries would be neither counted nor bounded: ours are.
-            arguments["max_retries"] = 0
-            if endpoint.base_url is not None:
-                api_key = os.environ.get(ENDPOINT_KEY, "").strip() or NO_KEY
-        model = get_model(
-            endpoint.model,
-            config=config,
-            base_url=endpoint.base_url,
-            api_key=api_key,
-            memoize=False,
-            **arguments,
-        )
+        elif endpoint.is_custom:
+            api_key = os.environ.get(ENDPOINT_KEY, "").strip() or NO_KEY
+        model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
         build_meter_into(model, door=self, endpoint=endpoint)
         return model
 

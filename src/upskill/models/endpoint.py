@@ -9,6 +9,9 @@ from upskill.domain import Price
 ENDPOINT_KEY = "UPSKILL_ENDPOINT_KEY"
 """The only key that is ever sent to an endpoint given by --base-url."""
 
+CUSTOM = "openai-api/endpoint/"
+"""How the engine's name of a model at a base URL begins."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Endpoint:
@@ -34,6 +37,11 @@ class Endpoint:
         """The variable that holds the key now; `None` if none of them does."""
         environment = os.environ if environment is None else environment
         return next((name for name in self.key_variables if environment.get(name, "").strip()), None)
+
+    @property
+    def is_custom(self) -> bool:
+        """Whether a person named the server, by --base-url, instead of a provider."""
+        return self.model.startswith(CUSTOM)
 
     @property
     def is_scripted(self) -> bool:

@@ -148,6 +148,10 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
             return meter.wait(super().should_retry)
 
     model.api.__class__ = Metered
+    client: Any = getattr(model.api, "client", None)
+    if hasattr(client, "max_retries"):
+        # The client's own retries would be neither counted nor bounded: ours are.
+        client.max_retries = 0
 
 
 def _require_an_end(output: ModelOutput, response: object) -> None:
@@ -176,6 +180,8 @@ def fault_of(error: BaseException) -> Fault:
         return "rate limit"
     if isinstance(status, int):
         return "provider"
+    if type(error).__module__ == "builtins" and not isinstance(error, OSError):
+        return "crash"
     name = type(error).__name__
     if "Timeout" in name:
         return "timeout"

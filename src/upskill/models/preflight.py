@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.errors import ProviderError
-from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
+from upskill.models.endpoint import CUSTOM, ENDPOINT_KEY, Endpoint
 from upskill.models.providers import MODULES
 
 SECONDS = 5.0
@@ -41,15 +41,16 @@ def probe(endpoint: Endpoint) -> Served:
             f"{endpoint.name}: no key, {wanted} is not set",
             hint=f"export {endpoint.key_variables[0]}=…, or use a local server with --base-url",
         )
-    if endpoint.base_url is None:
+    if endpoint.base_url is None or not endpoint.is_custom:
         return Served(window=endpoint.window)
     return _ask_server(endpoint, endpoint.base_url)
 
 
 def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
     listed = _get(f"{base_url}/models", endpoint)
-    model = endpoint.model.split("/", 2)[2]
-    entries = [entry for entry in (listed or {}).get("data") or [] if isinstance(entry, dict)]
+    model = endpoint.model.removeprefix(CUSTOM)
+    data = (listed or {}).get("data")
+    entries = [entry for entry in data if isinstance(entry, dict)] if isinstance(data, list) else []
     names = [str(entry.get("id")) for entry in entries]
     notes: tuple[str, ...] = ()
     if names and model not in names:
@@ -60,13 +61,14 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
     if window is None:
         # llama.cpp tells the window of one slot only here.
         properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
-        window = _whole((properties.get("default_generation_settings") or {}).get("n_ctx"))
+        generation = properties.get("default_generation_settings")
+        window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     return Served(window=window, notes=notes)
 
 
 def count_tokens(endpoint: Endpoint, text: str) -> int | None:
     """How many tokens the server makes of a text, where it can tell (llama.cpp); `None` elsewhere."""
-    if endpoint.base_url is None:
+    if endpoint.base_url is None or not endpoint.is_custom:
         return None
     answer = _get(f"{endpoint.base_url.removesuffix('/v1')}/tokenize", endpoint, body={"content": text}, optional=True)
     tokens = (answer or {}).get("tokens")

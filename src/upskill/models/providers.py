@@ -10,7 +10,6 @@ class Provider(NamedTuple):
     package: str | None = None
     prices: str | None = None
     """The provider's name in the price list."""
-    key_required: bool = True
 
 
 PROVIDERS: dict[str, Provider] = {
@@ -27,8 +26,10 @@ PROVIDERS: dict[str, Provider] = {
     "perplexity": Provider(("PERPLEXITY_API_KEY",), prices="perplexity"),
     "sambanova": Provider(("SAMBANOVA_API_KEY",)),
     "together": Provider(("TOGETHER_API_KEY",), prices="together"),
-    "ollama": Provider((), key_required=False),
 }
+
+LOCAL_SERVERS = {"ollama": "http://localhost:11434/v1"}
+"""Servers that people run themselves and name like a provider, with the address they listen on."""
 
 MODULES = {"google-genai": "google.genai", "xai-sdk": "xai_sdk", "mistralai": "mistralai", "groq": "groq"}
 """Where a package's name and the module it brings differ."""

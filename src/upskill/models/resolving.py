@@ -4,10 +4,11 @@
 2. any name at all when a base URL is given: an OpenAI-compatible server (llama.cpp, Ollama, vLLM);
 3. an alias: the person's own, then the built-in ones;
 4. `hf/org/name`: Hugging Face Inference Providers;
-5. `provider/model` for a known provider;
+5. `provider/model` for a known provider, or `ollama/model` for Ollama on this machine;
 6. `org/name`: Hugging Face Inference Providers.
 """
 
+import os
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -16,9 +17,9 @@ from importlib.resources import files
 
 from upskill.domain import Price
 from upskill.errors import UsageError
-from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
+from upskill.models.endpoint import CUSTOM, ENDPOINT_KEY, Endpoint
 from upskill.models.prices import UNKNOWN, look_up
-from upskill.models.providers import HUGGING_FACE, PROVIDERS
+from upskill.models.providers import HUGGING_FACE, LOCAL_SERVERS, PROVIDERS
 
 _HUGGING_FACE_ENGINE = "hf-inference-providers"
 
@@ -50,6 +51,8 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
     provider, _, model = name.partition("/")
     if provider == "hf" and "/" in model:
         return _hugging_face(typed, model, how)
+    if provider in LOCAL_SERVERS and model:
+        return _at_base_url(typed, model, _base_url_variable(provider) or LOCAL_SERVERS[provider])
     if provider in PROVIDERS and model:
         return _at_provider(typed, provider, model, how)
     if model and "/" not in model:
@@ -73,7 +76,7 @@ def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
         raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
     return Endpoint(
         name=typed,
-        model=f"openai-api/endpoint/{name}",
+        model=f"{CUSTOM}{name}",
         how=f"an OpenAI-compatible server at {url}",
         base_url=url,
         key_variables=(ENDPOINT_KEY,),
@@ -96,21 +99,32 @@ def _hugging_face(typed: str, model: str, how: str) -> Endpoint:
 
 def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
     entry = PROVIDERS[provider]
-    listing = look_up(model, provider=entry.prices)
+    # The provider's client follows this variable, so it is part of who the student is.
+    base_url = _base_url_variable(provider)
+    where = f"{provider}'s own API"
+    listing = UNKNOWN
+    if base_url is not None:
+        where = f"{provider}'s API as served at {base_url}"
+    else:
+        listing = look_up(model, provider=entry.prices)
     return Endpoint(
         name=typed,
         model=f"{provider}/{model}",
-        how=f"{how}{provider}'s own API" if entry.key_required else f"{how}{provider} on this machine",
+        how=f"{how}{where}",
+        base_url=base_url,
         key_variables=entry.key_variables,
-        key_required=entry.key_required,
         package=entry.package,
         price=listing.price,
         window=listing.window,
     )
 
 
+def _base_url_variable(provider: str) -> str | None:
+    return os.environ.get(f"{provider.upper()}_BASE_URL", "").strip() or None
+
+
 def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
-    near = get_close_matches(name, [*table, *PROVIDERS], n=1)
+    near = get_close_matches(name, [*table, *PROVIDERS, *LOCAL_SERVERS], n=1)
     guess = f"did you mean {near[0]}? " if near else ""
     return UsageError(
         f"{typed}: no model is known by this name",

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import regex
 import yaml
 
+from upskill.domain import Arm
 from upskill.errors import UsageError
 
 Failure = Literal["rate limit", "server", "reset", "truncated"]
@@ -98,7 +99,7 @@ def _script(value: object, problems: list[str]) -> Script | None:
     _unknown_keys(value, ("seed", "rules"), "the script", problems)
     rules = [_rule(rule, f"rule {number}", problems) for number, rule in enumerate(value["rules"], 1)]
     seed = value.get("seed", 0)
-    if not isinstance(seed, int):
+    if not isinstance(seed, int) or isinstance(seed, bool):
         problems.append("`seed` must be a whole number")
         seed = 0
     return Script(rules=tuple(rule for rule in rules if rule is not None), seed=seed)
@@ -119,11 +120,13 @@ def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
             regex.compile(str(when))
         except regex.error as error:
             problems.append(f"{where}: `when` does not compile: {error}")
-    return Rule(
-        replies=tuple(_reply(reply, f"{where}, reply {n}", problems) for n, reply in enumerate(replies, 1)),
-        when=None if when is None else str(when),
-        arm=None if value.get("arm") is None else str(value["arm"]),
-    )
+    arm = value.get("arm")
+    if arm is not None and arm not in get_args(Arm):
+        problems.append(f"{where}: `arm` must be one of {', '.join(get_args(Arm))}")
+    parsed = tuple(_reply(reply, f"{where}, reply {n}", problems) for n, reply in enumerate(replies, 1))
+    if not any(reply.weight for reply in parsed):
+        problems.append(f"{where}: at least one reply needs a weight above 0")
+    return Rule(replies=parsed, when=None if when is None else str(when), arm=None if arm is None else str(arm))
 
 
 def _reply(value: object, where: str, problems: list[str]) -> Reply:
@@ -134,6 +137,13 @@ def _reply(value: object, where: str, problems: list[str]) -> Reply:
         return Reply()
     known = ("text", "weight", "stall_seconds", "fail", "stop", "tool", "arguments")
     _unknown_keys(value, known, where, problems)
+    for key in ("text", "tool"):
+        if not isinstance(value.get(key, ""), str):
+            problems.append(f"{where}: `{key}` must be a text; put it in quotes")
+            return Reply()
+    if not isinstance(value.get("arguments", {}), dict):
+        problems.append(f"{where}: `arguments` must be a table")
+        return Reply()
     for key in ("weight", "stall_seconds"):
         number = value.get(key, 1)
         if isinstance(number, bool) or not isinstance(number, int | float) or number < 0:

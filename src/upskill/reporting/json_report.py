@@ -14,6 +14,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "skill": {"name": evaluation.skill.name, "digest": evaluation.skill.digest},
         "cases": evaluation.cases,
         "repeats": evaluation.repeats,
+        "planned": evaluation.planned,
         "interrupted": evaluation.interrupted,
         "notes": list(evaluation.notes),
         "students": [_student(report) for report in evaluation.students],

@@ -13,7 +13,7 @@ from upskill.domain import Case, Check, digest_of
 from upskill.domain.case import Json
 from upskill.errors import SkillInvalid, UsageError
 from upskill.storage.evals_json import foreign_case, is_foreign
-from upskill.storage.skills import META_FILE
+from upskill.storage.skills import META_FILE, skill_root
 from upskill.storage.whole_file import parse_json, write_whole
 
 CheckProblems = Callable[[Check], list[str]]
@@ -32,6 +32,7 @@ class CaseFile:
 
 def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile | None:
     """The cases that travel with a skill: `skill_meta.json` first, then `evals/evals.json`; `None` if neither."""
+    folder = skill_root(folder)
     meta = folder / META_FILE
     if meta.is_file():
         value = _load(meta)

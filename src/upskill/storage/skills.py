@@ -35,7 +35,7 @@ class _Entry(NamedTuple):
 
 def read_skill(folder: Path) -> Skill:
     """Read a skill folder. Lenient about how it is written, strict about what it could reach outside itself."""
-    root = _skill_root(folder)
+    root = skill_root(folder)
     problems: list[str] = []
     entries = list(_entries(root, problems))
     text = ""
@@ -72,7 +72,8 @@ def read_skill(folder: Path) -> Skill:
     )
 
 
-def _skill_root(folder: Path) -> Path:
+def skill_root(folder: Path) -> Path:
+    """The folder of a skill, which may also be named by its `SKILL.md`."""
     if folder.name == SKILL_FILE and folder.is_file():
         folder = folder.parent
     if not folder.exists():
@@ -175,7 +176,7 @@ def _digest(files: tuple[SkillFile, ...]) -> str:
 
 def copy_skill(source: Path, target: Path) -> None:
     """Copy what a student may see, byte for byte with mode bits, into a new folder. Cases stay behind."""
-    root = _skill_root(source)
+    root = skill_root(source)
     problems: list[str] = []
     entries = list(_entries(root, problems))
     if problems:

@@ -40,8 +40,8 @@ class TrialRun:
 class RunEnd:
     """How the engine came to its end."""
 
-    interrupted: bool = False
-    down: Mapping[str, str] | None = None
+    interrupted: bool
+    down: Mapping[str, str]
     """Models whose endpoint went down, with the last thing it said."""
 
 

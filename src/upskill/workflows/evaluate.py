@@ -19,6 +19,7 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.errors import ProviderError, UsageError
+from upskill.measuring.verdict import CutShort
 from upskill.models import Door, Endpoint, Policy, Served, probe, resolve_model
 from upskill.models.preflight import count_tokens
 from upskill.settings import Resolved, Settings
@@ -81,8 +82,7 @@ def evaluate(
     progress = progress or Silence()
     prepared = _prepare(order, settings.values)
     progress.planned(prepared.plan, skill=prepared.skill, price=prepared.price, notes=prepared.notes)
-    at_most = prepared.price.at_most
-    if at_most is not None and at_most > ASK_ABOVE_DOLLARS and not confirm(prepared.price):
+    if prepared.price.known > ASK_ABOVE_DOLLARS and not confirm(prepared.price):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = _first_record(prepared, settings)
@@ -105,7 +105,7 @@ def evaluate(
                 student,
                 prepared.plan,
                 [trial for trial in finished if trial.student == student.name],
-                interrupted=end.interrupted,
+                cut_short="interrupted" if end.interrupted else "down" if student.model in end.down else None,
             )
             for student in prepared.plan.students
         ),
@@ -237,7 +237,7 @@ def _run(
         )
 
 
-def _report(student: Student, plan: TrialPlan, finished: list[Trial], *, interrupted: bool) -> StudentReport:
+def _report(student: Student, plan: TrialPlan, finished: list[Trial], *, cut_short: CutShort | None) -> StudentReport:
     arms = tuple(measuring.summarise_arm(finished, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
     costs = [trial.usage.cost for trial in finished if trial.calls]
     spent = sum(cost or 0.0 for cost in costs) if student.price is not None else None
@@ -252,7 +252,7 @@ def _report(student: Student, plan: TrialPlan, finished: list[Trial], *, interru
             spent=spent,
         )
     pairing = measuring.pair_trials(finished, arm="with_skill", against="baseline")
-    judgement = measuring.judge(pairing, complete=not interrupted)
+    judgement = measuring.judge(pairing, cut_short=cut_short)
     return StudentReport(
         student=student,
         harness=plan.harness,
@@ -268,7 +268,7 @@ def _down_notes(end: trials.RunEnd, prepared: _Prepared) -> tuple[str, ...]:
     return tuple(
         f"{endpoint.name}: the endpoint went down and nothing more was sent to it ({end.down[endpoint.model]})"
         for endpoint in prepared.endpoints.values()
-        if end.down and endpoint.model in end.down
+        if endpoint.model in end.down
     )
 
 

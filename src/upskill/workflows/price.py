@@ -9,11 +9,22 @@ from upskill.trials import Requests
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PriceEstimate:
-    """The most a plan can cost if every answer is as long as allowed; `None` where a price is unknown."""
+    """The most a plan can cost if every answer is as long as allowed."""
 
-    at_most: float | None
+    known: float
+    """For the students whose price is known."""
     unknown: tuple[str, ...]
     """Students whose price is unknown."""
+
+    @property
+    def words(self) -> str:
+        """For a person: never calls an unknown price nothing."""
+        sum_of_known = "$0" if self.known == 0 else f"${self.known:.2f}" if self.known >= 0.01 else f"${self.known:.2g}"
+        if not self.unknown:
+            return f"at most {sum_of_known}"
+        if self.known == 0:
+            return "unknown"
+        return f"at most {sum_of_known}, and unknown for {', '.join(self.unknown)}"
 
 
 def estimate_price(plan: TrialPlan, requests: Requests) -> PriceEstimate:
@@ -33,4 +44,4 @@ def estimate_price(plan: TrialPlan, requests: Requests) -> PriceEstimate:
             continue
         once = student.price.of(input_tokens=prompts, output_tokens=calls * (student.max_output_tokens or 0))
         total += once * plan.repeats
-    return PriceEstimate(at_most=None if unknown else total, unknown=tuple(unknown))
+    return PriceEstimate(known=total, unknown=tuple(unknown))
