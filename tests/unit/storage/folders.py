@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from upskill.errors import UpskillError
+from upskill.errors import SkillInvalid, UpskillError
 
 HEAD = "---\nname: {name}\ndescription: Merges PDF files.\n---\n"
 SKILL_TEXT = HEAD.format(name="pdf-merge") + "# Merge\n\nUse `merge`.\n"
@@ -30,8 +30,8 @@ def make_file(path: Path, value: object) -> Path:
 
 
 def assert_explained(error: UpskillError) -> None:
-    """Every line can be printed on any terminal; there is at least one problem, or a hint."""
-    assert error.problems or error.hint
+    """Every line can be printed on any terminal; a skill or case file that cannot be used comes with its problems."""
+    assert error.problems or (error.hint and not isinstance(error, SkillInvalid))
     for line in (error.message, *error.problems, *([error.hint] if error.hint else [])):
         assert line.isprintable()
         assert 0 < len(line) < 3_000

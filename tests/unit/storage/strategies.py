@@ -102,16 +102,10 @@ fields = st.fixed_dictionaries(
 )
 file_trees = st.dictionaries(
     st.sampled_from(
-        ["a", "b.md", "références/é.md", "scripts/run.sh", "x/y/z/w.bin", "x/evals/e", "x/skill_meta.json", ".hidden"]
-        + [
-            "with space/a b",
-            "emoji 😀",
-            "x.y/.z",
-            "assets/logo.png",
-            "scripts/lib/__init__.py",
-            "Ünï",
-            "-dash",
-            "skill.md.bak",
+        [
+            *("a", "b.md", "références/é.md", "scripts/run.sh", "x/y/z/w.bin", "x/evals/e", "x/skill_meta.json"),
+            *("with space/a b", "emoji 😀", "x.y/.z", "assets/logo.png", "scripts/lib/__init__.py", "Ünï", "-dash"),
+            *(".hidden", "skill.md.bak"),
         ]
     ),
     st.binary(max_size=20),
@@ -300,19 +294,10 @@ _JSON_CHUNKS = [
     b'{"cases": 1, "cases": 2}',
 ]
 _KEYS = st.sampled_from(
-    ["cases", "casses", "tests", "evals", "id", "input", "prompt", "expected", "checks", "extra", "contains", "regex"]
-    + [
-        "assertions",
-        "expected_output",
-        "rubric",
-        "kind",
-        "pattern",
-        "value",
-        "flags",
-        "question",
-        "judge",
-        "\ud800",
-        "",
+    [
+        *("cases", "casses", "tests", "evals", "id", "input", "prompt", "expected", "checks", "extra", "contains"),
+        *("regex", "assertions", "expected_output", "rubric", "kind", "pattern", "value", "flags", "question"),
+        *("judge", "\ud800", ""),
     ]
 )
 _ANY_JSON: st.SearchStrategy[Any] = st.recursive(
