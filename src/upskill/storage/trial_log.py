@@ -4,7 +4,7 @@ import errno
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -58,8 +58,9 @@ class TrialLog:
 class TrialWriter:
     """Appends trials. `append` returns when the kernel has the line; a thread brings it to the disk."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         self._path = path
+        self._bring_to_disk = sync
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
             self._file = os.open(path, flags, 0o644)
@@ -97,7 +98,7 @@ class TrialWriter:
             # Looked at before the sync: what was written before closing is then certainly in it.
             closing = self._closing
             try:
-                os.fsync(self._file)
+                self._bring_to_disk(self._file)
             except OSError as error:
                 if error.errno not in _CANNOT_SYNC:
                     self._sync_error = error
