@@ -3,6 +3,8 @@
 `KINDS` is the registry: a new kind is a new module and one line here.
 """
 
+from difflib import get_close_matches
+
 from upskill.checks.contains import Contains, Excludes
 from upskill.checks.equals import Equals
 from upskill.checks.kind import Kind
@@ -25,7 +27,9 @@ def check_problems(check: Check) -> list[str]:
         return kind.problems(check.spec)
     if check.kind in KINDS_TO_COME:
         return [KINDS_TO_COME[check.kind]]
-    return [f"unknown kind of check `{check.kind}`; known are {', '.join(sorted(KINDS))}"]
+    near = get_close_matches(check.kind, KINDS, n=1)
+    guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(KINDS))}"
+    return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
 
 
 def grade(case: Case, answer: str) -> Grade:

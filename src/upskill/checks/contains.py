@@ -1,66 +1,64 @@
 """`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07".
 
-The rule, also in docs/reference/checks.md. Upper and lower case differ. A string is found where neither of its ends
-falls inside a token, that is:
+The rule, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter do not.
+A string is found where neither of its ends falls inside a token, that is:
 
 1. letters, digits and underscores that touch are one token ("port" is not in "ports" or "port_a");
-2. a dot between two digits joins them ("9.0" is not in "9.0.1" or "9.01", but is in "9.0." and "[9.0]");
+2. a dot between two digits joins them ("9.0" is not in "9.0.1" or "9.01", nor ".0" or "9." in "9.0", but "9.0" is in
+   "9.0." and "[9.0]");
 3. a lone "v" before a number is not part of it ("9.0" is in "v9.0");
 4. scripts written without spaces have no token edges, so any place will do ("東京" is in "私は東京に").
 """
 
-import re
 import unicodedata
 
-from upskill.checks.kind import Look, string_problems, strings_of
+import regex
+
+from upskill.checks.kind import Look, shown, string_problems, strings_of
 from upskill.domain.case import Json
+
+_WITHOUT_SPACES = regex.compile(r"[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{Katakana}\p{Line_Break=SA}]")
+"""Chinese, Japanese, Korean (its particles touch the word), and Thai, Lao, Khmer, Burmese and their neighbours."""
 
 
 def find_token(needle: str, text: str) -> int | None:
-    """Where the needle stands in the text as whole tokens; `None` if nowhere."""
+    """Where the needle stands in the text as whole tokens, both taken in their composed form; `None` if nowhere."""
     needle = unicodedata.normalize("NFC", needle)
     text = unicodedata.normalize("NFC", text)
     start = text.find(needle)
     while start >= 0:
-        if _edge_before(text, start) and _edge_after(text, start + len(needle)):
+        if _is_edge(text, start) and _is_edge(text, start + len(needle)):
             return start
         start = text.find(needle, start + 1)
     return None
 
 
+def _is_edge(text: str, at: int) -> bool:
+    """Whether the place before this index is not inside a token."""
+    if at == 0 or at == len(text):
+        return True
+    before, after = text[at - 1], text[at]
+    if before == ".":
+        return not (after.isdigit() and at >= 2 and text[at - 2].isdigit())
+    if after == ".":
+        return not (before.isdigit() and at + 1 < len(text) and text[at + 1].isdigit())
+    if before in "vV" and after.isdigit() and (at == 1 or not _is_word(text[at - 2])):
+        return True
+    return not (_is_word(before) and _is_word(after))
+
+
 def _is_word(character: str) -> bool:
-    spaced_script = unicodedata.east_asian_width(character) not in ("W", "F")
-    return spaced_script and (character.isalnum() or character == "_" or unicodedata.combining(character) > 0)
-
-
-def _edge_before(text: str, at: int) -> bool:
-    """Whether a token may begin at this index."""
-    if at == 0 or not _is_word(text[at]):
-        return True
-    before = text[at - 1]
-    if text[at].isdigit():
-        if before == "." and at >= 2 and text[at - 2].isdigit():
-            return False
-        if before in "vV" and (at == 1 or not _is_word(text[at - 2])):
-            return True
-    return not _is_word(before)
-
-
-def _edge_after(text: str, at: int) -> bool:
-    """Whether a token may end just before this index."""
-    if at == len(text) or not _is_word(text[at - 1]):
-        return True
-    after = text[at]
-    if after == "." and text[at - 1].isdigit() and at + 1 < len(text) and text[at + 1].isdigit():
+    """Whether a character can be part of a token: letters, digits, underscores, and the marks that sit on letters."""
+    if not (character.isalnum() or character == "_" or unicodedata.category(character) in ("Mn", "Mc")):
         return False
-    return not _is_word(after)
+    # Variation selectors choose a picture for the character before them; they join nothing.
+    return not "\ufe00" <= character <= "\ufe0f" and _WITHOUT_SPACES.match(character) is None
 
 
 def _around(text: str, at: int, length: int) -> str:
     """The found place with a little of what stands around it, on one line."""
-    begin, end = max(0, at - 20), min(len(text), at + length + 20)
-    shown = re.sub(r"\s+", " ", text[begin:end])
-    return f"{'…' if begin else ''}{shown}{'…' if end < len(text) else ''}"
+    begin, end = max(0, at - 20), min(len(text), at + min(length, 60) + 20)
+    return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
 class Contains:
@@ -77,8 +75,8 @@ class Contains:
         wanted = strings_of(spec)
         missing = [text for text in wanted if find_token(text, answer) is None]
         if missing:
-            return Look(False, "not found: " + ", ".join(repr(text) for text in missing))
-        return Look(True, "found " + ", ".join(repr(text) for text in wanted))
+            return Look(False, "not found: " + ", ".join(map(shown, missing)))
+        return Look(True, "found " + ", ".join(map(shown, wanted)))
 
 
 class Excludes:
@@ -94,7 +92,7 @@ class Excludes:
         """Any string that is found is shown where it stands."""
         normal = unicodedata.normalize("NFC", answer)
         found = [
-            f"{text!r} in {_around(normal, at, len(text))!r}"
+            f"{shown(text)} in {_around(normal, at, len(text))}"
             for text in strings_of(spec)
             if (at := find_token(text, normal)) is not None
         ]

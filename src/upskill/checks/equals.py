@@ -1,6 +1,8 @@
 """`equals`: the whole answer, but for white space at its ends."""
 
-from upskill.checks.kind import Look, string_problems
+import unicodedata
+
+from upskill.checks.kind import Look, shown, string_problems
 from upskill.domain.case import Json
 
 
@@ -14,9 +16,11 @@ class Equals:
         return string_problems(spec, kind=self.name, many=False)
 
     def look(self, spec: Json, answer: str) -> Look:
-        """White space before and after the answer does not count; inside it does."""
-        seen = answer.strip()
-        if seen == str(spec).strip():
+        """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
+        if _normal(answer) == _normal(str(spec)):
             return Look(True, "equal")
-        shown = seen if len(seen) <= 60 else seen[:60] + "…"
-        return Look(False, f"the answer is {shown!r}")
+        return Look(False, f"the answer is {shown(answer.strip())}")
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())

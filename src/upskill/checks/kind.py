@@ -30,6 +30,11 @@ class Kind(Protocol):
         ...
 
 
+def shown(text: str) -> str:
+    """A text in quotes and on one line, cut where it would be tiresome to read."""
+    return repr(text if len(text) <= 60 else text[:60] + "…")
+
+
 def strings_of(spec: Json) -> list[str]:
     """A string, or a list of strings, as a list of strings."""
     if isinstance(spec, str):
@@ -42,12 +47,12 @@ def string_problems(spec: Json, *, kind: str, many: bool) -> list[str]:
     wanted = "a string or a list of strings" if many else "a string"
     if isinstance(spec, list) and many:
         if not spec:
-            return [f"`{kind}` is an empty list, which any answer would pass"]
+            return [f"`{kind}` is an empty list, which says nothing about an answer"]
         return [problem for item in spec for problem in string_problems(item, kind=kind, many=False)]
     if not isinstance(spec, str):
         return [f"`{kind}` must be {wanted}, not {_type_name(spec)}"]
     if not spec.strip():
-        return [f"`{kind}` is empty, which any answer would pass"]
+        return [f"`{kind}` is empty, which says nothing about an answer"]
     return []
 
 

@@ -1,11 +1,20 @@
 """`regex`: a pattern searched in the answer. A pattern that runs away is stopped and counts as our fault."""
 
+import warnings
+from functools import lru_cache
+
 import regex
 
-from upskill.checks.kind import Look, string_problems
+from upskill.checks.kind import Look, shown, string_problems
 from upskill.domain.case import Json
 
 SECONDS = 2.0
+MOST_CHARACTERS = 10_000
+MOST_EXPANDED = 100_000
+"""Counted repeats are unrolled when a pattern is compiled: `(a{1000}){1000}` takes a gigabyte."""
+
+_PIECE = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{(?P<least>\d+)|.", regex.DOTALL)
+_CALL = regex.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>)")
 
 
 class Regex:
@@ -14,17 +23,24 @@ class Regex:
     name = "regex"
 
     def problems(self, spec: Json) -> list[str]:
-        """A pattern that compiles and does not match an empty answer."""
+        """A pattern that compiles, within bounds, and does not match an empty answer."""
         problems = string_problems(spec, kind=self.name, many=False)
         if problems:
             return problems
+        text = str(spec)
+        if len(text) > MOST_CHARACTERS:
+            return [f"`regex` has {len(text):,} characters; {MOST_CHARACTERS:,} are allowed"]
+        if _CALL.search(text):
+            return ["`regex` calls itself or a group, as in (?R) or (?1), which can take all memory"]
+        if _expanded_size(text) > MOST_EXPANDED:
+            return ["`regex` repeats a repeat too often, as in (a{1000}){1000}"]
         try:
-            pattern = regex.compile(str(spec))
-        except (regex.error, RecursionError, OverflowError) as error:
-            return [f"`regex` does not compile: {error}"]
+            pattern = _compile(text)
+        except (regex.error, ValueError, RecursionError, OverflowError, MemoryError) as error:
+            return [f"`regex` does not compile: {str(error) or type(error).__name__}"]
         try:
             if pattern.search("", timeout=SECONDS):
-                return ["`regex` matches an empty answer, so any answer would pass"]
+                return ["`regex` matches an empty answer, so saying nothing would pass"]
         except TimeoutError:
             return ["`regex` does not come to an end on an empty answer"]
         return []
@@ -32,8 +48,38 @@ class Regex:
     def look(self, spec: Json, answer: str) -> Look:
         """Search, and show what matched."""
         # Other threads go on while it searches.
-        match = regex.search(str(spec), answer, timeout=SECONDS, concurrent=True)
+        match = _compile(str(spec)).search(answer, timeout=SECONDS, concurrent=True)
         if match is None:
-            return Look(False, f"no match for {spec!r}")
-        shown = match.group(0)
-        return Look(True, f"matched {shown[:60]!r}")
+            return Look(False, f"no match for {shown(str(spec))}")
+        return Look(True, f"matched {shown(match.group(0))}")
+
+
+@lru_cache(maxsize=1_000)
+def _compile(text: str) -> regex.Pattern[str]:
+    with warnings.catch_warnings():
+        # Patterns that may change their meaning in a later version are not the business of whoever runs them.
+        warnings.simplefilter("ignore")
+        return regex.compile(text)
+
+
+def _expanded_size(pattern: str) -> int:
+    """How many pieces the pattern has once its counted repeats are unrolled; roughly, and never more than needed."""
+    sizes = [0]
+    last = 0
+    for piece in _PIECE.finditer(pattern):
+        if piece["open"]:
+            sizes.append(0)
+            last = 0
+        elif piece["close"] and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        elif piece["least"]:
+            times = min(int(piece["least"][:9]), MOST_EXPANDED)
+            sizes[-1] += last * max(times - 1, 0)
+            last *= max(times, 1)
+        else:
+            last = 1
+            sizes[-1] += 1
+        sizes[-1] = min(sizes[-1], MOST_EXPANDED + 1)
+        last = min(last, MOST_EXPANDED + 1)
+    return max(sizes)

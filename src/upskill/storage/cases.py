@@ -4,22 +4,26 @@ Which kinds of check exist is not known here: a function that finds problems in 
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from upskill.domain import Case, Check, digest_of
+from upskill.domain import Case, Check
 from upskill.domain.case import Json
-from upskill.errors import SkillInvalid, UsageError
+from upskill.errors import EngineError, UsageError
 from upskill.storage.evals_json import foreign_case, is_foreign
-from upskill.storage.skills import META_FILE, skill_root
-from upskill.storage.whole_file import parse_json, write_whole
+from upskill.storage.skill_files import META_FILE, SKILL_FILE
+from upskill.storage.whole_file import read_json, write_whole
+from upskill.storage.wording import on_one_line, skill_invalid
 
 CheckProblems = Callable[[Check], list[str]]
 
-_CASE_KEYS = ("id", "input", "prompt", "expected", "checks")
+_LIST_KEYS = ("cases", "tests", "evals")
+_CASE_KEYS = ("id", "input", "prompt", "expected", "checks", "extra")
 _MOST_ID_CHARACTERS = 100
+_EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,106 +32,118 @@ class CaseFile:
 
     path: Path
     cases: tuple[Case, ...]
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    """What else a foreign file holds beside its cases."""
 
 
 def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile | None:
     """The cases that travel with a skill: `skill_meta.json` first, then `evals/evals.json`; `None` if neither."""
-    folder = skill_root(folder)
+    folder = folder.parent if folder.name == SKILL_FILE else folder
     meta = folder / META_FILE
     if meta.is_file():
         value = _load(meta)
-        if isinstance(value, dict) and (value.get("cases") or value.get("tests")):
+        if not isinstance(value, dict) or any(value.get(key) not in (None, []) for key in ("cases", "tests")):
+            if isinstance(value, dict):
+                value.pop("evals", None)  # in our own file this is provenance, not another list of cases
             return _read(meta, value, check_problems)
-        near = get_close_matches("cases", [str(key) for key in value] if isinstance(value, dict) else [], n=1)
-        if near and near[0] != "cases":
-            raise SkillInvalid(f"{meta}: `{near[0]}` is not a known key; did you mean `cases`?")
+        lists = [key for key, entry in value.items() if key not in _LIST_KEYS and isinstance(entry, list) and entry]
+        if near := get_close_matches("cases", lists, n=1, cutoff=0.75):
+            raise skill_invalid(f"{meta}: the cases cannot be read", [_unknown(near[0], ["cases"])], hint=_EXAMPLE)
     evals = folder / "evals" / "evals.json"
     return read_case_file(evals, check_problems=check_problems) if evals.is_file() else None
 
 
 def read_case_file(path: Path, *, check_problems: CheckProblems) -> CaseFile:
     """Read a case file of any known shape. Raises `SkillInvalid` with every problem found."""
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint="a case file is JSON; see docs/reference/files.md")
+    try:
+        is_file = path.is_file()
+    except OSError:  # a name no file system could hold
+        is_file = False
+    if not is_file:
+        hint = "a case file is JSON; see docs/reference/files.md"
+        raise UsageError(f"{on_one_line(str(path))}: no such file", hint=hint)
     return _read(path, _load(path), check_problems)
 
 
 def write_case_file(path: Path, cases: Iterable[Case]) -> None:
     """Write cases in our own shape; reading them back gives equal cases."""
-    items = [
-        {
-            "id": case.id,
-            "input": case.prompt,
-            "checks": [{check.kind: check.spec} for check in case.checks],
-        }
-        for case in cases
-    ]
-    write_whole(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False) + "\n")
+    items = []
+    for case in cases:
+        item: dict[str, Any] = {"id": case.id, "input": case.prompt}
+        item["checks"] = [{check.kind: check.spec} for check in case.checks]
+        if case.extra:
+            item["extra"] = dict(case.extra)
+        items.append(item)
+    try:
+        write_whole(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    except OSError as error:
+        raise EngineError(f"{path}: the cases cannot be written here ({error.strerror})") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: these cases cannot be written as JSON: {on_one_line(str(error))}") from None
 
 
 def _load(path: Path) -> Json:
     try:
-        return parse_json(path.read_bytes())
+        return read_json(path)
     except ValueError as error:
-        raise SkillInvalid(f"{path}: {error}") from None
+        raise skill_invalid(f"{path}: the cases cannot be read", [str(error)]) from None
 
 
 def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
-    problems: list[str] = []
-    items = _items(value, problems, strict_top=path.name != META_FILE)
     foreign = is_foreign(value, path.name)
+    problems: list[str] = []
+    items, beside = _items(value, problems)
+    if not foreign and path.name != META_FILE:
+        problems[:0] = [_unknown(key, ["cases"]) for key in beside]
     cases: list[Case] = []
     seen: dict[str, int] = {}
     for index, item in enumerate(items, 1):
-        where = f"case {index}"
         if not isinstance(item, dict):
-            problems.append(f"{where}: must be an object with `input` and `expected`")
+            problems.append(f"case {index}: must be an object with `input` and `expected`")
             continue
         case_problems: list[str] = []
-        case = foreign_case(item) if foreign else _own_case(item, case_problems)
-        if case.id:
-            where = f"case {index} ({case.id[:40]})"
+        case = (foreign_case if foreign else _own_case)(item, case_problems)
+        where = f"case {index} ({case.id[:40]})" if case.id else f"case {index}"
         case_problems += _case_problems(case, check_problems)
+        if not case.id and not case_problems:
+            # Named by its content, so that the name survives reordering the file.
+            case = replace(case, id=f"case-{case.digest[:12]}")
+        if case.id and (first := seen.setdefault(case.id, index)) != index:
+            case_problems.append(f"has the id `{case.id[:40]}` of case {first}")
         problems += [f"{where}: {problem}" for problem in case_problems]
-        case = case if case.id else _with_derived_id(case)
-        if case.id in seen:
-            problems.append(f"{where}: has the id `{case.id}` of case {seen[case.id]}")
-        seen.setdefault(case.id, index)
         cases.append(case)
     if not items and not problems:
         problems.append("there is no case in it")
     if problems:
-        raise SkillInvalid(
-            f"{path}: {len(problems)} problem{'s' if len(problems) > 1 else ''} in the cases",
-            problems=problems,
-            hint='a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md',
-        )
-    return CaseFile(path=path, cases=tuple(cases))
+        found = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
+        raise skill_invalid(f"{path}: {found} in the cases", problems, hint=_EXAMPLE)
+    return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
 
 
-def _items(value: Json, problems: list[str], *, strict_top: bool) -> list[Json]:
+def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json]]:
+    """The list of cases in a file, and what stands beside it."""
     if isinstance(value, list):
-        return value
+        return value, {}
     if not isinstance(value, dict):
         problems.append('must be a list of cases, or {"cases": […]}')
-        return []
-    for key in ("cases", "evals", "tests"):
-        found = value.get(key)
+        return [], {}
+    beside = {key: entry for key, entry in value.items() if key not in _LIST_KEYS}
+    given = [key for key in _LIST_KEYS if value.get(key) not in (None, [])]
+    if len(given) > 1:
+        problems.append(f"has both `{given[0]}` and `{given[1]}`, which mean the same")
+    for key in given:
+        found = value[key]
         if isinstance(found, list):
-            if strict_top and key == "cases" and not is_foreign(value, ""):
-                problems += [_unknown(other, ["cases"]) for other in value if other != "cases"]
-            return found
-        if found is not None:
-            problems.append(f"`{key}` must be a list")
-            return []
-    near = get_close_matches("cases", list(value), n=1)
-    problems.append(_unknown(near[0], ["cases"]) if near else "there is no `cases` in it")
-    return []
+            return found, beside
+        problems.append(f"`{key}` must be a list")
+    if not any(key in value for key in _LIST_KEYS):
+        problems.append("there is no `cases` in it")
+    return [], beside
 
 
 def _unknown(key: str, known: Iterable[str]) -> str:
     near = get_close_matches(key, list(known), n=1)
-    return f"`{key}` is not a known key" + (f"; did you mean `{near[0]}`?" if near else "")
+    return f"`{key[:40]}` is not a known key" + (f"; did you mean `{near[0]}`?" if near else "")
 
 
 def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
@@ -142,10 +158,17 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
     if not isinstance(prompt, str):
         problems.append("`input` must be a string" if prompt is not None else "has no `input`")
         prompt = ""
+    elif not prompt.strip():
+        problems.append("`input` is empty")
+    extra = item.get("extra", {})
+    if not isinstance(extra, dict):
+        problems.append("`extra` must be an object")
+        extra = {}
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
         checks=(*_expected_checks(item, problems), *_listed_checks(item, problems)),
+        extra=extra,
     )
 
 
@@ -172,8 +195,6 @@ def _listed_checks(item: dict[str, Json], problems: list[str]) -> Iterator[Check
 
 
 def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
-    if not case.prompt.strip():
-        yield "the prompt is empty"
     if not case.checks:
         yield "has no checks, so nothing could fail it"
     if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
@@ -185,15 +206,10 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
 
 
 def _can_be_sent(case: Case) -> bool:
-    texts = [case.id, case.prompt, json.dumps([[c.kind, c.spec] for c in case.checks], ensure_ascii=False)]
+    checks = [[check.kind, check.spec] for check in case.checks]
+    texts = [case.id, case.prompt, json.dumps([checks, dict(case.extra)], ensure_ascii=False)]
     try:
         "".join(texts).encode("utf-8")
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _with_derived_id(case: Case) -> Case:
-    """A case without an id is named by its content, so that the name survives reordering the file."""
-    content = digest_of([case.prompt, [[check.kind, check.spec] for check in case.checks]])
-    return Case(id=f"case-{content[:8]}", prompt=case.prompt, checks=case.checks, extra=case.extra)

@@ -10,7 +10,10 @@ _PROMPT_KEYS = ("prompt", "question", "input", "query")
 _STATEMENT_KEYS = ("assertions", "expectations", "expected_behavior")
 _PROSE_KEYS = ("expected_output", "ground_truth", "rubric")
 _FOREIGN_KEYS = frozenset({"question", *_STATEMENT_KEYS, *_PROSE_KEYS})
-_FLAGS = frozenset("aimsux")
+_CHECK_KEYS = frozenset({"kind", "pattern", "value", "flags"})
+_FLAGS = frozenset("imsx")
+_FLAGS_WITHOUT_EFFECT = frozenset("guy")
+"""All matches, characters instead of code units, from here on: a search for one match in text does not differ."""
 
 
 def is_foreign(value: Json, file_name: str) -> bool:
@@ -19,15 +22,21 @@ def is_foreign(value: Json, file_name: str) -> bool:
         return True
     items = value
     if isinstance(value, dict):
-        if "evals" in value:
+        if value.get("evals"):
             return True
-        items = value.get("cases")
-    return isinstance(items, list) and any(
-        isinstance(item, dict) and not _FOREIGN_KEYS.isdisjoint(item) for item in items
-    )
+        items = value.get("cases") or value.get("tests")
+    return isinstance(items, list) and any(_is_foreign_case(item) for item in items)
 
 
-def foreign_case(item: dict[str, Json]) -> Case:
+def _is_foreign_case(item: Json) -> bool:
+    if not isinstance(item, dict):
+        return False
+    listed = item.get("checks")
+    named = isinstance(listed, list) and any(isinstance(entry, dict) and "kind" in entry for entry in listed)
+    return named or not _FOREIGN_KEYS.isdisjoint(item)
+
+
+def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
     """A case from any dialect. What cannot be used is kept in `extra`; what is missing is left empty."""
     used: set[str] = set()
     prompt = ""
@@ -37,7 +46,9 @@ def foreign_case(item: dict[str, Json]) -> Case:
             prompt = found
             used.add(key)
             break
-    checks = [*_checks(item, used), *_expected(item, used), *_judged(item, used)]
+    if not prompt.strip():
+        problems.append(f"has no prompt, under any of {', '.join(_PROMPT_KEYS)}")
+    checks = [*_checks(item, used, problems), *_expected(item, used), *_judged(item, used)]
     raw_id = item.get("id")
     if isinstance(raw_id, str | int) and not isinstance(raw_id, bool):
         used.add("id")
@@ -59,20 +70,19 @@ def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:
     return [Check(kind=kind, spec=spec) for kind, spec in expected.items()]
 
 
-def _checks(item: dict[str, Json], used: set[str]) -> list[Check]:
+def _checks(item: dict[str, Json], used: set[str], problems: list[str]) -> list[Check]:
     """`checks` as `{name, kind, pattern or value, flags}`, or as ours, `{kind: spec}`."""
     listed = item.get("checks")
     if not isinstance(listed, list):
         return []
     used.add("checks")
     checks = []
-    for entry in listed:
+    for number, entry in enumerate(listed, 1):
         if isinstance(entry, dict) and isinstance(kind := entry.get("kind"), str):
-            spec = entry.get("pattern", entry.get("value"))
-            flags = entry.get("flags")
-            if kind == "regex" and isinstance(spec, str) and isinstance(flags, str) and _FLAGS.issuperset(flags):
-                spec = f"(?{flags}){spec}" if flags else spec
+            spec = _with_flags(kind, entry, f"check {number}", problems)
             checks.append(Check(kind=kind, spec=spec))
+            if not _CHECK_KEYS.issuperset(entry):
+                used.discard("checks")  # kept as written: a check has no place for its name
         elif isinstance(entry, dict) and len(entry) == 1:
             checks += [Check(kind=kind, spec=spec) for kind, spec in entry.items()]
         else:
@@ -80,10 +90,27 @@ def _checks(item: dict[str, Json], used: set[str]) -> list[Check]:
     return checks
 
 
+def _with_flags(kind: str, entry: dict[str, Json], where: str, problems: list[str]) -> Json:
+    """The spec of a check. Flags become part of a pattern; a flag that would be lost is a problem."""
+    spec = entry.get("pattern", entry.get("value"))
+    flags = entry.get("flags") or ""
+    if not isinstance(flags, str) or not (_FLAGS | _FLAGS_WITHOUT_EFFECT).issuperset(flags):
+        problems.append(f"{where}: `flags` can be any of {', '.join(sorted(_FLAGS))}, not {flags!r}")
+        return spec
+    effective = "".join(sorted(_FLAGS.intersection(flags)))
+    if not effective:
+        return spec
+    if kind != "regex":
+        problems.append(f"{where}: `flags` are for `regex`; `{kind}` has none")
+    return f"(?{effective}){spec}" if isinstance(spec, str) else spec
+
+
 def _judged(item: dict[str, Json], used: set[str]) -> list[Check]:
     statements: list[Json] = []
     for key in _STATEMENT_KEYS:
         found = item.get(key)
+        if isinstance(found, str) and found.strip():
+            found = [found]
         if isinstance(found, list) and found:
             statements += found
             used.add(key)

@@ -1,18 +1,24 @@
 """The YAML at the head of `SKILL.md`: read leniently, written so that every known reader agrees.
 
-What we write uses only the fields of the Agent Skills specification, double-quoted on one line each.
+Every value is read as text, as the reference reader does: `version: 1.0` is "1.0", and `name: no` is "no". What we
+write uses only the fields of the Agent Skills specification, double-quoted on one line each.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import yaml
 
 SPECIFIED_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
+MOST_HEAD_CHARACTERS = 100_000
 
 _FENCE = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _UNQUOTED = re.compile(r"^(?P<key>[A-Za-z][\w-]*):[ \t]+(?P<value>[^\s'\"|>&*!%@`\[{#].*)$", re.MULTILINE)
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[a-z][a-z0-9_-]*")
+"""A name or a key that every reader takes for the same text without quotes."""
 
 
 class SkillText(NamedTuple):
@@ -30,6 +36,8 @@ def parse_skill_text(text: str) -> SkillText:
     if match is None:
         raise ValueError("SKILL.md does not begin with frontmatter between two lines of ---")
     head, body = match["head"], text[match.end() :]
+    if len(head) > MOST_HEAD_CHARACTERS:
+        raise ValueError(f"the frontmatter of SKILL.md is longer than {MOST_HEAD_CHARACTERS:,} characters")
     notes: tuple[str, ...] = ()
     try:
         loaded = _load(head)
@@ -45,18 +53,42 @@ def parse_skill_text(text: str) -> SkillText:
         notes = ("the frontmatter is not valid YAML; values with a colon were read as if quoted",)
     if not isinstance(loaded, dict):
         raise ValueError("the frontmatter of SKILL.md is not a list of `key: value` lines")
-    return SkillText({str(key): value for key, value in loaded.items()}, body, notes)
+    return SkillText(loaded, body, notes)
+
+
+class _Loader(yaml.BaseLoader):
+    """Reads frontmatter: text, lists and tables of text. What a value could do by its tag, it does not do here."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Aliases are refused: a few lines of them unfold into gigabytes."""
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it untyped
+            raise yaml.composer.ComposerError(None, None, "an alias (*name) is not read here", mark)
+        return super().compose_node(parent, index)
+
+    def construct_scalar(self, node: yaml.ScalarNode) -> str:
+        """Escaped surrogate pairs, as JSON writers leave them, become the characters they mean."""
+        text = str(super().construct_scalar(node))
+        if text.isprintable():
+            return text
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _load(head: str) -> object:
     try:
-        return yaml.safe_load(head)
+        return yaml.load(head, Loader=_Loader)
+    except yaml.reader.ReaderError as error:
+        raise ValueError(
+            f"the frontmatter of SKILL.md is not YAML: it holds the control character U+{error.character:04X}"
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 2}" if mark is not None else ""
         what = getattr(error, "problem", None) or "it cannot be parsed"
         raise ValueError(f"the frontmatter of SKILL.md is not YAML: {what}{where}") from None
-    except (ValueError, RecursionError, OverflowError) as error:
+    except RecursionError:
+        raise ValueError("the frontmatter of SKILL.md is nested too deeply") from None
+    except (ValueError, OverflowError) as error:
         raise ValueError(f"the frontmatter of SKILL.md is not YAML: {error}") from None
 
 
@@ -93,12 +125,13 @@ def render_skill_text(frontmatter: Mapping[str, object], body: str) -> str:
         if key not in frontmatter:
             continue
         value = frontmatter[key]
-        if key == "metadata" and isinstance(value, Mapping):
-            ordered[key] = {str(inner): _Quoted(_one_line(str(inner), str(text))) for inner, text in value.items()}
-        elif key == "name":
-            ordered[key] = str(value)
+        if key == "metadata":
+            if table := _metadata(value):
+                ordered[key] = table
         else:
-            ordered[key] = _Quoted(_one_line(key, str(value)))
+            ordered[key] = _text(key, value)
+    if isinstance(name := ordered.get("name"), str):
+        ordered["name"] = _bare(name)
     head = yaml.dump(
         ordered,
         Dumper=_Dumper,
@@ -107,12 +140,54 @@ def render_skill_text(frontmatter: Mapping[str, object], body: str) -> str:
         width=float("inf"),
         default_flow_style=False,
     )
+    if len(head) > MOST_HEAD_CHARACTERS:
+        raise ValueError(f"the frontmatter would be longer than {MOST_HEAD_CHARACTERS:,} characters")
+    if not _is_whole(body):
+        raise ValueError("the body holds a lone surrogate (half a character)")
     return f"---\n{head}---\n{body}"
 
 
-def _one_line(key: str, text: str) -> str:
+def _bare(text: str) -> str:
+    return str(text) if _PLAIN.fullmatch(text) else text
+
+
+def _metadata(value: object) -> dict[str, _Quoted]:
+    if not isinstance(value, Mapping):
+        raise ValueError("`metadata` must be a table of texts")
+    table = {_bare(_text("a key of metadata", key)): _text(f"metadata.{key}", text) for key, text in value.items()}
+    if len(table) < len(value):
+        raise ValueError("two keys of `metadata` differ only by white space")
+    if too_long := next((key for key in table if len(key) > 100), None):
+        raise ValueError(f"the key {too_long[:20]}… of `metadata` is longer than 100 characters")
+    return table
+
+
+def _text(key: str, value: object) -> _Quoted:
+    """A value as one line that every reader takes for the same text."""
+    if not isinstance(value, str):
+        raise ValueError(f"`{key}` must be a text, not {type(value).__name__}")
+    if not _is_whole(value):
+        raise ValueError(f"`{key}` holds a lone surrogate (half a character)")
+    text = one_line(value)
+    if not text:
+        raise ValueError(f"`{key}` is empty")
     if "---" in text:
         raise ValueError(f"`{key}` contains ---, at which other readers end the frontmatter")
     if key == "description" and ("<" in text or ">" in text):
         raise ValueError("`description` contains < or >, which some readers refuse")
-    return " ".join(text.split())
+    if len(text) > (most := MOST_CHARACTERS.get(key, MOST_HEAD_CHARACTERS)):
+        raise ValueError(f"`{key}` has {len(text):,} characters; {most:,} are allowed")
+    return _Quoted(text)
+
+
+def one_line(text: str) -> str:
+    """Line breaks, tabs and control characters become single spaces."""
+    return " ".join("".join(" " if unicodedata.category(c) == "Cc" else c for c in text).split())
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -4,7 +4,9 @@
 `trials.jsonl` (one line per finished trial, appended) and `logs/` (the engine's own logs).
 """
 
+import json
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,11 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Student
 from upskill.errors import EngineError, UsageError
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
+from upskill.storage.wording import on_one_line
 
 RUN_FORMAT = "upskill.run/1"
 RUN_FILE = "run.json"
@@ -91,11 +95,24 @@ class RunFolder:
 
     def write_record(self, record: RunRecord) -> None:
         """Replace `run.json`, whole or not at all."""
-        write_whole(self.path / RUN_FILE, _RECORD.dump_json(record, indent=2).decode() + "\n")
+        try:
+            write_whole(self.path / RUN_FILE, _text(record))
+        except OSError as error:
+            raise EngineError(f"{self.path / RUN_FILE}: cannot be written ({error.strerror})") from error
+
+
+def _text(record: RunRecord) -> str:
+    try:
+        return _RECORD.dump_json(record, indent=2).decode() + "\n"
+    except PydanticSerializationError:
+        # A path on this machine need not be UTF-8; a record must be.
+        text = json.dumps(_RECORD.dump_python(record, mode="json"), indent=2, ensure_ascii=False, allow_nan=False)
+        return text.encode("utf-8", "replace").decode("utf-8") + "\n"
 
 
 def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
     """Make a new run folder. Two runs in the same second get different ones."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", skill_name)[:40].strip("-") or "skill"
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
         ignore = runs_dir / ".gitignore"
@@ -103,7 +120,7 @@ def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
             write_whole(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
         stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
         while True:
-            folder = runs_dir / f"{stamp}-{skill_name[:40]}-{secrets.token_hex(3)}"
+            folder = runs_dir / f"{stamp}-{name}-{secrets.token_hex(3)}"
             try:
                 folder.mkdir()
             except FileExistsError:
@@ -121,23 +138,38 @@ def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
     path = folder / RUN_FILE
-    if not path.is_file():
-        raise UsageError(f"{folder}: not a run folder, there is no {RUN_FILE} in it", hint="list them: upskill runs")
     try:
-        return _RECORD.validate_json(path.read_bytes())
+        record = _RECORD.validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UsageError(
+            f"{folder}: not a run folder, there is no {RUN_FILE} in it", hint="list them: upskill runs"
+        ) from None
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise EngineError(f"{path}: cannot be read as {RUN_FORMAT}: {where}: {first['msg']}") from None
+        raise EngineError(on_one_line(f"{path}: cannot be read as {RUN_FORMAT}: {where}: {first['msg']}")) from None
+    if record.format != RUN_FORMAT:
+        raise EngineError(
+            on_one_line(f"{path}: is written as {record.format!r}; this version reads {RUN_FORMAT}"),
+            hint="read it with the version of upskill that wrote it",
+        )
+    return record
 
 
 def runs_in(runs_dir: Path) -> Iterator[Path]:
     """Run folders, newest first."""
-    if not runs_dir.is_dir():
+    try:
+        with os.scandir(runs_dir) as children:
+            names = sorted((child.name for child in children if child.is_dir()), reverse=True)
+    except (FileNotFoundError, NotADirectoryError):
         return
-    for child in sorted(os.scandir(runs_dir), key=lambda entry: entry.name, reverse=True):
-        if child.is_dir() and (Path(child.path) / RUN_FILE).is_file():
-            yield Path(child.path)
+    except OSError as error:
+        raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
+    for name in names:
+        if (runs_dir / name / RUN_FILE).exists():
+            yield runs_dir / name
 
 
 def now() -> str:

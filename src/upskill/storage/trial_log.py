@@ -1,18 +1,24 @@
 """`trials.jsonl`: one finished trial per line, appended by one `write`, so that kill -9 loses nothing finished."""
 
+import errno
+import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Trial
 from upskill.errors import EngineError
 
 _TRIAL = TypeAdapter(Trial)
+_KEPT = "free some space; everything finished so far is kept"
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
+"""Not a disk: there is nothing to bring anything to."""
 
 
 class TrialLog:
@@ -30,9 +36,13 @@ class TrialLog:
 
         An unterminated last line is what a kill leaves behind and is dropped; damage anywhere else raises.
         """
-        if not self.path.exists():
+        try:
+            file = self.path.open("rb")
+        except FileNotFoundError:
             return
-        with self.path.open("rb") as file:
+        except OSError as error:
+            raise EngineError(f"{self.path}: cannot be read ({error.strerror})") from error
+        with file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     return
@@ -48,44 +58,71 @@ class TrialLog:
 class TrialWriter:
     """Appends trials. `append` returns when the kernel has the line; a thread brings it to the disk."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         self._path = path
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        self._bring_to_disk = sync
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        try:
+            self._file = os.open(path, flags, 0o644)
+            _drop_unterminated(self._file)
+        except OSError as error:
+            raise EngineError(f"{path}: cannot be opened ({error.strerror})") from error
         self._written = threading.Event()
         self._closing = False
+        self._closed = False
+        self._sync_error: OSError | None = None
         # fsync takes milliseconds and would stall every call in flight if it ran on the event loop.
         self._syncer = threading.Thread(target=self._sync, name="trial-log-sync", daemon=True)
         self._syncer.start()
 
     def append(self, trial: Trial) -> None:
         """Write one trial. A disk that takes only part of it is an error, and the part is taken back."""
-        line = _TRIAL.dump_json(trial, exclude_none=True) + b"\n"
+        if self._closed:
+            raise EngineError(f"{self._path}: was closed already")
+        self._require_synced()
+        line = _line(trial)
         before = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)
         except OSError as error:
-            raise EngineError(f"{self._path}: cannot be written: {error.strerror}") from error
+            raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_KEPT) from error
         if written != len(line):
             os.ftruncate(self._file, before)
-            raise EngineError(
-                f"{self._path}: the disk is full", hint="free some space; everything finished so far is kept"
-            )
+            raise EngineError(f"{self._path}: the disk is full", hint=_KEPT)
         self._written.set()
 
     def _sync(self) -> None:
         while True:
             self._written.wait()
             self._written.clear()
-            os.fsync(self._file)
-            if self._closing:
+            # Looked at before the sync: what was written before closing is then certainly in it.
+            closing = self._closing
+            try:
+                self._bring_to_disk(self._file)
+            except OSError as error:
+                if error.errno not in _CANNOT_SYNC:
+                    self._sync_error = error
+                return
+            if closing:
                 return
 
+    def _require_synced(self) -> None:
+        if self._sync_error is not None:
+            raise EngineError(
+                f"{self._path}: cannot be brought to the disk ({self._sync_error.strerror})",
+                hint="the last trials may be lost if the machine stops now",
+            ) from self._sync_error
+
     def close(self) -> None:
-        """Bring everything to the disk and let go of the file."""
+        """Bring everything to the disk and let go of the file. Closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
         self._closing = True
         self._written.set()
         self._syncer.join()
         os.close(self._file)
+        self._require_synced()
 
     def __enter__(self) -> Self:
         return self
@@ -94,3 +131,28 @@ class TrialWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _line(trial: Trial) -> bytes:
+    try:
+        return _TRIAL.dump_json(trial, exclude_none=True) + b"\n"
+    except PydanticSerializationError:
+        # A server can send half a character (a lone surrogate), which has no UTF-8: it is kept as a question mark.
+        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+
+
+def _drop_unterminated(file: int) -> None:
+    """What a kill left of a last line would swallow the next one: cut the file after its last whole line."""
+    end = os.fstat(file).st_size
+    keep = end
+    while keep > 0:
+        start = max(0, keep - 65_536)
+        os.lseek(file, start, os.SEEK_SET)
+        newline = os.read(file, keep - start).rfind(b"\n")
+        if newline >= 0:
+            keep = start + newline + 1
+            break
+        keep = start
+    if keep < end:
+        os.ftruncate(file, keep)

@@ -1,0 +1,154 @@
+"""The files of a skill folder: which ones a student may see, and where their bytes are. Does not read `SKILL.md`.
+
+Links that stay inside are followed; links that leave, that go round in circles or that lead to the cases are refused.
+"""
+
+import errno
+import hashlib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from upskill.domain import SkillFile
+from upskill.storage.wording import skill_invalid
+
+SKILL_FILE = "SKILL.md"
+META_FILE = "skill_meta.json"
+NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
+"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
+NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
+
+MOST_FILES = 10_000
+MOST_BYTES = 1_000_000_000
+MOST_DEPTH = 20
+
+
+class FoundFile(NamedTuple):
+    """A file of a skill: its name inside the skill, with forward slashes, and where its bytes are."""
+
+    path: str
+    source: Path
+
+
+def find_files(root: Path, problems: list[str]) -> list[FoundFile]:
+    """All files of a skill, sorted by name. `root` must be resolved; what is refused is told in `problems`."""
+    walk = _Walk(root=root, problems=problems)
+    walk.enter(root, PurePosixPath(), frozenset({root}))
+    _require_portable(walk.found, problems)
+    return sorted(walk.found)
+
+
+def describe(file: FoundFile, problems: list[str]) -> SkillFile:
+    """The size and digest of a file's bytes."""
+    try:
+        with file.source.open("rb") as opened:
+            sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
+            info = os.fstat(opened.fileno())
+    except OSError as error:
+        problems.append(f"{file.path}: cannot be read ({error.strerror})")
+        return SkillFile(path=file.path, size=0, sha256="")
+    executable = os.name != "nt" and bool(info.st_mode & stat.S_IXUSR)
+    return SkillFile(path=file.path, size=info.st_size, sha256=sha256, executable=executable)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One walk through a skill folder."""
+
+    root: Path
+    problems: list[str]
+    found: list[FoundFile] = field(default_factory=list)
+    entries: int = 0
+    total_bytes: int = 0
+
+    def enter(self, folder: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+        """Look at everything in a folder, which is a real path. `above` are the folders on the way here."""
+        if len(inside.parts) > MOST_DEPTH:
+            self.problems.append(f"{inside}: nested more than {MOST_DEPTH} folders deep")
+            return
+        try:
+            with os.scandir(folder) as children:
+                names = sorted(child.name for child in islice(children, MOST_FILES + 1))
+        except OSError as error:
+            self.problems.append(f"{inside}: cannot be listed ({error.strerror})")
+            return
+        for name in names:
+            self.entries += 1
+            self._require_bounds()
+            hidden = not inside.parts and name.casefold() in NOT_FOR_STUDENTS
+            if not hidden and name not in NEVER_PART_OF_A_SKILL:
+                try:
+                    self._look_at(folder / name, inside / name, above)
+                except OSError as error:
+                    self.problems.append(f"{inside / name}: {_why(error)}")
+
+    def _look_at(self, path: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
+        if not _is_utf8(path.name):
+            self.problems.append(f"{inside}: the name is not UTF-8")
+            return
+        real = path
+        if path.is_symlink():
+            real = Path(os.path.realpath(path))
+            if refusal := self._refusal(path, real):
+                self.problems.append(f"{inside}: {refusal}")
+                return
+        info = real.stat()
+        if stat.S_ISDIR(info.st_mode):
+            if real in above:
+                self.problems.append(f"{inside}: a link that leads back to a folder it is in")
+            else:
+                self.enter(real, inside, above | {real})
+        elif stat.S_ISREG(info.st_mode):
+            self.total_bytes += info.st_size
+            self._require_bounds()
+            self.found.append(FoundFile(str(inside), real))
+        else:
+            self.problems.append(f"{inside}: not a file or a folder")
+
+    def _refusal(self, link: Path, real: Path) -> str | None:
+        """Why a link is not followed; `None` if it may be."""
+        if not real.is_relative_to(self.root):
+            return f"a link that leaves the skill ({link.readlink()})"
+        parts = real.relative_to(self.root).parts
+        if parts and parts[0].casefold() in NOT_FOR_STUDENTS:
+            return "a link to the cases, which students must not see"
+        if not NEVER_PART_OF_A_SKILL.isdisjoint(parts):
+            return f"a link to what is not part of the skill ({link.readlink()})"
+        return None
+
+    def _require_bounds(self) -> None:
+        if self.entries > MOST_FILES or self.total_bytes > MOST_BYTES:
+            raise skill_invalid(
+                f"{self.root.name}: this folder is too large for a skill",
+                [*self.problems, f"more than {MOST_FILES:,} files and folders, or {MOST_BYTES // 1_000_000:,} MB"],
+                hint="is this the right folder? a skill is usually a few files",
+            )
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return "a link to nothing"
+    if error.errno == errno.ELOOP:
+        return "a link that leads back to itself"
+    return f"cannot be read ({error.strerror})"
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:
+    folded: dict[str, str] = {}
+    for file in found:
+        other = folded.setdefault(unicodedata.normalize("NFC", file.path).casefold(), file.path)
+        if other != file.path:
+            problems.append(f"{file.path}: differs from {other} only by case, which not every system can hold")

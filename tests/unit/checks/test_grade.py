@@ -1,0 +1,69 @@
+"""Grading a case: all checks run, in order, and a broken one is never a failed answer."""
+
+import pytest
+
+from upskill.checks import KINDS, check_problems, grade
+from upskill.domain import Case, Check
+
+
+def case(*checks: Check) -> Case:
+    return Case(id="c", prompt="p", checks=checks)
+
+
+def test_every_check_is_run_and_reported_in_order() -> None:
+    graded = grade(
+        case(
+            Check(kind="contains", spec="9.0"),
+            Check(kind="excludes", spec="sudo"),
+            Check(kind="equals", spec="9.0"),
+            Check(kind="regex", spec=r"\d"),
+        ),
+        "it is 9.0",
+    )
+    assert [(result.kind, result.passed) for result in graded.results] == [
+        ("contains", True),
+        ("excludes", True),
+        ("equals", False),
+        ("regex", True),
+    ]
+    assert not graded.passed
+    assert graded.checks_passed == 3
+
+
+def test_an_answer_that_meets_every_check_passes() -> None:
+    assert grade(case(Check(kind="contains", spec="9.0"), Check(kind="excludes", spec="8.0")), "9.0").passed
+
+
+def test_a_kind_that_does_not_exist_raises_instead_of_failing_the_answer() -> None:
+    with pytest.raises(KeyError):
+        grade(case(Check(kind="contians", spec="9.0")), "9.0")
+
+
+def test_the_registry_holds_each_kind_under_its_own_name() -> None:
+    assert {name: kind.name for name, kind in KINDS.items()} == {name: name for name in KINDS}
+    assert sorted(KINDS) == ["contains", "equals", "excludes", "regex"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("contain", "contains"), ("exclude", "excludes"), ("equal", "equals"), ("regexp", "regex")]
+)
+def test_a_kind_that_is_nearly_right_is_corrected(typed: str, meant: str) -> None:
+    assert check_problems(Check(kind=typed, spec="9.0")) == [
+        f"unknown kind of check `{typed}`; did you mean `{meant}`?"
+    ]
+
+
+def test_a_kind_like_no_other_gets_the_list_of_kinds() -> None:
+    (problem,) = check_problems(Check(kind="zzz", spec="9.0"))
+    assert problem == "unknown kind of check `zzz`; known are contains, equals, excludes, regex"
+
+
+def test_prose_for_a_judge_says_what_to_do_instead() -> None:
+    (problem,) = check_problems(Check(kind="judge", spec={"statements": ["is polite"]}))
+    assert "need a judge" in problem
+    assert "`contains`" in problem
+
+
+def test_the_spec_of_a_known_kind_is_looked_at() -> None:
+    assert check_problems(Check(kind="contains", spec="9.0")) == []
+    assert check_problems(Check(kind="contains", spec=[])) != []

@@ -1,0 +1,13 @@
+"""How hypothesis runs here: the same examples every time; `--hypothesis-profile explore` looks for new ones."""
+
+from hypothesis import HealthCheck, settings
+
+# Nothing is timed (a busy machine is no failure) and nothing is written outside the tests' own folders.
+_ALWAYS = settings(
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
+)
+settings.register_profile("repeatable", _ALWAYS, derandomize=True, max_examples=100)
+settings.register_profile("explore", _ALWAYS, max_examples=1_000)
+settings.load_profile("repeatable")

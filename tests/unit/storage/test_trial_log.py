@@ -1,0 +1,246 @@
+"""`trials.jsonl`: one line per trial; what a kill, a full disk or a stranger's editor leaves behind."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
+from upskill.errors import EngineError
+from upskill.storage.trial_log import TrialLog, TrialWriter
+
+PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found '9.0'"),)))
+SCORED = Trial(
+    id="t1",
+    student="haiku",
+    case_id="c1",
+    arm="with_skill",
+    repeat=1,
+    outcome=PASSED,
+    answer="It is 9.0.\nReally.\u2028",
+    usage=Usage(input_tokens=10, output_tokens=0, cost=0.0),
+    seconds=0.5,
+    calls=1,
+    served_model="haiku-1",
+    finished_at="2026-11-15T12:00:00+00:00",
+)
+ERRORED = Trial(
+    id="t2",
+    student="haiku",
+    case_id="c1",
+    arm="baseline",
+    repeat=1,
+    outcome=Errored(fault="rate limit", message="429"),
+)
+
+
+def write(path: Path, *trials: Trial) -> None:
+    with TrialLog(path).open() as log:
+        for trial in trials:
+            log.append(trial)
+
+
+def append_many(log: TrialWriter) -> None:
+    for _ in range(10_000):
+        log.append(SCORED)
+
+
+def test_trials_come_back_equal_in_the_order_they_finished(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", SCORED, ERRORED, SCORED)
+    assert list(TrialLog(tmp_path / "t.jsonl").read()) == [SCORED, ERRORED, SCORED]
+
+
+def test_each_trial_is_one_line_of_json_without_unknowns(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", SCORED, ERRORED)
+    lines = (tmp_path / "t.jsonl").read_bytes().splitlines(keepends=False)
+    assert [json.loads(line)["outcome"]["kind"] for line in lines] == ["scored", "errored"]
+    assert b"null" not in lines[1]
+
+
+def test_zero_is_kept_and_unknown_stays_unknown(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", SCORED, ERRORED)
+    first, second = TrialLog(tmp_path / "t.jsonl").read()
+    assert (first.usage.output_tokens, first.usage.cost) == (0, 0.0)
+    assert (second.usage.output_tokens, second.usage.cost, second.seconds) == (None, None, None)
+
+
+@given(answer=st.text(), message=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_answer_is_one_line_and_comes_back(
+    tmp_path_factory: pytest.TempPathFactory, answer: str, message: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.jsonl"
+    path.unlink(missing_ok=True)
+    write(path, replace(SCORED, answer=answer), replace(ERRORED, outcome=Errored(fault="crash", message=message)))
+    first, second = TrialLog(path).read()
+    assert first.answer == answer.encode("utf-8", "replace").decode("utf-8")
+    assert second.outcome == Errored(fault="crash", message=message)
+
+
+def test_half_a_character_in_an_answer_does_not_stop_the_run(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", replace(SCORED, answer="half \ud83d of it"), ERRORED)
+    assert [trial.answer for trial in TrialLog(tmp_path / "t.jsonl").read()] == ["half ? of it", ""]
+
+
+def test_a_log_that_is_not_there_holds_no_trials(tmp_path: Path) -> None:
+    assert list(TrialLog(tmp_path / "missing.jsonl").read()) == []
+
+
+def test_an_unterminated_last_line_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    write(path, SCORED, ERRORED)
+    whole = path.read_bytes()
+    last = len(whole.splitlines(keepends=True)[-1])
+    for cut in (1, 10, last - 1):
+        path.write_bytes(whole[:-cut])
+        assert list(TrialLog(path).read()) == [SCORED]
+
+
+def test_what_a_kill_left_of_a_line_does_not_swallow_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    for left in (b'{"id": "t', b"x" * 200_000):
+        write(path, SCORED)
+        with path.open("ab") as file:
+            file.write(left)
+        write(path, ERRORED)
+        assert list(TrialLog(path).read()) == [SCORED, ERRORED]
+        path.unlink()
+
+
+def test_a_log_that_is_nothing_but_half_a_line_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"half")
+    write(path, SCORED)
+    assert list(TrialLog(path).read()) == [SCORED]
+
+
+@pytest.mark.parametrize("damage", [b"{}\n", b"\n", b"not json\n", b"\xff\n", b"[" * 10_000 + b"\n", b'{"id": "\n'])
+def test_damage_in_the_middle_raises_and_names_the_line(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "t.jsonl"
+    write(path, SCORED, ERRORED)
+    first, second = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + damage + second)
+    trials = TrialLog(path).read()
+    assert next(trials) == SCORED
+    with pytest.raises(EngineError, match=r"line 2 is damaged") as caught:
+        next(trials)
+    assert caught.value.hint is not None
+
+
+def test_appending_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", SCORED)
+    write(tmp_path / "t.jsonl", ERRORED)
+    assert list(TrialLog(tmp_path / "t.jsonl").read()) == [SCORED, ERRORED]
+
+
+def test_closing_twice_is_harmless_and_appending_afterwards_is_refused(tmp_path: Path) -> None:
+    log = TrialWriter(tmp_path / "t.jsonl")
+    log.close()
+    log.close()
+    with pytest.raises(EngineError, match="was closed"):
+        log.append(SCORED)
+
+
+def test_a_place_that_cannot_be_opened_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="cannot be opened"):
+        TrialLog(tmp_path / "missing" / "t.jsonl").open()
+    with pytest.raises(EngineError, match="cannot be read"):
+        list(TrialLog(tmp_path).read())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+def test_a_full_disk_is_explained() -> None:
+    with TrialLog(Path("/dev/full")).open() as log, pytest.raises(EngineError, match="No space left") as caught:
+        log.append(SCORED)
+    assert caught.value.hint == "free some space; everything finished so far is kept"
+
+
+SHORT_WRITE = """
+    import resource, signal, sys
+    from pathlib import Path
+    from upskill.domain import Errored, Trial
+    from upskill.errors import EngineError
+    from upskill.storage.trial_log import TrialLog
+
+    # A file may not grow beyond the limit: the write that crosses it is cut short, as on a disk that fills up.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+    trial = Trial(id="t", student="s", case_id="c", arm="baseline", repeat=1, answer="x" * 900,
+                  outcome=Errored(fault="crash", message="m"))
+    log = TrialLog(Path(sys.argv[1]))
+    finished = 0
+    with log.open() as writer:
+        try:
+            while True:
+                writer.append(trial)
+                finished += 1
+        except EngineError as error:
+            message = error.message
+    assert len(list(log.read())) == finished > 0, finished
+    assert log.path.read_bytes().endswith(b"\\n"), "the part that was written is taken back"
+    sys.stdout.write(message)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes as POSIX has them")
+def test_a_line_that_was_cut_short_by_a_full_disk_is_taken_back(tmp_path: Path) -> None:
+    # The limit holds for a whole process, so it gets one of its own.
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(SHORT_WRITE), str(tmp_path / "t.jsonl")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("t.jsonl: the disk is full")
+
+
+def test_a_disk_that_stops_taking_what_was_written_is_told(tmp_path: Path) -> None:
+    def broken(file: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    log = TrialWriter(tmp_path / "t.jsonl", sync=broken)
+    log.append(SCORED)
+    with pytest.raises(EngineError, match="cannot be brought to the disk"):
+        log.close()
+
+
+def test_a_disk_that_broke_is_told_at_the_next_trial(tmp_path: Path) -> None:
+    asked = threading.Event()
+
+    def broken(file: int) -> None:
+        asked.set()
+        raise OSError(errno.EIO, "Input/output error")
+
+    log = TrialWriter(tmp_path / "t.jsonl", sync=broken)
+    log.append(SCORED)
+    assert asked.wait(timeout=10)
+    with pytest.raises(EngineError, match="Input/output error"):
+        append_many(log)
+    with pytest.raises(EngineError):
+        log.close()
+
+
+def test_everything_written_before_closing_is_synced(tmp_path: Path) -> None:
+    sizes: list[int] = []
+
+    def slow(file: int) -> None:
+        sizes.append(os.fstat(file).st_size)
+        time.sleep(0.01)
+
+    log = TrialWriter(tmp_path / "t.jsonl", sync=slow)
+    for _ in range(20):
+        log.append(SCORED)
+        time.sleep(0.001)
+    log.close()
+    assert sizes[-1] == (tmp_path / "t.jsonl").stat().st_size
