@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from provider import Behaviour
+from provider import Behaviour, failing
 from upskill.domain import Errored, Scored
 
 CASE = [("Which port?", {"contains": "7413"})]
@@ -104,3 +104,18 @@ def test_a_server_that_counts_no_tokens_leaves_them_unknown(
     ran, _ = run_at(skill(CASE), lambda _: Behaviour(text="7413", usage=False))
     assert [trial.usage.tokens for trial in ran.trials] == [None, None]
     assert ran.evaluation.students[0].arms[0].tokens is None
+
+
+def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    """The fast share of what `make full` does with a thousand."""
+    folder = skill([(f"Question {n}?", {"contains": "7413"}) for n in range(60)])
+    behave = failing(0.2, seed=3, faults=("500", "reset", "truncated", "stall"), text=lambda _: "7413")
+    hasty = {"max_retry_wait_seconds": 1, "attempt_timeout_seconds": 1}
+    ran, provider = run_at(folder, behave, concurrency=24, **hasty)
+    assert len(ran.trials) == len({(trial.case_id, trial.arm) for trial in ran.trials}) == 120
+    scored = [trial.outcome for trial in ran.trials if isinstance(trial.outcome, Scored)]
+    assert all(outcome.passed for outcome in scored), "no fault was counted as a failed answer"
+    assert len(scored) >= 115
+    assert sum(trial.calls for trial in ran.trials) == len(provider.requests) > 120

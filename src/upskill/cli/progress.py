@@ -35,10 +35,10 @@ class TrialProgress:
         """Say what will be run and what it can cost."""
         self._total, self._started = len(plan), time.monotonic()
         names = ", ".join(student.name for student in plan.students)
-        arms = " and ".join(arm.replace("_", " ") for arm in plan.arms)
         self._say(f"Evaluating {skill.name} on {names}...")
-        size = f"{len(plan.cases)} test case(s), {plan.repeats} run(s), {arms}: {len(plan):,} trials"
-        self._say(f"  {size}, price {price.words}")
+        students = f" x {len(plan.students)} models" if len(plan.students) > 1 else ""
+        size = f"{len(plan.cases)} test case(s) x {plan.repeats} run(s) x {len(plan.arms)} arm(s){students}"
+        self._say(f"  {len(plan):,} trials: {size}; price {price.words}")
         for note in notes:
             self._say(f"  note: {note}")
 

@@ -148,16 +148,12 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
         for arm in report.arms:
-            yield Text(f"  {_NAMES[arm.arm]:<10} {_rate(arm)}  Avg assertions: {_assertions(arm)}")
+            runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
+            rate = f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})"
+            yield Text(f"  {_NAMES[arm.arm]:<10} {rate}  Avg assertions: {_assertions(arm)}{runs}")
         yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report.arms))
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
         yield Text()
-
-
-def _rate(arm: ArmSummary) -> str:
-    """The share of passed trials; with several runs, those in which every case passed stand beside it."""
-    runs = f", every case in {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
-    return f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)}{runs})"
 
 
 def _table(evaluation: Evaluation, console: Console) -> Table:

@@ -1,0 +1,52 @@
+"""Rules of this repository that a person could forget."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_a_lock_names_no_address_and_hashes_every_package(lock: Path) -> None:
+    text = lock.read_text()
+    assert "://" not in text
+    assert text.count("==") <= text.count("--hash=sha256:")
+
+
+def test_litellm_is_not_in_any_lock() -> None:
+    assert LOCKS
+    assert not [lock.name for lock in LOCKS if re.search(r"^litellm", lock.read_text(), re.MULTILINE)]
+
+
+def test_the_map_for_tools_stays_short() -> None:
+    assert len((ROOT / "AGENTS.md").read_text().splitlines()) < 60
+
+
+def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
+    drawers = {"utils.py", "misc.py", "common.py", "helpers.py", "base.py"}
+    assert not [path for path in (ROOT / "src").rglob("*.py") if path.name in drawers]
+
+
+def test_every_dependency_says_why_it_is_here() -> None:
+    lines = (ROOT / "pyproject.toml").read_text().splitlines()
+    wanted = [line for line in lines if re.match(r'  "[a-z][\w.-]*(==|>=|",)', line)]
+    assert len(wanted) > 15
+    assert [line for line in wanted if "  # " not in line and '",  #' not in line] == []
+
+
+def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
+    # In pieces, so that this file does not name them itself.
+    names = ["py" + "pi.org", "python" + "hosted", "npm" + "js.", "deb.deb" + "ian", "/wo" + "rk/", "/ro" + "ot/"]
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    found = [
+        (path, name)
+        for path in tracked.stdout.split("\0")
+        if path and (ROOT / path).is_file()
+        for name in names
+        if name in (ROOT / path).read_text(encoding="utf-8", errors="replace")
+    ]
+    assert found == []

@@ -1,0 +1,1 @@
+"""Tests of the room `trials` that need no engine."""
