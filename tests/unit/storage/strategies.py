@@ -153,7 +153,13 @@ case_lists = st.lists(
         id=st.one_of(st.sampled_from(_PRINTABLE), st.integers(0, 10**6).map(str)),
         prompt=_TEXT,
         checks=st.lists(checks, min_size=1, max_size=3).map(tuple),
-        extra=st.dictionaries(st.sampled_from(["files", "rubric", ""]), json_values, max_size=1),
+        extra=st.one_of(
+            st.just({}),
+            st.floats(allow_nan=False, allow_infinity=False).map(lambda number: {"pass_threshold": number}),
+            st.sampled_from([None, True, [], {}, [["a"], {"": 10**30}], {"é": {"b": [None, -0.0]}}]).map(
+                lambda value: {"": value, "files": ["f"]}
+            ),
+        ),
     ),
     min_size=1,
     max_size=3,
@@ -309,8 +315,8 @@ _ANY_JSON: st.SearchStrategy[Any] = st.recursive(
         st.text(max_size=6),
         st.sampled_from(["a", "(", "a*", "(?R)", "\ud800", "x" * 10_001]),
     ),
-    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(_KEYS, inner, max_size=4)),
-    max_leaves=12,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_KEYS, inner, max_size=4)),
+    max_leaves=8,
 )
 damaged_case_files = st.one_of(
     _spoilt(_SOUND_CASES, _JSON_CHUNKS).map(lambda data: Damaged(data, beyond_use=False)),
