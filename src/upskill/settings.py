@@ -87,7 +87,8 @@ def resolve_settings(
             if text.strip():
                 values[name], origins[name] = _from_text(name, text, where=variable), variable
     for name, flag in (flags or {}).items():
-        if flag is not None and flag != ():
+        _known(name, where=_flag(name))
+        if flag is not None and flag not in ((), ""):
             values[name], origins[name] = _checked(name, flag, where=_flag(name)), _flag(name)
     return Resolved(values=Settings(**values), origins=origins)
 
@@ -109,7 +110,7 @@ def _project_files(folder: Path) -> list[Path]:
         if own.is_file():
             return [own]
         shared = parent / "pyproject.toml"
-        if shared.is_file() and "upskill" in _parse(shared).get("tool", {}):
+        if shared.is_file() and "upskill" in _table(_parse(shared).get("tool")):
             return [shared]
     return []
 
@@ -126,11 +127,21 @@ def _read_file(path: Path) -> dict[str, object]:
         return {}
     table = _parse(path)
     if path.name == "pyproject.toml":
-        table = table.get("tool", {}).get("upskill", {})
-    return {
-        (name := _known(str(key).replace("-", "_"), where=str(path))): _checked(name, value, where=str(path))
-        for key, value in table.items()
-    }
+        inner = table["tool"]["upskill"] if "upskill" in _table(table.get("tool")) else {}
+        if not isinstance(inner, dict):
+            raise SettingsError(f"{path}: [tool.upskill] must be a table")
+        table = inner
+    values: dict[str, object] = {}
+    for key, value in table.items():
+        name = _known(str(key).replace("-", "_"), where=str(path))
+        if name in values:
+            raise SettingsError(f"{path}: `{name}` is set twice, with a hyphen and with an underscore")
+        values[name] = _checked(name, value, where=str(path))
+    return values
+
+
+def _table(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
 
 
 def _known(name: str, *, where: str) -> str:

@@ -112,8 +112,8 @@ def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
     """The fast share of what `make full` does with a thousand."""
     folder = skill([(f"Question {n}?", {"contains": "7413"}) for n in range(60)])
     behave = failing(0.2, seed=3, faults=("500", "reset", "truncated", "stall"), text=lambda _: "7413")
-    hasty = {"max_retry_wait_seconds": 1, "attempt_timeout_seconds": 1}
-    ran, provider = run_at(folder, behave, concurrency=24, **hasty)
+    hasty = {"max_retry_wait_seconds": 1, "attempt_timeout_seconds": 4}
+    ran, provider = run_at(folder, behave, concurrency=16, **hasty)
     assert len(ran.trials) == len({(trial.case_id, trial.arm) for trial in ran.trials}) == 120
     scored = [trial.outcome for trial in ran.trials if isinstance(trial.outcome, Scored)]
     assert all(outcome.passed for outcome in scored), "no fault was counted as a failed answer"

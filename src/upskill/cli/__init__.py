@@ -90,8 +90,9 @@ def main() -> None:
 
 def explain(error: UpskillError) -> None:
     """Problems first, the important line last."""
-    for problem in error.problems:
-        click.echo(f"  {problem}", err=True)
-    click.echo(f"error: {error.message}", err=True)
+    lines = [f"  {problem}" for problem in error.problems]
+    lines.append(f"error: {error.message}")
     if error.hint:
-        click.echo(f"hint:  {error.hint}", err=True)
+        lines.append(f"hint:  {error.hint}")
+    for line in lines:
+        click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)

@@ -43,6 +43,7 @@ class Door:
     down: dict[str, str] = field(default_factory=dict)
     """Endpoints that are down, by model, with the last thing they said."""
     _failures: dict[str, int] = field(default_factory=dict)
+    _answers: dict[str, int] = field(default_factory=dict)
 
     def open(
         self, endpoint: Endpoint, *, temperature: float | None = None, max_output_tokens: int | None = None
@@ -70,12 +71,22 @@ class Door:
         build_meter_into(model, door=self, endpoint=endpoint)
         return model
 
+    def answers_of(self, endpoint: Endpoint) -> int:
+        """How often an endpoint has answered so far."""
+        return self._answers.get(endpoint.model, 0)
+
     def answered(self, endpoint: Endpoint) -> None:
         """An endpoint answered: it is not down."""
+        self._answers[endpoint.model] = self.answers_of(endpoint) + 1
         self._failures[endpoint.model] = 0
 
-    def failed(self, endpoint: Endpoint, message: str) -> None:
-        """An endpoint failed; too often in a row and nobody knocks there again."""
+    def failed(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
+        """An attempt failed; too many in a row and nobody knocks there again.
+
+        An attempt that was sent before the endpoint's latest answer says nothing about how it is now.
+        """
+        if self.answers_of(endpoint) > answers_before:
+            return
         count = self._failures.get(endpoint.model, 0) + 1
         self._failures[endpoint.model] = count
         if count >= self.policy.failures_until_down:

@@ -58,32 +58,32 @@ class Meter:
             raise EndpointDown(message)
         bill.calls += 1
         self._door.calls += 1
-        seconds = self._door.policy.attempt_seconds
+        seconds, answers_before = self._door.policy.attempt_seconds, self._door.answers_of(self._endpoint)
         try:
             with anyio.fail_after(seconds):
                 result = await send()
             output, call = result if isinstance(result, tuple) else (result, None)
             if isinstance(output, Exception):
-                self._fail(bill, output)
+                self._fail(bill, output, answers_before)
                 return result
             _require_an_end(output, call.response if call is not None else None)
         except TimeoutError as error:
             late = AttemptTimeout(f"no complete answer within {seconds:g} s")
-            self._fail(bill, late)
+            self._fail(bill, late, answers_before)
             raise late from error
         except Exception as error:
-            self._fail(bill, error)
+            self._fail(bill, error, answers_before)
             raise
         self._count(bill, output)
         return result
 
-    def _fail(self, bill: Bill, error: Exception) -> None:
+    def _fail(self, bill: Bill, error: Exception, answers_before: int) -> None:
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failures += 1
         # A provider that asks to slow down is not down; one that a patient call could not get through to is.
         if fault != "rate limit" or bill.failures > self._door.policy.max_retries:
-            self._door.failed(self._endpoint, str(error))
+            self._door.failed(self._endpoint, str(error), answers_before=answers_before)
 
     def _count(self, bill: Bill, output: ModelOutput) -> None:
         self._door.answered(self._endpoint)

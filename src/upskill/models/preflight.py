@@ -1,6 +1,6 @@
 """Looks at an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
 
-import importlib.util
+import importlib.metadata
 import json
 import os
 import urllib.error
@@ -10,7 +10,6 @@ from typing import Any
 
 from upskill.errors import ProviderError
 from upskill.models.endpoint import CUSTOM, ENDPOINT_KEY, Endpoint
-from upskill.models.providers import MODULES
 
 SECONDS = 5.0
 
@@ -30,7 +29,7 @@ def probe(endpoint: Endpoint) -> Served:
 
         load_script(endpoint.model.removeprefix("scripted/"))
         return Served()
-    if endpoint.package and importlib.util.find_spec(MODULES[endpoint.package].split(".")[0]) is None:
+    if endpoint.package and not _is_installed(endpoint.package):
         raise ProviderError(
             f"{endpoint.name}: needs the package {endpoint.package}",
             hint=f"install it: pip install {endpoint.package}",
@@ -44,6 +43,14 @@ def probe(endpoint: Endpoint) -> Served:
     if endpoint.base_url is None or not endpoint.is_custom:
         return Served(window=endpoint.window)
     return _ask_server(endpoint, endpoint.base_url)
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _ask_server(endpoint: Endpoint, base_url: str) -> Served:

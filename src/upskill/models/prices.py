@@ -18,7 +18,7 @@ UNKNOWN = Listing(None, None)
 
 
 def look_up(model: str, *, provider: str | None) -> Listing:
-    """The list price of a model at a provider. Cached input is priced in full, so this is an upper bound."""
+    """The list price of a model at a provider, for prompts of ordinary length. Cached input is priced in full."""
     if provider is None:
         return UNKNOWN
     from genai_prices import Usage, calc_price
@@ -28,6 +28,8 @@ def look_up(model: str, *, provider: str | None) -> Listing:
         one_out = calc_price(Usage(output_tokens=_TOKENS), model, provider_id=provider)
     except LookupError:
         return UNKNOWN
+    if one_in.model_price.input_mtok is None or one_out.model_price.output_mtok is None:
+        return Listing(None, one_in.model.context_window)
     per_million = 1_000_000 / _TOKENS
     price = Price(
         input_per_million=float(one_in.total_price) * per_million,

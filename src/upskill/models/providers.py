@@ -31,7 +31,4 @@ PROVIDERS: dict[str, Provider] = {
 LOCAL_SERVERS = {"ollama": "http://localhost:11434/v1"}
 """Servers that people run themselves and name like a provider, with the address they listen on."""
 
-MODULES = {"google-genai": "google.genai", "xai-sdk": "xai_sdk", "mistralai": "mistralai", "groq": "groq"}
-"""Where a package's name and the module it brings differ."""
-
 HUGGING_FACE = Provider(("HF_TOKEN",))

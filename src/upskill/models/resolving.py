@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlsplit
 
 from upskill.domain import Price
 from upskill.errors import UsageError
@@ -48,14 +49,16 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
         own = aliases is not None and name in aliases
         how = f"{'your' if own else 'built-in'} alias for {table[name]}; "
         name = table[name]
+    if name.startswith("scripted/"):  # an alias may stand for a script
+        return _scripted(typed, name)
     provider, _, model = name.partition("/")
-    if provider == "hf" and "/" in model:
+    if provider == "hf" and all(model.partition("/")[::2]):
         return _hugging_face(typed, model, how)
     if provider in LOCAL_SERVERS and model:
         return _at_base_url(typed, model, _base_url_variable(provider) or LOCAL_SERVERS[provider])
     if provider in PROVIDERS and model:
         return _at_provider(typed, provider, model, how)
-    if model and "/" not in model:
+    if provider not in ("", "hf") and model and "/" not in model:
         return _hugging_face(typed, name, how)
     raise _unknown(typed, name, table)
 
@@ -72,8 +75,14 @@ def _scripted(typed: str, name: str) -> Endpoint:
 
 def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
     url = base_url.strip().rstrip("/")
-    if not url.startswith(("http://", "https://")):
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
+    if parts.username or parts.password or parts.query:
+        # It would be written into the run's record.
+        raise UsageError(
+            f"{parts.hostname}: a base URL must not hold a password or a key", hint=f"put the key into {ENDPOINT_KEY}"
+        )
     return Endpoint(
         name=typed,
         model=f"{CUSTOM}{name}",

@@ -7,6 +7,7 @@ See docs/reference/scripted.md.
 """
 
 import json
+import math
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -88,7 +89,7 @@ def _parse(path: Path) -> object:
         if path.suffix == ".toml":
             return tomllib.loads(text)
         return json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError, OSError) as error:
+    except (ValueError, yaml.YAMLError, OSError, RecursionError) as error:
         raise UsageError(f"{path}: cannot be read: {error}") from None
 
 
@@ -118,7 +119,7 @@ def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
     if when is not None:
         try:
             regex.compile(str(when))
-        except regex.error as error:
+        except (regex.error, ValueError, RecursionError) as error:
             problems.append(f"{where}: `when` does not compile: {error}")
     arm = value.get("arm")
     if arm is not None and arm not in get_args(Arm):
@@ -146,7 +147,7 @@ def _reply(value: object, where: str, problems: list[str]) -> Reply:
         return Reply()
     for key in ("weight", "stall_seconds"):
         number = value.get(key, 1)
-        if isinstance(number, bool) or not isinstance(number, int | float) or number < 0:
+        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
             problems.append(f"{where}: `{key}` must be a number of at least 0")
             return Reply()
     if value.get("fail") is not None and value["fail"] not in FAILURES:

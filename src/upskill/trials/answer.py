@@ -14,7 +14,9 @@ _ONLY_END = re.compile(rf"\A.*?</({_TAGS})>", re.DOTALL)
 
 def final_text(output: "ModelOutput") -> str:
     """What checks look at. Text that is still thinking when the answer is cut is no answer."""
-    return strip_thinking(output.choices[0].message.text) if output.choices else ""
+    text = strip_thinking(output.choices[0].message.text) if output.choices else ""
+    # Half a character cannot be stored: what is graded is what is kept.
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def strip_thinking(text: str) -> str:

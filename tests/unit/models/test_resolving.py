@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from upskill.errors import UsageError
 from upskill.models import resolve_model
-from upskill.models.providers import MODULES, PROVIDERS
+from upskill.models.providers import PROVIDERS
 from upskill.models.resolving import built_in_aliases
 
 URL = "http://localhost:8080/v1"
@@ -146,10 +146,6 @@ def test_a_provider_and_a_model_go_to_the_provider(provider: str) -> None:
     assert endpoint.key_required is bool(endpoint.key_variables)
     assert endpoint.package == PROVIDERS[provider].package
     assert endpoint.base_url is None
-
-
-def test_every_package_a_provider_needs_names_its_module() -> None:
-    assert {entry.package for entry in PROVIDERS.values() if entry.package} == set(MODULES)
 
 
 # Names that lead nowhere
