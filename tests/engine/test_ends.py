@@ -118,4 +118,5 @@ def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
     scored = [trial.outcome for trial in ran.trials if isinstance(trial.outcome, Scored)]
     assert all(outcome.passed for outcome in scored), "no fault was counted as a failed answer"
     assert len(scored) >= 115
-    assert sum(trial.calls for trial in ran.trials) == len(provider.requests) > 120
+    # A request sent into a connection that was just reset is counted and never arrives.
+    assert sum(trial.calls for trial in ran.trials) >= len(provider.requests) > 120
