@@ -74,11 +74,18 @@ def pairs_to_find(lift: float) -> int:
 
 def cases_to_find(lift: float, *, noise: Noise | None = None) -> int:
     """How many cases it takes until the sequential design for cases like these finds such a lift, in five rounds."""
-    cases = FEWEST_CASES
-    while (found := _for_cases_like_these(cases, MOST_ROUNDS, sequential=True, noise=noise)) and found > lift:
-        # Steps grow with the count: the answer is read to two digits, and a small lift takes thousands of cases.
-        cases += max(1, cases // 50)
-    return cases
+
+    def suffice(cases: int) -> bool:
+        found = _for_cases_like_these(cases, MOST_ROUNDS, sequential=True, noise=noise)
+        return found is not None and found <= lift
+
+    too_few, enough = FEWEST_CASES - 1, FEWEST_CASES
+    while not suffice(enough):
+        too_few, enough = enough, 2 * enough
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if suffice(middle) else (middle, enough)
+    return enough
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
