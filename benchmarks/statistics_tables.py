@@ -19,9 +19,9 @@ from functools import cache, partial
 from pathlib import Path
 
 from upskill.domain import Interval
-from upskill.measuring import Judgement, Pair, Sequential, detectable_lift, judge
+from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
 from upskill.measuring.decision import Claim
-from upskill.measuring.intervals import floored_t, these_cases
+from upskill.measuring.intervals import FEWEST_CASES, floored_t, these_cases
 from upskill.measuring.pairs import CaseTally
 
 REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "statistics-tables.md"
@@ -99,7 +99,7 @@ def planned_pairs(rng: random.Random, cases: Sequence[Rates], rounds: int) -> It
             yield _pair(case, repeat, rng.random() < skilled, rng.random() < baseline)
 
 
-def feed(design: Sequential, pairs: Iterator[Pair], seen: list[Pair]) -> Sequential:
+def feed(design: Sequential, pairs: Iterator[Pair | Dropped], seen: list[Pair | Dropped]) -> Sequential:
     """Feed pairs until the design stops, looking after every one, and remember what it was fed."""
     for pair in pairs:
         seen.append(pair)
@@ -142,7 +142,7 @@ def count_both(name: str, *, cases: int, claim: Claim, experiments: int, seed: s
     without, with_futility = Count(), Count()
     for _ in range(experiments):
         pairs = planned_pairs(rng, source.cases(rng, cases), 5)
-        seen: list[Pair] = []
+        seen: list[Pair | Dropped] = []
         design = feed(Sequential(cases=cases, rounds=5, claim=claim, margin=0), pairs, seen)
         with_futility.add(design, claim)
         if design.decision.reason == "futile":
@@ -498,17 +498,57 @@ class Walk:
         return 100 * hits / self.runs
 
 
-def walk(name: str, *, cases: int, experiments: int, seed: str) -> Walk:
+def walk(name: str, *, cases: int, experiments: int, seed: str, errors: float = 0.0) -> Walk:
     """Whole evaluations: pairs in planned order, a look after every one, a judgement at the end."""
     rng = random.Random(seed)
     source = generator(name)
-    path = Walk()
+    walk = Walk()
     for _ in range(experiments):
         drawn = source.cases(rng, cases)
-        design = feed(Sequential(cases=cases), planned_pairs(rng, drawn, 5), [])
+        design = Sequential(cases=cases)
+        pairs = planned_pairs(rng, drawn, design.rounds)
+        feed(design, with_errors(rng, pairs, errors) if errors else pairs, [])
         own = math.fsum(skilled - base for base, skilled in drawn) / cases
-        path.add(judge(design.pairing, decision=design.decision), lift=source.lift, own_lift=own)
-    return path
+        walk.add(judge(design.pairing, decision=design.decision), lift=source.lift, own_lift=own)
+    return walk
+
+
+def with_errors(rng: random.Random, pairs: Iterator[Pair], share: float) -> Iterator[Pair | Dropped]:
+    """Drop a share of the pairs, in both arms alike, and run them again at the end of the queue."""
+    again: list[Pair] = []
+    for pair in pairs:
+        if rng.random() < share:
+            again.append(pair)
+            yield Dropped(case_id=pair.case_id, repeat=pair.repeat, passed=None, passed_against=None)
+        else:
+            yield pair
+    yield from again
+
+
+def walk_fixed(name: str, *, cases: int, repeats: int, experiments: int, seed: str) -> Walk:
+    """Whole evaluations of fixed size."""
+    rng = random.Random(seed)
+    source = generator(name)
+    walk = Walk()
+    for _ in range(experiments):
+        drawn = source.cases(rng, cases)
+        pairing = Pairing(arm="with_skill", against="baseline", pairs=tuple(planned_pairs(rng, drawn, repeats)))
+        own = math.fsum(skilled - base for base, skilled in drawn) / cases
+        walk.add(judge(pairing), lift=source.lift, own_lift=own)
+    return walk
+
+
+def count_shown(name: str, *, min_lift: float, experiments: int, seed: str) -> tuple[float, float]:
+    """How often, in percent, a lift that was asked for is said to be shown, and to be excluded."""
+    rng = random.Random(seed)
+    source = generator(name)
+    shown = excluded = 0
+    for _ in range(experiments):
+        design = Sequential(cases=20, min_lift=min_lift)
+        clears = feed(design, planned_pairs(rng, source.cases(rng, 20), 5), []).decision.clears
+        shown += clears is True
+        excluded += clears is False
+    return 100 * shown / experiments, 100 * excluded / experiments
 
 
 def table_4(run: Run) -> None:
@@ -567,14 +607,72 @@ def table_4(run: Run) -> None:
     run.write("")
 
 
+# ---------------------------------------------------------------- the corners of the path
+
+
+def table_corners(run: Run) -> None:
+    """The same limit where cases are few or many, where trials err, and where a lift is asked for."""
+    experiments = run.experiments(5_000, 300)
+    run.write(
+        "## 6. The corners",
+        "",
+        f"{experiments:,} evaluations a row, in percent; every case passes half the time, with and without the skill, "
+        "which is the noisiest there is. At most 5.",
+        "",
+        "| what | false verdicts |",
+        "|---|---|",
+    )
+
+    def limit(what: str, measure: Callable[[int, str], float]) -> None:
+        def simulate(size: int, seed: str) -> list[Figure]:
+            allowed = run.allow(0, 5, size)
+            return [Figure(what=what, measured=measure(size, seed), stated=5, tolerance=allowed, at_most=True)]
+
+        (figure,) = run.settle(simulate, experiments=experiments, name=f"corner {what}")
+        run.write(f"| {what} | {figure} |")
+
+    def false_verdicts(size: int, seed: str, *, cases: int, errors: float = 0.0) -> float:
+        found = walk("half", cases=cases, experiments=size, seed=seed, errors=errors)
+        return found.percent(found.like_false + found.these_false)
+
+    for cases in (4, 6, 10, 40):
+        limit(f"{cases} cases", partial(false_verdicts, cases=cases))
+    limit("20 cases, 10% of pairs errored and run again", partial(false_verdicts, cases=20, errors=0.1))
+    limit(
+        "true lift +10 on 20 cases (flat), at least +10 asked: said to be shown, or excluded",
+        lambda size, seed: sum(count_shown("flat10", min_lift=0.1, experiments=size, seed=seed)),
+    )
+    run.write(
+        "",
+        "How often at least +10 is shown where it is asked for, in percent, 20 cases, for information: "
+        + "; ".join(
+            f"true +{name[-2:]}: {count_shown(name, min_lift=0.1, experiments=experiments // 4, seed=name)[0]:.0f}"
+            for name in ("gain20", "gain35", "gain45")
+        )
+        + ".",
+        "",
+        "A design of fixed size makes both claims from one look, for information:",
+        "",
+        "| truth | n | repeats | cases like these, false | these cases only, false | covered |",
+        "|---|---|---|---|---|---|",
+    )
+    for name, cases, repeats in (("B55", 20, 5), ("half", 20, 5), ("half", 20, 3), ("half", 10, 5), ("half", 5, 5)):
+        found = walk_fixed(name, cases=cases, repeats=repeats, experiments=experiments, seed=f"{run.seed}/fixed/{name}")
+        shown = [f"{found.percent(hits):.1f}" for hits in (found.like_false, found.these_false, found.covered)]
+        shown[2] = shown[2] if cases >= FEWEST_CASES else "none printed"
+        run.write(f"| {name} | {cases} | {repeats} | {' | '.join(shown)} |")
+        run.say(f"fixed {name} {cases}x{repeats}: {shown}")
+    run.write("")
+
+
 # ---------------------------------------------------------------- what a plan can find
 
 
-def table_6(run: Run) -> None:
+def table_plans(run: Run) -> None:
     """How often the lift the planning line names is found. For information: the line is a rule of thumb."""
     experiments = run.experiments(2_000, 50)
     run.write(
-        "## 6. The planning line",
+        "## 7. The planning line",
         "",
         f"The sequential design, 5 rounds; {experiments:,} evaluations a row. The line names the lift that should be "
         "found in about 80% of runs. It is a rule of thumb and has no tolerance.",
@@ -603,7 +701,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, help="where to write the report; in fast mode nowhere by default")
     options = parser.parse_args()
     run = Run(fast=options.fast, seed=options.seed)
-    for table in (table_1, table_2, table_3, table_4, table_6):
+    for table in (table_1, table_2, table_3, table_4, table_corners, table_plans):
         table(run)
     outside = [figure for figure in run.figures if not figure.inside]
     head = [
