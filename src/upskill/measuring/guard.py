@@ -39,7 +39,7 @@ def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
     tested = sorted((_test(tally) for tally in fresh), key=lambda worse: worse.probability)
     found: list[Worse] = []
     for rank, worse in enumerate(tested):
-        if worse.probability > ALPHA / (len(tested) - rank):
+        if worse.probability >= ALPHA / (len(tested) - rank):
             break
         found.append(worse)
     return tuple(found)
@@ -56,10 +56,10 @@ def find_worse(tallies: Sequence[CaseTally]) -> tuple[Worse, ...]:
         for tally in tallies
     ]
     count = 1
-    while sum(least <= ALPHA / count for least in smallest) > count:
+    while sum(least < ALPHA / count for least in smallest) > count:
         count += 1
-    tested = [_test(tally) for tally, least in zip(tallies, smallest, strict=True) if least <= ALPHA / count]
-    found = [worse for worse in tested if worse.probability <= ALPHA / count]
+    tested = [_test(tally) for tally, least in zip(tallies, smallest, strict=True) if least < ALPHA / count]
+    found = [worse for worse in tested if worse.probability < ALPHA / count]
     return tuple(sorted(found, key=lambda worse: worse.probability))
 
 
