@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upskill.domain import Interval
@@ -202,6 +202,7 @@ ROWS = st.integers(1, 12).flatmap(
 )
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_swapping_the_arms_negates_lift_and_mirrors_the_verdict(rows: list[str]) -> None:
     one = judge(pairing_of(rows))
@@ -214,6 +215,7 @@ def test_swapping_the_arms_negates_lift_and_mirrors_the_verdict(rows: list[str])
     assert (other.verdict, other.claim) == (mirrored, one.claim)
 
 
+@settings(deadline=None)
 @given(ROWS, st.integers(0, 2**32))
 def test_order_of_cases_and_pairs_does_not_matter(rows: list[str], seed: int) -> None:
     pairing = pairing_of(rows)
@@ -222,6 +224,7 @@ def test_order_of_cases_and_pairs_does_not_matter(rows: list[str], seed: int) ->
     assert judge(Pairing(arm="with_skill", against="baseline", pairs=tuple(shuffled))) == judge(pairing)
 
 
+@settings(deadline=None)
 @given(ROWS, st.lists(st.tuples(st.integers(0, 11), st.none() | st.booleans()), max_size=3))
 def test_errored_pair_never_changes_the_lift(rows: list[str], errors: list[tuple[int, bool | None]]) -> None:
     drops = tuple(drop(case, 9, passed, None) for case, passed in errors)

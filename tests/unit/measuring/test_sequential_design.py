@@ -151,6 +151,7 @@ def test_errors_in_the_first_round_only_make_its_test_more_careful() -> None:
     assert not feed(Sequential(cases=7), "WWWxWWW").stop
 
 
+@settings(deadline=None)
 @given(st.text("WL+-", min_size=30, max_size=30), st.sets(st.integers(0, 29), max_size=5))
 def test_errored_trial_never_changes_a_score(outcomes: str, errors: set[int]) -> None:
     """Scores with errors thrown in are those of the pairs that were scored."""
@@ -206,7 +207,7 @@ def test_asked_lift_in_doubt_runs_to_the_cap() -> None:
 # What it promises before it stops
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 12),
@@ -255,7 +256,7 @@ def test_fewer_pairs_than_promised_can_never_show_no_difference() -> None:
                 assert these_cases(tallies, z=Z_SEQUENTIAL).high >= 0.10
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(2, 20), st.sampled_from(("these cases", None)))
 def test_swapping_the_arms_mirrors_the_decision(seed: int, cases: int, claim: Claim | None) -> None:
     rng = random.Random(seed)

@@ -136,6 +136,7 @@ def test_cap_too_small_to_decide_is_known_beforehand() -> None:
     assert SignTest(cap=300).least_pairs_to_stop() == 11
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from((-1, 0, 1)), min_size=1, max_size=60))
 def test_swapping_the_arms_mirrors_every_look(outcomes: list[int]) -> None:
     mirror = {"helps": "hurts", "hurts": "helps", None: None}
@@ -144,7 +145,7 @@ def test_swapping_the_arms_mirrors_every_look(outcomes: list[int]) -> None:
         assert mirror[one.look(outcome)] == other.look(-outcome)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32), st.integers(5, 60), st.floats(0, 1))
 def test_no_path_stops_sooner_than_the_least_number_of_pairs(seed: int, cap: int, share: float) -> None:
     rng = random.Random(seed)
