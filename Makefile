@@ -6,7 +6,7 @@ LOCK = requirements
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup check test full docs lock demo
+.PHONY: setup check test full statistics docs lock demo
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,8 +29,11 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 test: setup  ## all tests: the real engine, the real local model, the installed command
 	$(BIN)/python -m pytest -q
 
-full: setup  ## the long half: large sizes and measurements; writes docs/explanation/measurements.md
+full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
+
+statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
+	$(BIN)/python -m benchmarks.statistics_tables
 
 docs: setup  ## the reference pages that are generated from the code
 	$(BIN)/python -m tools.reference --write

@@ -1,8 +1,46 @@
-"""Trials -> lift, intervals, verdict. Plain arithmetic: no files, no clock, no engine."""
+"""Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.measuring.lift import measure_lift
-from upskill.measuring.pairs import Pairing, pair_trials
+from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
+from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
+from upskill.measuring.lift import measure_lift, worst_case_lift
+from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
+from upskill.measuring.planning import describe_plan, detectable_lift
+from upskill.measuring.sequential import Sequential, default_rounds
+from upskill.measuring.sign_test import SignTest
 from upskill.measuring.summary import summarise_arm
+from upskill.measuring.tokens import Ratio, measure_cost, measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
-__all__ = ["Judgement", "Pairing", "judge", "measure_lift", "pair_trials", "summarise_arm"]
+__all__ = [
+    "FEWEST_CASES",
+    "FRESH_PAIRS",
+    "Z_FIXED",
+    "Z_SEQUENTIAL",
+    "Claim",
+    "Decision",
+    "Dropped",
+    "Judgement",
+    "Pair",
+    "Pairing",
+    "Ratio",
+    "Reason",
+    "Sequential",
+    "Side",
+    "SignTest",
+    "Worse",
+    "confirm_worse",
+    "default_rounds",
+    "describe_plan",
+    "detectable_lift",
+    "find_worse",
+    "judge",
+    "measure_cost",
+    "measure_lift",
+    "measure_tokens",
+    "pair_trials",
+    "pair_up",
+    "screen_cases",
+    "summarise_arm",
+    "worst_case_lift",
+]

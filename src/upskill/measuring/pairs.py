@@ -1,7 +1,7 @@
 """Pairs: the same case and repeat in two arms. A pair with an errored trial measures nothing and is dropped."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Errored, Trial
@@ -17,6 +17,18 @@ class Pair:
     """In the arm that is measured."""
     passed_against: bool
     """In the arm it is measured against."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """Both arms of one case and repeat, at least one of them errored: it measures nothing."""
+
+    case_id: str
+    repeat: int
+    passed: bool | None
+    """In the arm that is measured; `None` where that trial errored."""
+    passed_against: bool | None
+    """In the arm it is measured against; `None` where that trial errored."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,57 +53,88 @@ class Pairing:
     arm: Arm
     against: Arm
     pairs: tuple[Pair, ...]
-    errored: int
-    """Pairs dropped because the trial of `arm` errored."""
-    errored_against: int
-    """Pairs dropped because the trial of `against` errored."""
-    dropped: int
-    """Pairs dropped, for whichever reason."""
+    drops: tuple[Dropped, ...] = ()
+    """Every time a pair was dropped, also where it was run again later and then scored."""
+
+    @property
+    def errored(self) -> int:
+        """Drops in which the trial of `arm` errored."""
+        return sum(drop.passed is None for drop in self.drops)
+
+    @property
+    def errored_against(self) -> int:
+        """Drops in which the trial of `against` errored."""
+        return sum(drop.passed_against is None for drop in self.drops)
+
+    @property
+    def dropped(self) -> int:
+        """Drops, for whichever reason."""
+        return len(self.drops)
 
     @property
     def tallies(self) -> tuple[CaseTally, ...]:
         """Per case, in order of the case's id: the order of trials does not matter to any estimate."""
-        by_case: dict[str, list[Pair]] = defaultdict(list)
-        for pair in self.pairs:
-            by_case[pair.case_id].append(pair)
-        return tuple(
-            CaseTally(
-                case_id=case_id,
-                pairs=len(pairs),
-                passed=sum(pair.passed for pair in pairs),
-                passed_against=sum(pair.passed_against for pair in pairs),
-            )
-            for case_id, pairs in sorted(by_case.items())
-        )
+        return tally_pairs(self.pairs)
+
+
+def tally_pairs(pairs: Iterable[Pair]) -> tuple[CaseTally, ...]:
+    """Count the pairs of each case, in order of the case's id."""
+    counts: dict[str, list[int]] = {}
+    for pair in pairs:
+        count = counts.setdefault(pair.case_id, [0, 0, 0])
+        count[0] += 1
+        count[1] += pair.passed
+        count[2] += pair.passed_against
+    return tuple(
+        CaseTally(case_id=case_id, pairs=pairs, passed=passed, passed_against=passed_against)
+        for case_id, (pairs, passed, passed_against) in sorted(counts.items())
+    )
+
+
+def pair_up(one: Trial, other: Trial) -> Pair | Dropped:
+    """The pair of two trials of the same case and repeat: `one` of the measured arm, `other` of the arm against it."""
+    passed = None if isinstance(one.outcome, Errored) else one.outcome.passed
+    passed_against = None if isinstance(other.outcome, Errored) else other.outcome.passed
+    if passed is None or passed_against is None:
+        return Dropped(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
+    return Pair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
 
 
 def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
     """Pair up one student's trials.
 
-    A trial that was not run, or that the person cancelled, leaves its partner out: nothing went wrong there.
+    A trial that was not run, or that the person cancelled, leaves its partner out: nothing went wrong there. A trial
+    that was run again after an error takes the place of the errored one; the error is still counted as a drop.
     """
-    found: dict[tuple[str, int], dict[Arm, Trial]] = defaultdict(dict)
+    found: dict[tuple[str, int], dict[Arm, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        if isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled":
-            continue
-        found[trial.case_id, trial.repeat][trial.arm] = trial
+        if not (isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled"):
+            found[trial.case_id, trial.repeat][trial.arm].append(trial)
     pairs: list[Pair] = []
-    errored = errored_against = dropped = 0
-    for (case_id, repeat), arms in found.items():
+    drops: list[Dropped] = []
+    for arms in found.values():
         if arm not in arms or against not in arms:
             continue
-        one, other = arms[arm].outcome, arms[against].outcome
-        errored += isinstance(one, Errored)
-        errored_against += isinstance(other, Errored)
-        if isinstance(one, Errored) or isinstance(other, Errored):
-            dropped += 1
-            continue
-        pairs.append(Pair(case_id=case_id, repeat=repeat, passed=one.passed, passed_against=other.passed))
-    return Pairing(
-        arm=arm,
-        against=against,
-        pairs=tuple(pairs),
-        errored=errored,
-        errored_against=errored_against,
-        dropped=dropped,
-    )
+        pair = pair_up(_latest(arms[arm]), _latest(arms[against]))
+        if isinstance(pair, Pair):
+            pairs.append(pair)
+        errors, errors_against = _errors(arms[arm]), _errors(arms[against])
+        drops += [
+            Dropped(
+                case_id=pair.case_id,
+                repeat=pair.repeat,
+                passed=None if nth < errors else pair.passed,
+                passed_against=None if nth < errors_against else pair.passed_against,
+            )
+            for nth in range(max(errors, errors_against))
+        ]
+    return Pairing(arm=arm, against=against, pairs=tuple(pairs), drops=tuple(drops))
+
+
+def _latest(trials: Sequence[Trial]) -> Trial:
+    """The last scored trial, or the last one where none was scored."""
+    return next((trial for trial in reversed(trials) if not isinstance(trial.outcome, Errored)), trials[-1])
+
+
+def _errors(trials: Iterable[Trial]) -> int:
+    return sum(isinstance(trial.outcome, Errored) for trial in trials)

@@ -1,19 +1,10 @@
 """When no verdict may be given: too many errors, or errors that fell on one arm."""
 
-from math import comb
-
+from upskill.measuring.fisher import fisher_greater
 from upskill.measuring.pairs import Pairing
 
 MOST_DROPPED = 0.20
 """A larger share of dropped pairs is no random loss any more."""
-
-
-def fisher_greater(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
-    """One-sided Fisher exact test: how likely at least this many hits are, if the two sides are alike."""
-    total, marked = trials + other_trials, hits + other_hits
-    ways = comb(total, marked)
-    most = min(trials, marked)
-    return sum(comb(trials, k) * comb(other_trials, marked - k) for k in range(hits, most + 1)) / ways
 
 
 def reason_to_refuse(pairing: Pairing) -> str | None:

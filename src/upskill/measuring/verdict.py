@@ -1,20 +1,23 @@
-"""The verdict of a fixed design, and the one sentence that says it to a person."""
+"""One judgement for every design: the verdict, how far it reaches, and the one sentence that says it to a person."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
-from upskill.measuring.intervals import FEWEST_CASES, Z_SEQUENTIAL, these_cases
+from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.intervals import NO_DIFFERENCE, Z_FIXED, Z_SEQUENTIAL, these_cases
 from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import Pairing
+from upskill.measuring.planning import plan_next_run
 from upskill.measuring.refusal import reason_to_refuse
+from upskill.measuring.sentence import figures, say_asked, say_cheaper, say_no_difference, say_side, say_undecided
+from upskill.measuring.tokens import Ratio
 
-NO_DIFFERENCE = 0.10
-"""A lift surely smaller than this, either way, is called no difference."""
-
-Claim = Literal["cases like these", "these cases"]
 CutShort = Literal["interrupted", "down"]
-"""Why a design did not run to its end: the person stopped it, or the endpoint went down."""
+"""Why a run did not come to its end: the person stopped it, or the endpoint went down."""
+
+_ABOVE_ZERO = 1e-9
+"""Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,64 +29,126 @@ class Judgement:
     lift: Lift | None
     claim: Claim | None = None
     """How far a verdict reaches; `None` where nothing is claimed."""
+    reason: Reason | None = None
+    """Why the design stopped; `None` for a design of fixed size."""
+    clears: bool | None = None
+    """Whether the lift asked for was shown (`True`) or excluded (`False`); `None` if neither, or if none was."""
 
 
-def judge(pairing: Pairing, *, cut_short: CutShort | None = None) -> Judgement:
-    """Judge a design of fixed size. One that was cut short claims nothing: its size was not fixed beforehand."""
-    lift = measure_lift(pairing)
-    if cut_short is not None:
-        so_far = "no pair was complete" if lift is None else f"so far {_figures(lift, lift.these_cases)}"
-        if cut_short == "interrupted":
-            return Judgement(verdict="undecided", sentence=f"undecided, stopped early: {so_far}", lift=lift)
+def judge(
+    pairing: Pairing,
+    *,
+    decision: Decision | None = None,
+    tokens: Ratio | None = None,
+    min_lift: float | None = None,
+    cut_short: CutShort | None = None,
+) -> Judgement:
+    """Judge a design of fixed size or, with its decision, one that could stop early.
+
+    `tokens`, measured at the same z as the lift, allows the verdict `cheaper`. A design of fixed size that was cut
+    short claims nothing: where it ended was not fixed beforehand.
+    """
+    z = Z_FIXED if decision is None else Z_SEQUENTIAL
+    lift = measure_lift(pairing, z=z)
+    if cut_short == "down":
+        so_far = "no pair was complete" if lift is None else f"so far {figures(lift, lift.these_cases)}"
         return Judgement(verdict="invalid", sentence=f"no verdict, the endpoint went down: {so_far}", lift=lift)
+    if cut_short == "interrupted" and lift is None:
+        return Judgement(verdict="undecided", sentence="undecided, interrupted: no pair was complete", lift=None)
+    if cut_short == "interrupted" and decision is None:
+        decision = Decision(reason="interrupted")
     refusal = reason_to_refuse(pairing)
     if lift is None or refusal is not None:
-        return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift)
-    cases = len(pairing.tallies)
+        reason = decision.reason if decision is not None else None
+        return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
+    found = decision or _decide_fixed(pairing, lift, min_lift=min_lift)
+    judgement = _word(pairing, lift, found, tokens)
+    if min_lift is None:
+        return judgement
+    sentence = say_asked(judgement.sentence, min_lift=min_lift, clears=judgement.clears)
+    return replace(judgement, sentence=sentence)
+
+
+def _decide_fixed(pairing: Pairing, lift: Lift, *, min_lift: float | None) -> Decision:
+    """What the intervals of a fixed design show; the wider claim goes first.
+
+    Where both claims are possible, the narrower one takes the stricter interval: two chances at one in twenty each
+    would be wrong more often than one in twenty.
+    """
     wide, narrow = lift.cases_like_these, lift.these_cases
-    if wide is not None and (verdict := _side(wide)) is not None:
-        return Judgement(
-            verdict=verdict,
-            sentence=f"{verdict}: {_figures(lift, wide)}",
-            lift=lift,
-            claim="cases like these",
-        )
-    if (verdict := _side(narrow)) is not None:
-        rest = "too few cases to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
-        return Judgement(
-            verdict=verdict,
-            sentence=f"{verdict} on these {cases} cases: {_figures(lift, narrow)}; {rest}",
-            lift=lift,
-            claim="these cases",
-        )
     strict = these_cases(pairing.tallies, z=Z_SEQUENTIAL)
-    if strict.low > -NO_DIFFERENCE and strict.high < NO_DIFFERENCE:
-        return Judgement(
-            verdict="no difference",
-            sentence=f"no difference on these {cases} cases: {_figures(lift, strict)}",
-            lift=lift,
-            claim="these cases",
-        )
     shown = wide or narrow
-    return Judgement(verdict="undecided", sentence=f"undecided: {_figures(lift, shown)}", lift=lift)
+    clears = None
+    if min_lift is not None and not shown.low < min_lift <= shown.high:
+        clears = shown.low >= min_lift
+    verdict: Verdict = "undecided"
+    claim: Claim | None = None
+    if wide is not None and (side := _side(wide)) is not None:
+        verdict, claim = side, "cases like these"
+    elif (side := _side(narrow if wide is None else strict)) is not None:
+        verdict, claim = side, "these cases"
+    elif strict.low > -NO_DIFFERENCE and strict.high < NO_DIFFERENCE:
+        verdict, claim = "no difference", "these cases"
+    return Decision(reason=None, verdict=verdict, claim=claim, clears=clears)
 
 
-def _side(interval: Interval) -> Literal["helps", "hurts"] | None:
-    if interval.above_zero:
-        return "helps"
-    return "hurts" if interval.below_zero else None
-
-
-def _figures(lift: Lift, interval: Interval) -> str:
-    return (
-        f"{points(lift.mean)} points, between {points(interval.low)} and {points(interval.high)}, "
-        f"{lift.pairs} pair{'' if lift.pairs == 1 else 's'}"
+def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None) -> Judgement:
+    cases = len(pairing.tallies)
+    widest: Claim = "these cases" if lift.cases_like_these is None else "cases like these"
+    verdict, claim = found.verdict, found.claim
+    may_be_cheaper = verdict in ("undecided", "no difference") and found.reason != "interrupted"
+    no_worse = _interval(lift, widest).low > -NO_DIFFERENCE
+    if may_be_cheaper and no_worse and tokens is not None and tokens.below_one:
+        verdict, claim = "cheaper", widest
+    about = claim or widest
+    if about == "these cases":
+        # The interval for these cases is centred on the pooled difference, so that is the figure to print beside it.
+        lift = replace(lift, mean=_pooled(pairing))
+    interval = _interval(lift, about)
+    match verdict:
+        case "helps" | "hurts":
+            interval = _cut(interval, verdict)
+            lift = _with_interval(lift, about, interval)
+            sentence = say_side(verdict, lift, interval, claim=about, cases=cases)
+        case "cheaper" if tokens is not None:
+            sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
+        case "no difference":
+            strict = these_cases(pairing.tallies, z=Z_SEQUENTIAL)
+            sentence = say_no_difference(lift, strict, cases=cases)
+        case _:
+            sentence = say_undecided(
+                lift,
+                interval,
+                interrupted=found.reason == "interrupted",
+                next_run=plan_next_run(pairing.tallies, at_most=interval.high, claim=widest),
+            )
+    return Judgement(
+        verdict=verdict, sentence=sentence, lift=lift, claim=claim, reason=found.reason, clears=found.clears
     )
 
 
-def points(share: float) -> str:
-    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0."""
-    rounded = round(share * 100)
-    if rounded == 0 and share != 0:
-        return f"{share * 100:+.1f}"
-    return f"{rounded:+d}" if rounded else "0"
+def _interval(lift: Lift, claim: Claim) -> Interval:
+    wide = lift.cases_like_these
+    return wide if claim == "cases like these" and wide is not None else lift.these_cases
+
+
+def _with_interval(lift: Lift, claim: Claim, interval: Interval) -> Lift:
+    if claim == "cases like these":
+        return replace(lift, cases_like_these=interval)
+    return replace(lift, these_cases=interval)
+
+
+def _pooled(pairing: Pairing) -> float:
+    return sum(pair.passed - pair.passed_against for pair in pairing.pairs) / len(pairing.pairs)
+
+
+def _cut(interval: Interval, side: Side) -> Interval:
+    if side == "helps":
+        return replace(interval, low=max(interval.low, _ABOVE_ZERO))
+    return replace(interval, high=min(interval.high, -_ABOVE_ZERO))
+
+
+def _side(interval: Interval) -> Side | None:
+    if interval.above_zero:
+        return "helps"
+    return "hurts" if interval.below_zero else None

@@ -1,0 +1,785 @@
+"""Reproduce the tables that validate the statistics, with the very code that measures skills.
+
+    python benchmarks/statistics_tables.py            every table, about half an hour; writes docs/explanation/
+    python benchmarks/statistics_tables.py --fast     fewer experiments and wider tolerances, under a minute
+
+Every figure is compared with the one the design was chosen by. A figure outside its tolerance is simulated once more,
+with five times the experiments and other random numbers, and that second figure stands. The exit code is 1 if any
+figure is outside. Needs nothing but the standard library and `upskill.measuring`.
+"""
+
+import argparse
+import math
+import random
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import combinations_with_replacement
+from pathlib import Path
+
+from upskill.domain import Interval
+from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
+from upskill.measuring.decision import Claim
+from upskill.measuring.intervals import FEWEST_CASES, floored_t, these_cases
+from upskill.measuring.pairs import CaseTally
+
+REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "statistics-tables.md"
+
+Rates = tuple[float, float]
+"""The true pass rates of one case: baseline, with the skill."""
+
+
+# ---------------------------------------------------------------- where simulated cases come from
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generator:
+    """Draws cases; `lift` is the true mean over all the cases it could draw."""
+
+    name: str
+    lift: float
+    draw: Callable[[random.Random], Rates]
+
+    def cases(self, rng: random.Random, count: int) -> list[Rates]:
+        return [self.draw(rng) for _ in range(count)]
+
+
+@cache
+def generator(name: str) -> Generator:
+    """By the names of the design: B55, half, sat, het, skew, gain20, flat20, respond20."""
+    kind = name.rstrip("0123456789") if name != "B55" else name
+    lift = int(name.removeprefix(kind) or 0) / 100
+    jump = lift / _mean_room(0.95) if kind == "respond" else 0.0
+
+    def unchanged(rate: float) -> Rates:
+        return rate, rate
+
+    def gained(base: float) -> Rates:
+        return base, base + (1 - base) * 2 * lift
+
+    draws: dict[str, Callable[[random.Random], Rates]] = {
+        "B55": lambda rng: unchanged(rng.betavariate(0.5, 0.5)),
+        "half": lambda rng: (0.5, 0.5),
+        "sat": lambda rng: unchanged(rng.betavariate(8, 0.5)),
+        "het": lambda rng: (0.25, 0.75) if rng.random() < 0.5 else (0.75, 0.25),
+        "skew": lambda rng: (0.40, 0.55) if rng.random() < 0.8 else (0.80, 0.20),
+        "gain": lambda rng: gained(rng.betavariate(0.5, 0.5)),
+        "flat": lambda rng: (0.5 - lift / 2, 0.5 + lift / 2),
+        "respond": lambda rng: _responded(rng.betavariate(0.5, 0.5), rng.random() < jump),
+    }
+    return Generator(name=name, lift=lift, draw=draws[kind])
+
+
+def _responded(base: float, responds: bool) -> Rates:
+    return base, max(base, 0.95) if responds else base
+
+
+def _mean_room(top: float) -> float:
+    """The mean of max(top - b, 0) for b from Beta(.5, .5): the integral of its distribution function up to top."""
+    steps = 100_000
+    return sum(2 / math.pi * math.asin(math.sqrt((i + 0.5) / steps * top)) for i in range(steps)) * top / steps
+
+
+# ---------------------------------------------------------------- one simulated evaluation
+
+
+@cache
+def _pair(case: int, repeat: int, passed: bool, passed_against: bool) -> Pair:
+    return Pair(case_id=f"case{case:03}", repeat=repeat, passed=passed, passed_against=passed_against)
+
+
+def planned_pairs(rng: random.Random, cases: Sequence[Rates], rounds: int) -> Iterator[Pair]:
+    """Rounds of pairs, each round in a fresh order."""
+    order = list(range(len(cases)))
+    for repeat in range(rounds):
+        rng.shuffle(order)
+        for case in order:
+            baseline, skilled = cases[case]
+            yield _pair(case, repeat, rng.random() < skilled, rng.random() < baseline)
+
+
+def feed(design: Sequential, pairs: Iterator[Pair | Dropped], seen: list[Pair | Dropped]) -> Sequential:
+    """Feed pairs until the design stops, looking after every one, and remember what it was fed."""
+    for pair in pairs:
+        seen.append(pair)
+        if design.add(pair).stop:
+            break
+    return design
+
+
+@dataclass(slots=True)
+class Count:
+    """What came of many simulated evaluations."""
+
+    runs: int = 0
+    helps: int = 0
+    hurts: int = 0
+    calls: int = 0
+
+    def add(self, design: Sequential, claim: Claim) -> None:
+        decision = design.decision
+        self.runs += 1
+        self.helps += decision.verdict == "helps" and decision.claim == claim
+        self.hurts += decision.verdict == "hurts" and decision.claim == claim
+        self.calls += 2 * len(design.pairing.pairs)
+
+    def rate(self, side: str) -> float:
+        return 100 * {"helps": self.helps, "hurts": self.hurts, "either": self.helps + self.hurts}[side] / self.runs
+
+    @property
+    def mean_calls(self) -> float:
+        return self.calls / self.runs
+
+
+def count_both(name: str, *, cases: int, claim: Claim, experiments: int, seed: str) -> tuple[Count, Count]:
+    """The same simulated evaluations without futility and with it.
+
+    No margin: the stated tables are of designs that do not stop for "no difference".
+    """
+    rng = random.Random(seed)
+    source = generator(name)
+    without, with_futility = Count(), Count()
+    for _ in range(experiments):
+        pairs = planned_pairs(rng, source.cases(rng, cases), 5)
+        seen: list[Pair | Dropped] = []
+        design = feed(Sequential(cases=cases, rounds=5, claim=claim, margin=0), pairs, seen)
+        with_futility.add(design, claim)
+        if design.decision.reason == "futile":
+            longer = Sequential(cases=cases, rounds=5, claim=claim, margin=0, futility=False)
+            for pair in seen:
+                longer.add(pair)
+            design = feed(longer, pairs, seen) if not longer.decision.stop else longer
+        without.add(design, claim)
+    return without, with_futility
+
+
+# ---------------------------------------------------------------- comparing
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Figure:
+    """One measured figure beside the stated one."""
+
+    what: str
+    measured: float
+    stated: float
+    tolerance: float
+    digits: int = 1
+    at_most: bool = False
+    """The stated figure is a limit, not a target."""
+    exact: float | None = None
+    """Where the truth can be enumerated it is held against that: stated figures were simulated themselves."""
+
+    @property
+    def inside(self) -> bool:
+        if self.at_most:
+            return self.measured <= self.stated + self.tolerance
+        target = self.stated if self.exact is None else self.exact
+        return abs(self.measured - target) <= self.tolerance + 1e-9
+
+    @property
+    def misstated(self) -> bool:
+        """Whether the stated figure is itself outside its tolerance."""
+        return self.exact is not None and abs(self.stated - self.exact) > self.tolerance
+
+    def __str__(self) -> str:
+        sign = "≤ " if self.at_most else ""
+        exact = "" if self.exact is None else f", exactly {self.exact:.{self.digits}f}"
+        mark = "" if self.inside else " **outside**"
+        return f"{self.measured:.{self.digits}f} ({sign}{self.stated:g}{exact}){mark}"
+
+
+@dataclass(kw_only=True)
+class Run:
+    """One reproduction of all tables."""
+
+    fast: bool
+    seed: int
+    lines: list[str] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    repeated: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def experiments(self, full: int, fast: int) -> int:
+        return fast if self.fast else full
+
+    def settle(self, simulate: Callable[[int, str], list[Figure]], *, experiments: int, name: str) -> list[Figure]:
+        """Simulate; where a figure is outside, once more and larger. In fast mode the tolerance allows for chance."""
+        figures = simulate(experiments, f"{self.seed}/{name}")
+        if not self.fast and not all(figure.inside for figure in figures):
+            self.repeated += 1
+            self.say(f"{name}: outside, once more with {5 * experiments}")
+            figures = simulate(5 * experiments, f"{self.seed}/{name}/again")
+        self.figures += figures
+        self.say(f"{name}: {'; '.join(f'{figure.what} {figure}' for figure in figures)}")
+        return figures
+
+    def allow(self, tolerance: float, percent: float, experiments: int) -> float:
+        """A tolerance in points; a fast run adds what its few experiments may miss by chance."""
+        if not self.fast:
+            return tolerance
+        share = min(max(percent / 100, 0.02), 0.98)
+        return tolerance + 400 * math.sqrt(share * (1 - share) / experiments)
+
+    def write(self, *lines: str) -> None:
+        self.lines += lines
+
+    def say(self, text: str) -> None:
+        print(f"{time.monotonic() - self.started:6.0f}s  {text}", file=sys.stderr, flush=True)
+
+
+# ---------------------------------------------------------------- table 1: intervals of a fixed design
+
+# Coverage in percent / mean width: for each number of repeats, the interval for these cases and for cases like these.
+TABLE_1: dict[tuple[str, int], dict[int, tuple[float, float, float, float]]] = {
+    ("B55", 5): {1: (98.7, 0.912, 99.8, 1.356), 3: (96.8, 0.515, 98.9, 0.678), 5: (96.1, 0.397, 98.1, 0.515)},
+    ("B55", 10): {1: (99.4, 0.725, 97.6, 0.784), 3: (96.2, 0.367, 96.5, 0.398), 5: (95.7, 0.280, 96.2, 0.306)},
+    ("B55", 20): {1: (99.5, 0.557, 97.6, 0.501), 3: (95.7, 0.258, 95.4, 0.265), 5: (95.6, 0.197, 95.1, 0.204)},
+    ("B55", 40): {1: (99.3, 0.414, 97.1, 0.336), 3: (95.2, 0.181, 94.9, 0.183), 5: (95.1, 0.139, 95.1, 0.142)},
+    ("sat", 5): {1: (99.7, 0.879, 100, 1.264), 3: (99.3, 0.453, 99.9, 0.493), 5: (99.2, 0.322, 99.7, 0.343)},
+    ("sat", 20): {1: (99.7, 0.385, 99.7, 0.469), 3: (97.4, 0.181, 98.0, 0.179), 5: (96.0, 0.134, 96.5, 0.130)},
+    ("gain20", 5): {1: (97.9, 0.899, 99.6, 1.357), 3: (96.0, 0.531, 96.4, 0.804), 5: (96.2, 0.417, 94.2, 0.653)},
+    ("gain20", 10): {1: (98.2, 0.709, 96.5, 0.821), 3: (95.6, 0.383, 95.1, 0.476), 5: (95.2, 0.297, 95.0, 0.389)},
+    ("gain20", 20): {1: (98.4, 0.540, 94.9, 0.529), 3: (95.5, 0.273, 95.1, 0.315), 5: (95.2, 0.211, 94.7, 0.258)},
+    ("gain20", 40): {1: (98.5, 0.400, 95.2, 0.358), 3: (95.0, 0.193, 94.7, 0.217), 5: (95.1, 0.149, 95.0, 0.178)},
+    ("respond20", 5): {1: (98.9, 0.899, 99.6, 1.363), 3: (97.1, 0.493, 94.4, 0.962), 5: (96.6, 0.376, 89.8, 0.874)},
+    ("respond20", 10): {1: (99.3, 0.709, 96.5, 0.827), 3: (96.2, 0.344, 93.8, 0.584), 5: (96.0, 0.262, 93.2, 0.532)},
+    ("respond20", 20): {1: (99.5, 0.540, 95.1, 0.534), 3: (95.8, 0.240, 94.8, 0.388), 5: (95.4, 0.184, 94.0, 0.354)},
+    ("het", 5): {1: (97.2, 0.897, 95.8, 1.622), 3: (95.2, 0.568, 93.4, 1.403), 5: (95.2, 0.457, 93.2, 1.343)},
+    ("het", 20): {1: (97.7, 0.556, 94.1, 0.736), 3: (95.0, 0.305, 94.7, 0.569), 5: (95.0, 0.238, 95.0, 0.531)},
+}
+
+
+def table_1(run: Run) -> None:
+    """Coverage and width of both intervals, at z = 1.96."""
+    experiments = run.experiments(20_000, 400)
+    run.write(
+        "## 1. Intervals of a fixed design",
+        "",
+        f"{experiments:,} experiments a cell. Coverage in percent within 0.6 points, mean width within 0.005. "
+        'Each cell: measured (stated). "These" is the interval for these cases against their own lift, "like" the '
+        "interval for cases like these against the lift of all cases.",
+        "",
+        "| cases | n | repeats | these: coverage | these: width | like: coverage | like: width |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for (name, count), cells in TABLE_1.items():
+        for repeats, stated in cells.items():
+            figures = run.settle(
+                partial(_cover, run, name, count, repeats, stated),
+                experiments=experiments,
+                name=f"table 1 {name} {count}x{repeats}",
+            )
+            run.write(f"| {name} | {count} | {repeats} | {' | '.join(map(str, figures))} |")
+    run.write("")
+
+
+def _cover(
+    run: Run, name: str, count: int, repeats: int, stated: tuple[float, float, float, float], size: int, seed: str
+) -> list[Figure]:
+    rng = random.Random(seed)
+    source = generator(name)
+    these_covered = like_covered = 0
+    these_width = like_width = 0.0
+    for _ in range(size):
+        cases = source.cases(rng, count)
+        tallies = [_tally(rng, nth, case, repeats) for nth, case in enumerate(cases)]
+        # The printed table's widths are those of the intervals as computed and cut to [-1, 1].
+        these, like = these_cases(tallies), floored_t(tallies)
+        these_covered += _covers(these, math.fsum(skilled - base for base, skilled in cases) / count)
+        like_covered += _covers(like, source.lift)
+        these_width += these.high - these.low
+        like_width += like.high - like.low
+    width = 0.005 if not run.fast else 0.05
+    exact_covered, exact_width = enumerate_like(count, repeats) if name == "het" else (None, None)
+    return [
+        _percent(run, "these", these_covered, size, stated[0], 0.6),
+        Figure(what="width", measured=these_width / size, stated=stated[1], tolerance=width, digits=3),
+        replace(_percent(run, "like", like_covered, size, stated[2], 0.6), exact=exact_covered),
+        Figure(
+            what="width", measured=like_width / size, stated=stated[3], tolerance=width, digits=3, exact=exact_width
+        ),
+    ]
+
+
+@cache
+def enumerate_like(count: int, repeats: int) -> tuple[float, float] | tuple[None, None]:
+    """Coverage in percent and mean width of the interval for cases like these in `het`, without simulation.
+
+    By going through every combination of differences that the cases can have; `None` where they are too many.
+    """
+    law: dict[int, float] = defaultdict(float)
+    for baseline, skilled in ((0.25, 0.75), (0.75, 0.25)):
+        for one in range(repeats + 1):
+            for other in range(repeats + 1):
+                law[one - other] += 0.5 * _binomial(one, repeats, skilled) * _binomial(other, repeats, baseline)
+    if math.comb(len(law) + count - 1, count) > 5_000:
+        return None, None
+    covered = width = 0.0
+    for differences in combinations_with_replacement(sorted(law), count):
+        ways = math.factorial(count) // math.prod(math.factorial(times) for times in Counter(differences).values())
+        mass = ways * math.prod(law[difference] for difference in differences)
+        interval = floored_t(
+            [
+                CaseTally(case_id=str(nth), pairs=repeats, passed=max(lead, 0), passed_against=max(-lead, 0))
+                for nth, lead in enumerate(differences)
+            ]
+        )
+        covered += mass * _covers(interval, 0.0)
+        width += mass * (interval.high - interval.low)
+    return 100 * covered, width
+
+
+def _binomial(hits: int, trials: int, rate: float) -> float:
+    return math.comb(trials, hits) * rate**hits * (1 - rate) ** (trials - hits)
+
+
+def _tally(rng: random.Random, nth: int, case: Rates, repeats: int) -> CaseTally:
+    baseline, skilled = case
+    return CaseTally(
+        case_id=str(nth),
+        pairs=repeats,
+        passed=sum([rng.random() < skilled for _ in range(repeats)]),
+        passed_against=sum([rng.random() < baseline for _ in range(repeats)]),
+    )
+
+
+def _covers(interval: Interval, truth: float) -> bool:
+    return interval.low - 1e-12 <= truth <= interval.high + 1e-12
+
+
+def _percent(run: Run, what: str, hits: int, size: int, stated: float, tolerance: float) -> Figure:
+    return Figure(what=what, measured=100 * hits / size, stated=stated, tolerance=run.allow(tolerance, stated, size))
+
+
+# ---------------------------------------------------------------- table 2: the sequential design for these cases
+
+# helps / hurts / calls without futility, then with it.
+TABLE_2: dict[str, tuple[float, float, float, float, float, float]] = {
+    "B55": (2.3, 2.4, 196.2, 2.1, 2.0, 97.4),
+    "half": (2.3, 2.5, 195.6, 2.3, 2.0, 97.6),
+    "sat": (1.6, 1.6, 198.2, 1.3, 1.3, 87.6),
+    "gain10": (37.1, 0, 172.3, 32.9, 0, 114.2),
+    "gain20": (88.5, 0, 112.7, 84.7, 0, 101.4),
+    "gain35": (100, 0, 55.3, 99.9, 0, 55.3),
+    "gain45": (100, 0, 38.9, 100, 0, 39.0),
+    "flat10": (23.4, 0.2, 182.0, 20.3, 0.1, 109.9),
+    "flat20": (72.6, 0, 137.1, 67.2, 0, 111.8),
+    "flat35": (99.7, 0, 69.4, 99.0, 0, 68.4),
+    "flat45": (100, 0, 48.1, 100, 0, 48.1),
+}
+
+
+def table_2(run: Run) -> None:
+    """The sign test with futility, 20 cases, cap 100 pairs, a look after every pair."""
+    experiments = run.experiments(20_000, 300)
+    run.write(
+        "## 2. The sequential design for these cases",
+        "",
+        f"20 cases, at most 100 pairs, a look after every pair; {experiments:,} experiments a row. Rates in percent "
+        "within 1.2 points, mean calls within 2. Each cell: measured (stated).",
+        "",
+        "| truth | helps | hurts | calls | with futility: helps | hurts | calls |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for name, stated in TABLE_2.items():
+
+        def simulate(
+            size: int, seed: str, name: str = name, stated: tuple[float, float, float, float, float, float] = stated
+        ) -> list[Figure]:
+            counts = count_both(name, cases=20, claim="these cases", experiments=size, seed=seed)
+            figures = []
+            for count, (helps, hurts, calls) in zip(counts, (stated[:3], stated[3:]), strict=True):
+                figures += [
+                    _rate(run, "helps", count.rate("helps"), helps, 1.2, size),
+                    _rate(run, "hurts", count.rate("hurts"), hurts, 1.2, size),
+                    _calls(run, count.mean_calls, calls, 2, 200, size),
+                ]
+            return figures
+
+        figures = run.settle(simulate, experiments=experiments, name=f"table 2 {name}")
+        run.write(f"| {name} | {' | '.join(map(str, figures))} |")
+    run.write("")
+
+
+def _rate(run: Run, what: str, measured: float, stated: float, tolerance: float, size: int) -> Figure:
+    return Figure(what=what, measured=measured, stated=stated, tolerance=run.allow(tolerance, stated, size))
+
+
+def _calls(run: Run, measured: float, stated: float, tolerance: float, cap: float, size: int) -> Figure:
+    chance = 4 * 0.3 * cap / math.sqrt(size) if run.fast else 0.0
+    return Figure(what="calls", measured=measured, stated=stated, tolerance=tolerance + chance)
+
+
+# ---------------------------------------------------------------- table 3: the sequential design for cases like these
+
+COLUMNS_3 = ("B55", "half", "sat", "het", "skew", "gain10", "gain20", "gain35", "gain45", "respond20", "respond35")
+# Per number of cases, without futility and with it: percent decided, and mean calls where they are stated.
+TABLE_3: dict[int, tuple[dict[str, tuple[float, float | None]], dict[str, tuple[float, float | None]]]] = {
+    10: (
+        {
+            "B55": (1.4, 100), "half": (3.7, 99), "sat": (0.1, None), "het": (3.2, None), "skew": (4.2, None),
+            "gain10": (10, 97), "gain20": (31, 89), "gain35": (66, 71), "gain45": (80, 57),
+            "respond20": (10, 95), "respond35": (42, 79),
+        },
+        {
+            "B55": (1.0, 47), "half": (3.2, 46), "sat": (0.1, None), "het": (3.5, None), "skew": (3.6, None),
+            "gain10": (8, 53), "gain20": (28, 62), "gain35": (65, 64), "gain45": (81, 56),
+            "respond20": (10, 61), "respond35": (43, 67),
+        },
+    ),
+    20: (
+        {
+            "B55": (2.7, 198), "half": (4.6, 195), "sat": (0.6, None), "het": (3.6, None), "skew": (4.2, None),
+            "gain10": (26, 182), "gain20": (75, 136), "gain35": (99, 68), "gain45": (100, 42),
+            "respond20": (42, 157), "respond35": (91, 81),
+        },
+        {
+            "B55": (2.2, 100), "half": (3.9, 98), "sat": (0.5, None), "het": (3.6, None), "skew": (4.1, None),
+            "gain10": (23, 120), "gain20": (72, 119), "gain35": (99, 67), "gain45": (100, 42),
+            "respond20": (42, 130), "respond35": (91, 78),
+        },
+    ),
+    40: (
+        {
+            "B55": (4.0, 392), "half": (4.7, 390), "sat": (1.9, None), "het": (3.7, None), "skew": (4.4, None),
+            "gain10": (56, 312), "gain20": (98, 161), "gain35": (100, 61), "gain45": (100, 39),
+            "respond20": (83, 199), "respond35": (100, 66),
+        },
+        {
+            "B55": (3.9, 203), "half": (4.2, 201), "sat": (1.6, None), "het": (3.7, None), "skew": (4.3, None),
+            "gain10": (51, 242), "gain20": (97, 157), "gain35": (100, 62), "gain45": (100, 39),
+            "respond20": (84, 186), "respond35": (100, 65),
+        },
+    ),
+}  # fmt: skip
+
+
+def table_3(run: Run) -> None:
+    """The design the product follows with six cases or more; only verdicts about cases like these are counted."""
+    experiments = run.experiments(12_000, 150)
+    run.write(
+        "## 3. The sequential design for cases like these",
+        "",
+        f"At most 5 rounds; {experiments:,} experiments a cell. Verdicts about cases like these, in percent: up to "
+        "skew they are false, after it they are right. Within 1.2 points, and half a point more where the stated "
+        "figure is a whole one. Mean calls within 2 calls or 2%, whichever is more, and half a call for rounding.",
+        "",
+        "| cases | n | helps or hurts | calls | with futility: helps or hurts | calls |",
+        "|---|---|---|---|---|---|",
+    )
+    for cases, rows in TABLE_3.items():
+        for name in COLUMNS_3:
+            figures = run.settle(
+                partial(_decide, run, cases, name, rows[0][name], rows[1][name]),
+                experiments=experiments,
+                name=f"table 3 {name} {cases}",
+            )
+            cells = {figure.what: str(figure) for figure in figures}
+            shown = [cells.get(what, "") for what in ("either", "calls", "either, futility", "calls, futility")]
+            run.write(f"| {name} | {cases} | {' | '.join(shown)} |")
+    run.write("")
+
+
+def _decide(
+    run: Run,
+    cases: int,
+    name: str,
+    stated: tuple[float, float | None],
+    stated_futility: tuple[float, float | None],
+    size: int,
+    seed: str,
+) -> list[Figure]:
+    counts = count_both(name, cases=cases, claim="cases like these", experiments=size, seed=seed)
+    figures: list[Figure] = []
+    for count, (percent, calls), suffix in zip(counts, (stated, stated_futility), ("", ", futility"), strict=True):
+        # The stated false rates and powers below ten have one decimal; the others are rounded to whole points.
+        whole = 0.5 if percent >= 5 else 0.0
+        figures.append(_rate(run, f"either{suffix}", count.rate("either"), percent, 1.2 + whole, size))
+        if calls is not None:
+            figure = _calls(run, count.mean_calls, calls, max(2, 0.02 * calls) + 0.5, 10 * cases, size)
+            figures.append(
+                Figure(
+                    what=f"calls{suffix}", measured=figure.measured, stated=figure.stated, tolerance=figure.tolerance
+                )
+            )
+    return figures
+
+
+# ---------------------------------------------------------------- the whole path, as a person meets it
+
+
+@dataclass(slots=True)
+class Walk:
+    """What was said in many whole evaluations, claim by claim."""
+
+    runs: int = 0
+    like: int = 0
+    like_false: int = 0
+    these: int = 0
+    these_false: int = 0
+    covered: int = 0
+    calls: int = 0
+
+    def add(self, judgement: Judgement, *, lift: float, own_lift: float) -> None:
+        self.runs += 1
+        assert judgement.lift is not None
+        self.calls += 2 * judgement.lift.pairs
+        wide = judgement.lift.cases_like_these
+        self.covered += wide is not None and _covers(wide, lift)
+        if judgement.verdict not in ("helps", "hurts"):
+            return
+        sign = 1 if judgement.verdict == "helps" else -1
+        if judgement.claim == "cases like these":
+            self.like += 1
+            self.like_false += sign * lift <= 0
+        else:
+            self.these += 1
+            self.these_false += sign * own_lift <= 0
+
+    def percent(self, hits: int) -> float:
+        return 100 * hits / self.runs
+
+
+def walk(name: str, *, cases: int, experiments: int, seed: str, errors: float = 0.0) -> Walk:
+    """Whole evaluations: pairs in planned order, a look after every one, a judgement at the end."""
+    rng = random.Random(seed)
+    source = generator(name)
+    walk = Walk()
+    for _ in range(experiments):
+        drawn = source.cases(rng, cases)
+        design = Sequential(cases=cases)
+        pairs = planned_pairs(rng, drawn, design.rounds)
+        feed(design, with_errors(rng, pairs, errors) if errors else pairs, [])
+        own = math.fsum(skilled - base for base, skilled in drawn) / cases
+        walk.add(judge(design.pairing, decision=design.decision), lift=source.lift, own_lift=own)
+    return walk
+
+
+def with_errors(rng: random.Random, pairs: Iterator[Pair], share: float) -> Iterator[Pair | Dropped]:
+    """Drop a share of the pairs, in both arms alike, and run them again at the end of the queue."""
+    again: list[Pair] = []
+    for pair in pairs:
+        if rng.random() < share:
+            again.append(pair)
+            yield Dropped(case_id=pair.case_id, repeat=pair.repeat, passed=None, passed_against=None)
+        else:
+            yield pair
+    yield from again
+
+
+def walk_fixed(name: str, *, cases: int, repeats: int, experiments: int, seed: str) -> Walk:
+    """Whole evaluations of fixed size."""
+    rng = random.Random(seed)
+    source = generator(name)
+    walk = Walk()
+    for _ in range(experiments):
+        drawn = source.cases(rng, cases)
+        pairing = Pairing(arm="with_skill", against="baseline", pairs=tuple(planned_pairs(rng, drawn, repeats)))
+        own = math.fsum(skilled - base for base, skilled in drawn) / cases
+        walk.add(judge(pairing), lift=source.lift, own_lift=own)
+    return walk
+
+
+def count_shown(name: str, *, min_lift: float, experiments: int, seed: str) -> tuple[float, float]:
+    """How often, in percent, a lift that was asked for is said to be shown, and to be excluded."""
+    rng = random.Random(seed)
+    source = generator(name)
+    shown = excluded = 0
+    for _ in range(experiments):
+        design = Sequential(cases=20, min_lift=min_lift)
+        clears = feed(design, planned_pairs(rng, source.cases(rng, 20), 5), []).decision.clears
+        shown += clears is True
+        excluded += clears is False
+    return 100 * shown / experiments, 100 * excluded / experiments
+
+
+def table_4(run: Run) -> None:
+    """False verdicts of every kind, and calls to a verdict."""
+    experiments = run.experiments(10_000, 1_000)
+    run.write(
+        "## 4. False verdicts through the whole path",
+        "",
+        f"20 cases, true lift 0, at most 5 rounds, a look after every pair, the judgement as a person reads it; "
+        f"{experiments:,} evaluations a row, in percent. A verdict about cases like these is false, since the lift of "
+        "all such cases is 0. A verdict about these very cases is false where their own lift is 0 or has the other "
+        "sign: in `het` and `skew` the drawn cases do have a lift of their own, and to say so is right. False "
+        'verdicts together: at most 5. "Covered": how often the printed interval for cases like these holds the '
+        "true lift.",
+        "",
+        "| truth | cases like these, false | these cases: said | of which false | false together | covered |",
+        "|---|---|---|---|---|---|",
+    )
+    for name in ("B55", "half", "het", "skew"):
+        path = Walk()
+
+        def simulate(size: int, seed: str, name: str = name) -> list[Figure]:
+            nonlocal path
+            path = walk(name, cases=20, experiments=size, seed=seed)
+            together = path.percent(path.like_false + path.these_false)
+            return [Figure(what="false", measured=together, stated=5, tolerance=run.allow(0, 5, size), at_most=True)]
+
+        (figure,) = run.settle(simulate, experiments=experiments, name=f"whole path {name}")
+        run.write(
+            f"| {name} | {path.percent(path.like_false):.1f} | {path.percent(path.these):.1f} "
+            f"| {path.percent(path.these_false):.1f} | {figure} | {path.percent(path.covered):.1f} |"
+        )
+    run.write(
+        "",
+        "## 5. Calls to a verdict",
+        "",
+        f"20 cases, at most 200 calls, {experiments:,} evaluations a row. Mean calls within 5%.",
+        "",
+        "| true lift | calls | verdict about cases like these, % | about these cases only, % | false, % | covered, % |",
+        "|---|---|---|---|---|---|",
+    )
+    for name, calls in (("B55", 100), ("gain20", 119), ("gain35", 67), ("gain45", 42)):
+        path = Walk()
+
+        def simulate_calls(size: int, seed: str, name: str = name, calls: int = calls) -> list[Figure]:
+            nonlocal path
+            path = walk(name, cases=20, experiments=size, seed=seed)
+            return [_calls(run, path.calls / path.runs, calls, 0.05 * calls, 200, size)]
+
+        (figure,) = run.settle(simulate_calls, experiments=experiments, name=f"calls {name}")
+        run.write(
+            f"| {'0' if name == 'B55' else '+' + name[-2:]} | {figure} | {path.percent(path.like):.1f} "
+            f"| {path.percent(path.these):.1f} | {path.percent(path.like_false + path.these_false):.1f} "
+            f"| {path.percent(path.covered):.1f} |"
+        )
+    run.write("")
+
+
+# ---------------------------------------------------------------- the corners of the path
+
+
+def table_corners(run: Run) -> None:
+    """The same limit where cases are few or many, where trials err, and where a lift is asked for."""
+    experiments = run.experiments(5_000, 300)
+    run.write(
+        "## 6. The corners",
+        "",
+        f"{experiments:,} evaluations a row, in percent; every case passes half the time, with and without the skill, "
+        "which is the noisiest there is. At most 5.",
+        "",
+        "| what | false verdicts |",
+        "|---|---|",
+    )
+
+    def limit(what: str, measure: Callable[[int, str], float]) -> None:
+        def simulate(size: int, seed: str) -> list[Figure]:
+            allowed = run.allow(0, 5, size)
+            return [Figure(what=what, measured=measure(size, seed), stated=5, tolerance=allowed, at_most=True)]
+
+        (figure,) = run.settle(simulate, experiments=experiments, name=f"corner {what}")
+        run.write(f"| {what} | {figure} |")
+
+    def false_verdicts(size: int, seed: str, *, cases: int, errors: float = 0.0) -> float:
+        found = walk("half", cases=cases, experiments=size, seed=seed, errors=errors)
+        return found.percent(found.like_false + found.these_false)
+
+    for cases in (4, 6, 10, 40):
+        limit(f"{cases} cases", partial(false_verdicts, cases=cases))
+    limit("20 cases, 10% of pairs errored and run again", partial(false_verdicts, cases=20, errors=0.1))
+    limit(
+        "true lift +10 on 20 cases (flat), at least +10 asked: said to be shown, or excluded",
+        lambda size, seed: sum(count_shown("flat10", min_lift=0.1, experiments=size, seed=seed)),
+    )
+    run.write(
+        "",
+        "How often at least +10 is shown where it is asked for, in percent, 20 cases, for information: "
+        + "; ".join(
+            f"true +{name[-2:]}: {count_shown(name, min_lift=0.1, experiments=experiments // 4, seed=name)[0]:.0f}"
+            for name in ("gain20", "gain35", "gain45")
+        )
+        + ".",
+        "",
+        "A design of fixed size makes both claims from one look, for information:",
+        "",
+        "| truth | n | repeats | cases like these, false | these cases only, false | covered |",
+        "|---|---|---|---|---|---|",
+    )
+    for name, cases, repeats in (("B55", 20, 5), ("half", 20, 5), ("half", 20, 3), ("half", 10, 5), ("half", 5, 5)):
+        found = walk_fixed(name, cases=cases, repeats=repeats, experiments=experiments, seed=f"{run.seed}/fixed/{name}")
+        shown = [f"{found.percent(hits):.1f}" for hits in (found.like_false, found.these_false, found.covered)]
+        shown[2] = shown[2] if cases >= FEWEST_CASES else "none printed"
+        run.write(f"| {name} | {cases} | {repeats} | {' | '.join(shown)} |")
+        run.say(f"fixed {name} {cases}x{repeats}: {shown}")
+    run.write("")
+
+
+# ---------------------------------------------------------------- what a plan can find
+
+
+def table_plans(run: Run) -> None:
+    """How often the lift the planning line names is found. For information: the line is a rule of thumb."""
+    experiments = run.experiments(2_000, 50)
+    run.write(
+        "## 7. The planning line",
+        "",
+        f"The sequential design, 5 rounds; {experiments:,} evaluations a row. The line names the lift that should be "
+        "found in about 80% of runs. It is a rule of thumb and has no tolerance.",
+        "",
+        "| n | named for cases like these | found (gain), % | found (flat), % |",
+        "|---|---|---|---|",
+    )
+    for cases in (10, 20, 40):
+        lift = detectable_lift(cases=cases, repeats=5, sequential=True, claim="cases like these")
+        assert lift is not None
+        named = round(100 * lift)
+        cells = []
+        for kind in ("gain", "flat"):
+            path = walk(f"{kind}{named}", cases=cases, experiments=experiments, seed=f"{run.seed}/plan/{kind}/{cases}")
+            cells.append(f"{path.percent(path.like):.0f}")
+        run.write(f"| {cases} | +{named} | {' | '.join(cells)} |")
+        run.say(f"plan {cases}: +{named}: {cells}")
+    run.write("")
+
+
+def main() -> int:
+    """Run the tables and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fast", action="store_true", help="fewer experiments, tolerances widened by chance")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("-o", "--output", type=Path, help="where to write the report; in fast mode nowhere by default")
+    options = parser.parse_args()
+    run = Run(fast=options.fast, seed=options.seed)
+    for table in (table_1, table_2, table_3, table_4, table_corners, table_plans):
+        table(run)
+    outside = [figure for figure in run.figures if not figure.inside]
+    misstated = [f"{figure.stated:g} should be {figure.exact:.4f}" for figure in run.figures if figure.misstated]
+    head = [
+        "# The tables behind the statistics",
+        "",
+        "Written by `python benchmarks/statistics_tables.py`; do not edit. Every figure comes from the code that "
+        "measures skills, fed with simulated pairs. Stated figures are those the design was chosen by.",
+        "",
+        f"**{len(run.figures) - len(outside)} of {len(run.figures)} figures are inside their tolerance.** Seed "
+        f"{run.seed}. A row with a figure outside is simulated once more with five times the experiments, and the "
+        f"second result stands: this happened to {run.repeated} rows.",
+        "",
+        "The stated figures were simulated themselves. Where the cases have so few possible outcomes that all can be "
+        "gone through, the exact value is given too, and the measured figure is held against that. "
+        + (f"Stated figures that are off by more than their tolerance: {', '.join(misstated)}." if misstated else ""),
+        "",
+        "Where cases come from (baseline rate → rate with the skill): B55: both the same, from Beta(.5, .5). half: "
+        "both .5. sat: both the same, from Beta(8, .5). het: .25 → .75 or .75 → .25, by a fair coin. skew: in 80% "
+        ".40 → .55, in 20% .80 → .20. gain L: b from Beta(.5, .5) → b + (1 - b) * 2L. flat L: .5 - L/2 → .5 + L/2. "
+        "respond L: b from Beta(.5, .5) → max(b, .95) in just so many cases that the mean is L.",
+        "",
+    ]
+    text = "\n".join([*head, *run.lines]).rstrip() + "\n"
+    target = options.output or (None if options.fast else REPORT)
+    if target is not None:
+        target.write_text(text, encoding="utf-8")
+    print(f"{len(run.figures) - len(outside)} of {len(run.figures)} figures inside their tolerance")
+    for figure in outside:
+        print(f"outside: {figure.what} {figure}")
+    return 1 if outside else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+"""Futility: when more pairs within the cap will not decide. Not binding: ignoring it costs calls, not validity."""
+
+import math
+from collections.abc import Sequence
+
+from upskill.measuring.intervals import Z_SEQUENTIAL, floored_spread, probability_below
+from upskill.measuring.pairs import CaseTally
+from upskill.measuring.sign_test import SignTest
+from upskill.measuring.student_t import t_quantile
+
+LOOK_EVERY = 5
+"""The sign test is asked whether it is futile after every so many pairs."""
+
+
+def sign_test_is_futile(test: SignTest, *, cases: int) -> bool:
+    """Whether the test is asked now, and neither of its boundaries is in reach even if the rest goes rather well."""
+    return _is_look(test.pairs, cases) and _is_out_of_reach(test.wins, test.losses, test.pairs, test.cap)
+
+
+def least_pairs_to_futility(test: SignTest, *, cases: int) -> int | None:
+    """How many further pairs it takes at least until the test could be futile; `None` if the cap comes first."""
+    for pairs in range(test.pairs + 1, test.cap):
+        if not _is_look(pairs, cases):
+            continue
+        more = pairs - test.pairs
+        for won in range(more + 1):
+            for lost in range(more + 1 - won):
+                if _is_out_of_reach(test.wins + won, test.losses + lost, pairs, test.cap):
+                    return more
+    return None
+
+
+def _is_look(pairs: int, cases: int) -> bool:
+    """Not before every case could be seen once, and not after every pair: the rule was validated so."""
+    return pairs >= cases and pairs % LOOK_EVERY == 0
+
+
+def _is_out_of_reach(wins: int, losses: int, pairs: int, cap: int) -> bool:
+    lead, discordant, left = wins - losses, wins + losses, cap - pairs
+    difference = lead / pairs
+    share = (discordant + 1) / (pairs + 2)
+    error = math.sqrt(max(share - difference * difference, 0.01) / pairs)
+    needed = 2.1 * math.sqrt(discordant + left * share + 1)
+    return all(sign * lead + left * min(sign * difference + 1.5 * error, share) < needed for sign in (1, -1))
+
+
+def rounds_are_futile(tallies: Sequence[CaseTally], *, complete: int, rounds: int) -> bool:
+    """Whether the floored t will not exclude zero after the last round, judged after a complete one."""
+    count = len(tallies)
+    mean, spread = floored_spread(tallies)
+    error = spread / math.sqrt(count)
+    quantile = t_quantile(probability_below(Z_SEQUENTIAL), count - 1)
+    return abs(mean) + 0.75 * error < quantile * error * math.sqrt(complete / rounds)

@@ -1,0 +1,74 @@
+"""The never-worse guard: single cases that a skill made worse, which a mean over all cases would hide.
+
+First a screen, which proves nothing and says only where to look again; then fresh pairs on the suspects alone.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from upskill.measuring.fisher import fisher_greater, smallest_fisher
+from upskill.measuring.pairs import CaseTally
+
+FRESH_PAIRS = 8
+"""How many new pairs a suspect is given."""
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worse:
+    """A case that is significantly worse in the measured arm."""
+
+    case_id: str
+    passed: int
+    passed_against: int
+    pairs: int
+    probability: float
+    """How likely so large a loss is if the arms were alike."""
+
+
+def screen_cases(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
+    """The suspects: cases that lost at least two passes, and at least half of their pairs."""
+    return tuple(
+        tally for tally in tallies if tally.passed_against - tally.passed >= max(2, math.ceil(tally.pairs / 2))
+    )
+
+
+def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
+    """Which suspects are worse, from fresh pairs only: Fisher's exact test, with Holm's correction over suspects."""
+    tested = sorted((_test(tally) for tally in fresh), key=lambda worse: worse.probability)
+    found: list[Worse] = []
+    for rank, worse in enumerate(tested):
+        if worse.probability >= ALPHA / (len(tested) - rank):
+            break
+        found.append(worse)
+    return tuple(found)
+
+
+def find_worse(tallies: Sequence[CaseTally]) -> tuple[Worse, ...]:
+    """Which cases are worse, without fresh pairs: Fisher's exact test, with Tarone's correction.
+
+    Cases that could not be significant whatever they did need no correction. It takes five pairs per case to find
+    anything at all.
+    """
+    smallest = [
+        smallest_fisher(tally.pairs - tally.passed, tally.pairs, tally.pairs - tally.passed_against, tally.pairs)
+        for tally in tallies
+    ]
+    count = 1
+    while sum(least < ALPHA / count for least in smallest) > count:
+        count += 1
+    tested = [_test(tally) for tally, least in zip(tallies, smallest, strict=True) if least < ALPHA / count]
+    found = [worse for worse in tested if worse.probability < ALPHA / count]
+    return tuple(sorted(found, key=lambda worse: worse.probability))
+
+
+def _test(tally: CaseTally) -> Worse:
+    failed, failed_against = tally.pairs - tally.passed, tally.pairs - tally.passed_against
+    return Worse(
+        case_id=tally.case_id,
+        passed=tally.passed,
+        passed_against=tally.passed_against,
+        pairs=tally.pairs,
+        probability=fisher_greater(failed, tally.pairs, failed_against, tally.pairs),
+    )

@@ -1,0 +1,235 @@
+"""One judgement for fixed and sequential designs: verdict, claim and the sentence a person reads."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from upskill.domain import Interval
+from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
+from upskill.measuring.decision import Decision
+from upskill.measuring.tokens import Ratio
+
+FEWER_TOKENS = Ratio(typical=0.62, interval=Interval(low=0.55, high=0.70), total=0.6, cases=20)
+SAME_TOKENS = Ratio(typical=0.98, interval=Interval(low=0.90, high=1.07), total=1.0, cases=20)
+
+
+def pairs_of(rows: list[str]) -> list[Pair]:
+    """One row per case, one letter per repeat: W a win, L a loss, + both passed, - both failed."""
+    return [
+        Pair(case_id=f"case{case:02}", repeat=repeat, passed=letter in "W+", passed_against=letter in "L+")
+        for case, row in enumerate(rows)
+        for repeat, letter in enumerate(row)
+    ]
+
+
+def pairing_of(rows: list[str], drops: tuple[Dropped, ...] = ()) -> Pairing:
+    return Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs_of(rows)), drops=drops)
+
+
+def run_through(rows: list[str], *, min_lift: float | None = None) -> Judgement:
+    """The judgement of a sequential design fed these rows round by round."""
+    design = Sequential(cases=len(rows), rounds=len(rows[0]), min_lift=min_lift)
+    for one in sorted(pairs_of(rows), key=lambda pair: pair.repeat):
+        design.add(one)
+    return judge(design.pairing, decision=design.decision, min_lift=min_lift)
+
+
+def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | None) -> Dropped:
+    return Dropped(case_id=f"case{case:02}", repeat=repeat, passed=passed, passed_against=passed_against)
+
+
+# Fixed designs
+
+
+def test_fixed_design_that_helps_says_by_how_much() -> None:
+    judgement = judge(pairing_of(["WW+"] * 10 + ["-W-"] * 10))
+    assert (judgement.verdict, judgement.claim, judgement.reason) == ("helps", "cases like these", None)
+    assert judgement.sentence == "helps: +50 points, between +42 and +58, 60 pairs"
+
+
+def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
+    judgement = judge(pairing_of(["WW+W"] * 4))
+    assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
+    assert judgement.sentence == (
+        "helps on these 4 cases: +75 points, between +44 and +90, 16 pairs; too few to speak of others"
+    )
+
+
+def test_two_flipped_cases_of_twenty_are_not_shown_for_others() -> None:
+    judgement = judge(pairing_of(["WWWWW"] * 2 + ["+++++"] * 9 + ["-----"] * 9))
+    assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
+    assert judgement.sentence.startswith("helps on these 20 cases: +10 points")
+    assert judgement.sentence.endswith("not shown for other cases like these")
+
+
+def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
+    judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
+    assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
+    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points, between -")
+
+
+def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> None:
+    judgement = judge(pairing_of(["W+L", "+W-", "L+-", "W--", "-L+", "++-", "--W", "+-+", "-+L", "+++"]))
+    assert (judgement.verdict, judgement.claim) == ("undecided", None)
+    assert judgement.sentence == (
+        "undecided: at most +19 points (0, between -19 and +19, 30 pairs); 380 more calls on 38 cases would find +19"
+    )
+
+
+def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
+    judgement = judge(pairing_of(["W+L-", "+W--", "L+--"]))
+    assert judgement.sentence.startswith("undecided: at most +35 points (0, between -35 and +35, 12 pairs)")
+    assert judgement.sentence.endswith("68 more calls would find +35")
+
+
+def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
+    helped = pairing_of(["WW+"] * 10 + ["-W-"] * 10)
+    assert judge(helped, min_lift=0.3).clears is True
+    assert judge(helped, min_lift=0.3).sentence.endswith("60 pairs; at least +30 points is shown")
+    assert judge(helped, min_lift=0.5).clears is None
+    assert judge(helped, min_lift=0.5).sentence.endswith("at least +50 points is not shown")
+    assert judge(helped, min_lift=0.8).clears is False
+    assert judge(helped, min_lift=0.8).sentence.endswith("+80 points is not reached")
+
+
+# Cheaper
+
+
+def test_fewer_tokens_and_no_worse_is_cheaper() -> None:
+    judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]), tokens=FEWER_TOKENS)
+    assert (judgement.verdict, judgement.claim) == ("cheaper", "cases like these")
+    assert judgement.sentence == (
+        "cheaper: 0.62 times the tokens, between 0.55 and 0.70; lift 0 points, between -5 and +5, 100 pairs"
+    )
+
+
+def test_fewer_tokens_alone_are_not_cheaper_where_the_skill_may_hurt() -> None:
+    assert judge(pairing_of(["W+L", "+L-", "-W+"] * 3), tokens=FEWER_TOKENS).verdict == "undecided"
+
+
+def test_as_many_tokens_are_not_cheaper() -> None:
+    assert judge(pairing_of(["+++++"] * 20), tokens=SAME_TOKENS).verdict == "no difference"
+
+
+def test_skill_that_helps_is_said_to_help_also_where_it_is_cheaper() -> None:
+    assert judge(pairing_of(["WW+"] * 20), tokens=FEWER_TOKENS).verdict == "helps"
+
+
+# Sequential designs
+
+
+def test_sequential_design_uses_the_wider_interval() -> None:
+    rows = ["WW+"] * 10 + ["-W-"] * 10
+    fixed, early = judge(pairing_of(rows)), judge(pairing_of(rows), decision=Decision(reason="cap"))
+    assert fixed.lift is not None
+    assert early.lift is not None
+    assert early.lift.these_cases.low < fixed.lift.these_cases.low
+
+
+def test_interval_is_cut_at_zero_on_the_side_of_the_verdict() -> None:
+    # The sign test decides on eight wins and one loss; the interval alone would reach below zero.
+    rows = ["W"] * 14 + ["+"] * 5 + ["L"] * 1
+    decision = Decision(reason="decided", verdict="helps", claim="cases like these")
+    judgement = judge(pairing_of(["W", "+", "+", "+", "+", "+", "+"]), decision=decision)
+    assert judgement.lift is not None
+    assert judgement.lift.cases_like_these is not None
+    assert judgement.lift.cases_like_these.above_zero
+    assert judgement.sentence == "helps: +14 points, above 0 and up to +81, 7 pairs"
+    mirrored = judge(
+        pairing_of(["L", "+", "+", "+", "+", "+", "+"]),
+        decision=Decision(reason="decided", verdict="hurts", claim="cases like these"),
+    )
+    assert mirrored.sentence == "hurts: -14 points, below 0 and down to -81, 7 pairs"
+    assert judge(pairing_of(rows), decision=decision).sentence == "helps: +65 points, between +29 and +100, 20 pairs"
+
+
+def test_sequential_sentence_says_how_many_pairs_it_took() -> None:
+    judgement = run_through(["WWWWW"] * 20)
+    assert judgement.reason == "decided"
+    assert judgement.sentence == "helps: +100 points, between +41 and +100, 8 pairs"
+
+
+def test_claim_about_these_cases_prints_the_pooled_lift() -> None:
+    decision = Decision(reason="decided", verdict="helps", claim="these cases")
+    judgement = judge(pairing_of(["WWWW", "WWWW", "+", "+"]), decision=decision)
+    assert judgement.lift is not None
+    assert judgement.lift.mean == pytest.approx(0.8)
+
+
+def test_interrupted_run_says_so() -> None:
+    judgement = judge(pairing_of(["+", "W", "+"]), decision=Decision(reason="interrupted"))
+    assert judgement.sentence.startswith("undecided, interrupted: at most +")
+
+
+def test_asked_lift_is_part_of_the_sentence() -> None:
+    judgement = run_through(["WWWWW"] * 20, min_lift=0.2)
+    assert (judgement.verdict, judgement.clears) == ("helps", True)
+    assert judgement.sentence == "helps: +100 points, between +85 and +100, 40 pairs; at least +20 points is shown"
+
+
+# Errors
+
+
+def test_too_many_drops_are_invalid_in_every_design() -> None:
+    drops = tuple(drop(case, 0, None, None) for case in range(3))
+    pairing = pairing_of(["W"] * 10, drops)
+    for decision in (None, Decision(reason="decided", verdict="helps", claim="cases like these")):
+        judgement = judge(pairing, decision=decision)
+        assert (judgement.verdict, judgement.claim) == ("invalid", None)
+        assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because a trial errored"
+
+
+def test_errors_on_one_arm_are_invalid() -> None:
+    drops = tuple(drop(case, 0, None, True) for case in range(6))
+    assert judge(pairing_of(["WWWW"] * 10, drops)).verdict == "invalid"
+
+
+def test_worst_case_counts_errors_against_the_measured_arm() -> None:
+    drops = (drop(0, 2, None, False), drop(1, 2, True, None))
+    # case00: two wins, then failed and failed; case01: two ties, then passed and passed.
+    assert worst_case_lift(pairing_of(["WW", "++"], drops)) == pytest.approx((2 / 3 + 0) / 2)
+    assert worst_case_lift(pairing_of(["WW", "++"])) == pytest.approx(0.5)
+    assert worst_case_lift(pairing_of(["++"], (drop(0, 2, None, None),))) == pytest.approx(-1 / 3)
+    assert worst_case_lift(pairing_of([])) is None
+
+
+# Properties
+
+ROWS = st.integers(1, 12).flatmap(
+    lambda cases: st.lists(st.text("WL+-", min_size=1, max_size=5), min_size=cases, max_size=cases)
+)
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_swapping_the_arms_negates_lift_and_mirrors_the_verdict(rows: list[str]) -> None:
+    one = judge(pairing_of(rows))
+    other = judge(pairing_of([row.translate(str.maketrans("WL", "LW")) for row in rows]))
+    assert one.lift is not None
+    assert other.lift is not None
+    assert other.lift.mean == pytest.approx(-one.lift.mean)
+    assert other.lift.these_cases.low == pytest.approx(-one.lift.these_cases.high)
+    mirrored = {"helps": "hurts", "hurts": "helps"}.get(one.verdict, one.verdict)
+    assert (other.verdict, other.claim) == (mirrored, one.claim)
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(0, 2**32))
+def test_order_of_cases_and_pairs_does_not_matter(rows: list[str], seed: int) -> None:
+    pairing = pairing_of(rows)
+    shuffled = list(pairing.pairs)
+    random.Random(seed).shuffle(shuffled)
+    assert judge(Pairing(arm="with_skill", against="baseline", pairs=tuple(shuffled))) == judge(pairing)
+
+
+@settings(deadline=None)
+@given(ROWS, st.lists(st.tuples(st.integers(0, 11), st.none() | st.booleans()), max_size=3))
+def test_errored_pair_never_changes_the_lift(rows: list[str], errors: list[tuple[int, bool | None]]) -> None:
+    drops = tuple(drop(case, 9, passed, None) for case, passed in errors)
+    clean, dropped = measure_lift(pairing_of(rows)), measure_lift(pairing_of(rows, drops))
+    assert clean is not None
+    assert dropped is not None
+    assert (clean.mean, clean.these_cases) == (dropped.mean, dropped.these_cases)
+    assert dropped.dropped == len(errors)

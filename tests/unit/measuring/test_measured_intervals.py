@@ -1,0 +1,62 @@
+"""Both intervals and the quantile behind them, against golden vectors."""
+
+import pytest
+
+from upskill.measuring.intervals import cases_like_these, floored_t, these_cases
+from upskill.measuring.pairs import CaseTally
+from upskill.measuring.student_t import t_quantile
+
+
+def tallies(against: list[int], passed: list[int], runs: list[int]) -> list[CaseTally]:
+    return [
+        CaseTally(case_id=f"c{nth:02}", pairs=pairs, passed=one, passed_against=other)
+        for nth, (other, one, pairs) in enumerate(zip(against, passed, runs, strict=True))
+    ]
+
+
+TEN_BY_THREE = tallies([0, 0, 0, 1, 1, 2, 2, 3, 3, 3], [1, 3, 2, 3, 1, 3, 3, 3, 3, 2], [3] * 10)
+
+
+@pytest.mark.parametrize(
+    ("cases", "fixed", "sequential"),
+    [
+        (tallies([5] * 20, [5] * 20, [5] * 20), (-0.0370, 0.0370), (-0.0588, 0.0588)),
+        (tallies([0] * 20, [5] * 20, [5] * 20), (0.9477, 1), (0.9168, 1)),
+        (tallies([0] * 5, [1] * 5, [1] * 5), (0.3855, 1), (0.2143, 1)),
+        (tallies([1] * 5, [1] * 5, [1] * 5), (-0.4345, 0.4345), (-0.5556, 0.5556)),
+        (TEN_BY_THREE, (0.0914, 0.4676), (0.0325, 0.5047)),
+        (tallies([2, 0, 3, 0], [4, 4, 3, 1], [5, 4, 3, 1]), (0.2019, 0.7292), (0.1024, 0.7628)),
+    ],
+)
+def test_interval_for_these_cases_is_the_golden_one(
+    cases: list[CaseTally], fixed: tuple[float, float], sequential: tuple[float, float]
+) -> None:
+    for z, (low, high) in ((1.96, fixed), (2.5, sequential)):
+        interval = these_cases(cases, z=z)
+        assert [interval.low, interval.high] == pytest.approx([low, high], abs=0.0005)
+
+
+@pytest.mark.parametrize(
+    ("cases", "low", "high"),
+    [
+        (tallies([5] * 20, [5] * 20, [5] * 20), -0.0468, 0.0468),
+        (tallies([0] * 5, [1] * 5, [1] * 5), 0.3792, 1),
+        (TEN_BY_THREE, 0.0145, 0.5855),
+    ],
+)
+def test_interval_for_cases_like_these_is_the_golden_one(cases: list[CaseTally], low: float, high: float) -> None:
+    interval = floored_t(cases)
+    assert [interval.low, interval.high] == pytest.approx([low, high], abs=0.0005)
+
+
+def test_five_cases_say_nothing_about_other_cases() -> None:
+    assert cases_like_these(tallies([0] * 5, [1] * 5, [1] * 5)) is None
+    assert cases_like_these(tallies([0] * 6, [1] * 6, [1] * 6)) is not None
+
+
+@pytest.mark.parametrize(
+    ("probability", "degrees", "value"),
+    [(0.975, 1, 12.7062), (0.975, 4, 2.7764), (0.975, 19, 2.0930), (0.975, 39, 2.0227), (0.995, 9, 3.2498)],
+)
+def test_quantile_of_t_is_the_tabled_one(probability: float, degrees: int, value: float) -> None:
+    assert t_quantile(probability, degrees) == pytest.approx(value, abs=0.001)

@@ -1,0 +1,276 @@
+"""The design that may stop early: looks in planned order, errors, what it promises before it stops."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from upskill.measuring import Dropped, Pair, Sequential, default_rounds
+from upskill.measuring.decision import Claim, Decision
+from upskill.measuring.intervals import Z_SEQUENTIAL, these_cases
+from upskill.measuring.pairs import CaseTally
+
+
+def pair(case: int, repeat: int, outcome: str) -> Pair | Dropped:
+    """W: a win, L: a loss, +: both passed, -: both failed, x: the measured trial errored."""
+    name = f"case{case:02}"
+    if outcome == "x":
+        return Dropped(case_id=name, repeat=repeat, passed=None, passed_against=True)
+    return Pair(case_id=name, repeat=repeat, passed=outcome in "W+", passed_against=outcome in "L+")
+
+
+def feed(design: Sequential, outcomes: str) -> Decision:
+    """Feed one letter per turn, in planned order, until the design stops."""
+    for turn, outcome in enumerate(outcomes):
+        if design.add(pair(turn % design.cases, turn // design.cases, outcome)).stop:
+            break
+    return design.decision
+
+
+def simulate(design: Sequential, rng: random.Random, rates: Sequence[tuple[float, float]]) -> Iterator[Pair]:
+    for repeat in range(design.rounds):
+        for case in rng.sample(range(design.cases), design.cases):
+            base, skilled = rates[case]
+            yield Pair(
+                case_id=f"case{case:02}",
+                repeat=repeat,
+                passed=rng.random() < skilled,
+                passed_against=rng.random() < base,
+            )
+
+
+def test_straight_wins_decide_for_cases_like_these_within_the_first_round() -> None:
+    design = Sequential(cases=20)
+    decision = feed(design, "W" * 20)
+    assert decision == Decision(reason="decided", verdict="helps", claim="cases like these")
+    assert len(design.pairing.pairs) == 8
+
+
+def test_straight_losses_are_its_mirror() -> None:
+    design = Sequential(cases=20)
+    assert feed(design, "L" * 20) == Decision(reason="decided", verdict="hurts", claim="cases like these")
+    assert len(design.pairing.pairs) == 8
+
+
+def test_few_cases_are_decided_by_the_sign_test_and_speak_only_of_themselves() -> None:
+    design = Sequential(cases=4)
+    assert (design.claim, design.rounds, design.cap) == ("these cases", 7, 28)
+    assert feed(design, "W" * 28) == Decision(reason="decided", verdict="helps", claim="these cases")
+    assert len(design.pairing.pairs) == 8
+
+
+def test_two_flipped_cases_of_twenty_help_these_cases_and_are_not_shown_for_others() -> None:
+    design = Sequential(cases=20, futility=False)
+    decision = feed(design, ("WW" + "+" * 9 + "-" * 9) * 5)
+    assert decision == Decision(reason="cap", verdict="helps", claim="these cases")
+
+
+def test_student_that_never_changes_is_undecided_and_futile() -> None:
+    design = Sequential(cases=20)
+    assert feed(design, "+-" * 50) == Decision(reason="futile")
+    assert design.complete_rounds == 2
+
+
+def test_many_pairs_without_a_flip_show_no_difference() -> None:
+    design = Sequential(cases=40, futility=False)
+    assert feed(design, "+" * 200) == Decision(reason="no difference", verdict="no difference", claim="these cases")
+    assert design.complete_rounds == 2
+
+
+def test_floored_t_is_not_asked_within_a_round() -> None:
+    design = Sequential(cases=6)
+    feed(design, "W" * 11)
+    assert not design.decision.stop
+    assert design.add(pair(5, 1, "W")) == Decision(reason="decided", verdict="helps", claim="cases like these")
+
+
+def test_what_is_fed_after_the_decision_changes_nothing() -> None:
+    design = Sequential(cases=20)
+    decision = feed(design, "W" * 8)
+    before = design.pairing
+    assert design.add(pair(9, 0, "L")) is decision
+    assert design.pairing == before
+
+
+def test_pair_out_of_plan_is_refused() -> None:
+    design = Sequential(cases=6)
+    design.add(pair(0, 0, "+"))
+    with pytest.raises(ValueError, match="not the next pair"):
+        design.add(pair(0, 1, "+"))
+
+
+def test_cases_like_these_take_six_cases_and_at_most_five_rounds() -> None:
+    with pytest.raises(ValueError, match="at least 6 cases"):
+        Sequential(cases=5, claim="cases like these")
+    with pytest.raises(ValueError, match="at most 5 rounds"):
+        Sequential(cases=20, rounds=6)
+    assert [default_rounds(cases) for cases in (1, 2, 3, 4, 5, 6, 40)] == [25, 13, 9, 7, 5, 5, 5]
+
+
+# Errors
+
+
+def test_dropped_pair_is_no_look_and_completes_its_round() -> None:
+    design = Sequential(cases=6)
+    feed(design, "xWWWWW")
+    assert design.complete_rounds == 1
+    assert (len(design.pairing.pairs), design.pairing.dropped) == (5, 1)
+    assert feed_round(design, 1, "WWWWWW").verdict == "helps"
+
+
+def feed_round(design: Sequential, repeat: int, outcomes: str) -> Decision:
+    for case, outcome in enumerate(outcomes):
+        design.add(pair(case, repeat, outcome))
+    return design.decision
+
+
+def test_last_look_waits_for_the_pairs_that_are_run_again() -> None:
+    design = Sequential(cases=6, rounds=2)
+    feed(design, "xWWWWW" + "WWWWWW")
+    assert not design.decision.stop
+    assert design.least_pairs_to_stop() == 1
+    decision = design.add(pair(0, 0, "W"))
+    assert decision == Decision(reason="decided", verdict="helps", claim="cases like these")
+    assert (len(design.pairing.pairs), design.pairing.dropped) == (12, 1)
+
+
+def test_pair_that_errors_again_is_still_waited_for_until_the_queue_is_given_up() -> None:
+    design = Sequential(cases=6, rounds=2)
+    feed(design, "x+++++" + "++++++")
+    design.add(pair(0, 0, "x"))
+    assert not design.decision.stop
+    assert design.end("cap") == Decision(reason="cap")
+    assert (len(design.pairing.pairs), design.pairing.dropped) == (11, 2)
+
+
+def test_errors_in_the_first_round_only_make_its_test_more_careful() -> None:
+    # Seven wins of seven would be enough with seven cases; with one of them errored nothing is.
+    assert feed(Sequential(cases=7), "WWWWWWW").verdict == "helps"
+    assert not feed(Sequential(cases=7), "WWWxWWW").stop
+
+
+@settings(deadline=None)
+@given(st.text("WL+-", min_size=30, max_size=30), st.sets(st.integers(0, 29), max_size=5))
+def test_errored_trial_never_changes_a_score(outcomes: str, errors: set[int]) -> None:
+    """Scores with errors thrown in are those of the pairs that were scored."""
+    design = Sequential(cases=6, futility=False)
+    feed(design, "".join("x" if turn in errors else outcome for turn, outcome in enumerate(outcomes)))
+    pairing = design.pairing
+    scored = [outcome for turn, outcome in enumerate(outcomes) if turn not in errors][: len(pairing.pairs)]
+    assert [(one.passed, one.passed_against) for one in pairing.pairs] == [
+        (outcome in "W+", outcome in "L+") for outcome in scored
+    ]
+
+
+# Ends that come from outside
+
+
+def test_limit_set_beforehand_gets_one_last_look() -> None:
+    design = Sequential(cases=6)
+    feed(design, "WWWWWW" + "WWWWW")
+    assert design.end("budget") == Decision(reason="decided", verdict="helps", claim="cases like these")
+
+
+def test_person_who_stops_a_run_gets_only_what_may_be_looked_at_any_time() -> None:
+    design = Sequential(cases=6)
+    feed(design, "WWWWWW" + "WWWWW")
+    assert design.end("interrupted") == Decision(reason="interrupted", verdict="helps", claim="these cases")
+    design = Sequential(cases=6)
+    feed(design, "WWWWWW")
+    assert design.end("interrupted") == Decision(reason="interrupted")
+
+
+# A lift that was asked for
+
+
+def test_asked_lift_goes_on_after_the_verdict_until_the_interval_clears_it() -> None:
+    design = Sequential(cases=20, min_lift=0.2)
+    decision = feed(design, "W" * 100)
+    assert decision == Decision(reason="decided", verdict="helps", claim="cases like these", clears=True)
+    assert design.complete_rounds == 2
+
+
+def test_asked_lift_that_is_excluded_stops_the_run() -> None:
+    design = Sequential(cases=20, min_lift=0.3)
+    decision = feed(design, "+-" * 50)
+    assert (decision.reason, decision.clears) == ("decided", False)
+
+
+def test_asked_lift_in_doubt_runs_to_the_cap() -> None:
+    design = Sequential(cases=6, min_lift=0.1)
+    assert feed(design, "WL+-+-" * 5) == Decision(reason="cap")
+    assert len(design.pairing.pairs) == 30
+
+
+# What it promises before it stops
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 12),
+    st.sampled_from((None, 0.1)),
+    st.sampled_from(((0.1, 0.9), (0.5, 0.5), (0.0, 0.0), (0.6, 0.4), (1.0, 1.0))),
+)
+def test_design_never_stops_sooner_than_it_said(
+    seed: int, cases: int, min_lift: float | None, rates: tuple[float, float]
+) -> None:
+    rng = random.Random(seed)
+    design = Sequential(cases=cases, min_lift=min_lift)
+    fed = 0
+    earliest = design.least_pairs_to_stop()
+    again: list[tuple[str, int]] = []
+    for one in simulate(design, rng, [rates] * cases):
+        fed += 1
+        if rng.random() < 0.05:
+            again.append((one.case_id, one.repeat))
+            design.add(Dropped(case_id=one.case_id, repeat=one.repeat, passed=None, passed_against=False))
+        else:
+            design.add(one)
+        if design.decision.stop:
+            break
+        earliest = max(earliest, fed + design.least_pairs_to_stop())
+    while not design.decision.stop:
+        fed += 1
+        case_id, repeat = again.pop()
+        design.add(Pair(case_id=case_id, repeat=repeat, passed=True, passed_against=False))
+    assert fed >= earliest
+
+
+def test_fewer_pairs_than_promised_can_never_show_no_difference() -> None:
+    # The narrowest intervals come from cases that never flip: all pass but a few that always fail.
+    for cases in range(1, 20):
+        for runs in range(1, -(-20 // cases)):
+            for failing in range(cases):
+                tallies = [
+                    CaseTally(
+                        case_id=str(nth),
+                        pairs=runs,
+                        passed=0 if nth < failing else runs,
+                        passed_against=0 if nth < failing else runs,
+                    )
+                    for nth in range(cases)
+                ]
+                assert these_cases(tallies, z=Z_SEQUENTIAL).high >= 0.10
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 20), st.sampled_from(("these cases", None)))
+def test_swapping_the_arms_mirrors_the_decision(seed: int, cases: int, claim: Claim | None) -> None:
+    rng = random.Random(seed)
+    rates = [(rng.random(), rng.random()) for _ in range(cases)]
+    one, other = Sequential(cases=cases, claim=claim), Sequential(cases=cases, claim=claim)
+    for forward in simulate(one, rng, rates):
+        backward = Pair(
+            case_id=forward.case_id,
+            repeat=forward.repeat,
+            passed=forward.passed_against,
+            passed_against=forward.passed,
+        )
+        decision, mirrored = one.add(forward), other.add(backward)
+        flipped = {"helps": "hurts", "hurts": "helps"}.get(decision.verdict, decision.verdict)
+        assert (mirrored.reason, mirrored.verdict, mirrored.claim) == (decision.reason, flipped, decision.claim)
+        if decision.stop:
+            break
