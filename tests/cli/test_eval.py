@@ -80,7 +80,7 @@ def test_one_model_is_shown_in_the_shape_of_the_blog(upskill: Upskill, kernel_sk
 
 def test_json_is_one_documented_object_on_stdout_and_nothing_else(upskill: Upskill, kernel_skill: Path) -> None:
     with Provider(_helped) as provider:
-        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--json")
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--runs", "1", "--json")
     result: dict[str, Any] = json.loads(done.stdout)
     assert result["schema"] == "upskill.eval/1"
     assert result["run"].startswith("runs/")
@@ -208,6 +208,7 @@ def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
     (kernel_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
     with Provider(lambda asked: Behaviour(text="9.0", latency=0.0 if asked.number < 9 else 30.0)) as provider:
         words = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--concurrency", "4"]
+        words += ["--runs", "1"]
         process = subprocess.Popen(
             [COMMAND, *words],
             cwd=here,
@@ -284,3 +285,65 @@ def _touched(log: str, here: Path) -> set[str]:
         for folder, path in re.findall(r'(?:<([^>]*)>, )?"([^"]*)"', line):
             touched.add(str(Path(folder or here) / path))
     return touched
+
+
+def test_changed_checks_are_applied_to_stored_answers_without_a_call(
+    upskill: Upskill, kernel_skill: Path, here: Path
+) -> None:
+    with Provider(lambda asked: Behaviour(text="nine" if asked.has_skill else "ten")) as provider:
+        done = upskill("eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--runs", "2", "--json")
+        calls = len(provider.requests)
+        result = json.loads(done.stdout)
+        assert result["students"][0]["verdict"] == "undecided"
+        cases = [
+            {"id": case_id, "input": "asked before", "expected": {"contains": "nine"}} for case_id in _ids(here, result)
+        ]
+        (here / "changed.json").write_text(json.dumps(cases))
+        again = upskill("regrade", result["run"], "-t", "changed.json", "--json")
+        assert len(provider.requests) == calls
+    (student,) = json.loads(again.stdout)["students"]
+    assert student["arms"]["with_skill"]["pass_rate"] == 1.0
+    assert student["arms"]["baseline"]["pass_rate"] == 0.0
+    unchanged = json.loads((here / result["run"] / "run.json").read_text())
+    assert unchanged["results"]["students"][0]["verdict"] == "undecided"
+
+
+def _ids(here: Path, result: dict[str, Any]) -> list[str]:
+    record = json.loads((here / result["run"] / "run.json").read_text())
+    return [case["id"] for case in record["cases"]]
+
+
+def test_min_lift_and_require_have_an_exit_code_of_their_own(upskill: Upskill, kernel_skill: Path) -> None:
+    with Provider(_helped) as provider:
+        base = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "-q", "--json"]
+        assert upskill(*base, "--require", "helps").returncode == 0
+        assert upskill(*base, "--min-lift", "0.2", "--runs", "10").returncode == 0
+    with Provider(lambda _: Behaviour(text="no idea")) as provider:
+        base = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "-q", "--json"]
+        assert upskill(*base, "--require", "helps").returncode == 1
+        assert upskill(*base, "--min-lift", "0.2", "--runs", "3").returncode == 1
+
+
+def test_resume_goes_on_after_kill_9(
+    upskill: Upskill, kernel_skill: Path, here: Path, environment: dict[str, str]
+) -> None:
+    cases = [{"input": f"Question {n}", "expected": {"contains": "9.0"}} for n in range(30)]
+    (kernel_skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+    with Provider(lambda asked: Behaviour(text="9.0" if asked.has_skill else "no", latency=0.02)) as provider:
+        words = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "--runs", "1", "-q", "--json"]
+        process = subprocess.Popen([COMMAND, *words], cwd=here, env=environment, stdout=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while len(provider.requests) < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
+        finished = (folder / "trials.jsonl").read_text().count("\n")
+        asked = len(provider.requests)
+        done = upskill("eval", "--resume", str(folder), "-q", "--json")
+        assert done.returncode == 0, done.stderr
+        bought = len(provider.requests) - asked
+    (student,) = json.loads(done.stdout)["students"]
+    assert student["lifts"][0]["pairs"] == 30
+    assert bought == 60 - finished, "no finished trial is bought again"
+    assert (folder / "trials.jsonl").read_text().count("\n") == 60

@@ -11,8 +11,9 @@ import pytest
 from provider import Behave, Provider
 from upskill.domain import Evaluation, Trial
 from upskill.settings import resolve_settings
-from upskill.workflows.evaluate import EvaluationOrder, evaluate
+from upskill.workflows.evaluate import evaluate
 from upskill.workflows.list_runs import trials_of
+from upskill.workflows.prepare import EvaluationOrder
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,18 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Evaluates a skill on one or more students, with settings given as keywords."""
     monkeypatch.chdir(tmp_path)
 
-    def start(skill: Path, models: Sequence[str], *, repeats: int = 1, baseline: bool = True, **settings: Any) -> Ran:
+    def start(
+        skill: Path,
+        models: Sequence[str],
+        *,
+        repeats: int | None = 1,
+        baseline: bool = True,
+        min_lift: float | None = None,
+        **settings: Any,
+    ) -> Ran:
         flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), **settings}
         evaluation = evaluate(
-            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline),
+            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )
         folder = tmp_path / evaluation.run

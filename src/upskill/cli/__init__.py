@@ -11,6 +11,7 @@ COMMANDS = {
     "eval": "Measure a skill on one or more models, with and without it.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
+    "regrade": "Apply changed checks to the stored answers of a run.",
     "runs": "List past runs, newest first.",
     "settings": "Show every setting and where its value comes from.",
 }

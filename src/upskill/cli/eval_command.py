@@ -3,20 +3,47 @@
 import json
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from upskill.cli.output import NO_COLOR, console, is_interactive
-from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UsageError
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
+
+if TYPE_CHECKING:
+    from upskill.domain import Evaluation
+    from upskill.workflows.price import PriceEstimate
+
+
+class _Runs(click.ParamType[int | None]):
+    """A number of runs, or `auto`."""
+
+    name = "runs"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int | None:
+        if value is None or value == "auto":
+            return None
+        try:
+            return int(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor auto", param, ctx)
 
 
 @click.command("eval")
-@click.argument("skill", type=click.Path(path_type=Path))
+@click.argument("skill", type=click.Path(path_type=Path), required=False)
 @click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="A student; may be repeated.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
 @click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
-@click.option("--runs", type=int, default=1, show_default=True, help="How often each case is put in each arm.")
+@click.option(
+    "--runs",
+    type=_Runs(),
+    metavar="N|auto",
+    help="How often each case is put in each arm; auto stops when it knows.  [default: auto]",
+)
 @click.option("--no-baseline", is_flag=True, help="Skip the arm without the skill; then nothing is said of lift.")
+@click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
+@click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
 @click.option("--concurrency", type=int, metavar="N", help="Calls in flight per student.  [default: 8]")
 @click.option("--temperature", type=float, metavar="T", help="Sampling temperature.  [default: the model's own]")
 @click.option("--max-output-tokens", type=int, metavar="N", help="The longest answer.  [default: 2048]")
@@ -27,12 +54,15 @@ from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UsageError
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @NO_COLOR
 def command(
-    skill: Path,
+    skill: Path | None,
     models: tuple[str, ...],
     base_url: str | None,
     case_file: Path | None,
-    runs: int,
+    runs: int | None,
     no_baseline: bool,
+    min_lift: float | None,
+    require: str | None,
+    resume: Path | None,
     concurrency: int | None,
     temperature: float | None,
     max_output_tokens: int | None,
@@ -45,52 +75,82 @@ def command(
 ) -> int:
     """Measure SKILL, a folder with a SKILL.md, on each MODEL: with the skill and without it.
 
-    Exit codes: 0 done, 2 wrong usage, 3 could not be done or no verdict possible, 130 interrupted.
+    Exit codes: 0 done, 1 what was required was not shown, 2 wrong usage, 3 could not be done or no verdict possible,
+    130 interrupted.
     """
     from upskill.cli.progress import TrialProgress
-    from upskill.reporting import evaluation_json
     from upskill.settings import resolve_settings
-    from upskill.workflows.evaluate import EvaluationOrder, Silence, evaluate
-    from upskill.workflows.price import PriceEstimate
+    from upskill.workflows.evaluate import Silence, evaluate
+    from upskill.workflows.evaluate import resume as resume_run
+    from upskill.workflows.prepare import EvaluationOrder
 
-    settings = resolve_settings(
-        {
-            "models": models,
-            "base_url": base_url,
-            "concurrency": concurrency,
-            "temperature": temperature,
-            "max_output_tokens": max_output_tokens,
-            "runs_dir": runs_dir,
-        }
-    )
-
-    def confirm(price: PriceEstimate) -> bool:
-        if yes:
-            return True
-        question = f"This can cost {price.words}."
-        if not is_interactive():
-            raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
-        return click.confirm(f"{question} Go on?", err=True)
-
+    flags = {
+        "models": models,
+        "base_url": base_url,
+        "concurrency": concurrency,
+        "temperature": temperature,
+        "max_output_tokens": max_output_tokens,
+        "runs_dir": runs_dir,
+    }
     with nullcontext(Silence()) if quiet else TrialProgress() as progress:
-        evaluation = evaluate(
-            EvaluationOrder(skill=skill, case_file=case_file, repeats=runs, baseline=not no_baseline),
-            settings=settings,
-            progress=progress,
-            confirm=confirm,
-        )
+        if resume is not None:
+            given = [
+                name for name, value in {**flags, "skill": skill, "runs": runs, "min_lift": min_lift}.items() if value
+            ]
+            if given:
+                raise UsageError(
+                    f"--resume goes on under the run's own settings; leave out {', '.join(given)}",
+                    hint=f"upskill eval --resume {resume}",
+                )
+            evaluation = resume_run(resume, progress=progress)
+        elif skill is None:
+            raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
+        else:
+            evaluation = evaluate(
+                EvaluationOrder(
+                    skill=skill, case_file=case_file, repeats=runs, baseline=not no_baseline, min_lift=min_lift
+                ),
+                settings=resolve_settings(flags),
+                progress=progress,
+                confirm=lambda price: yes or _ask(price),
+            )
+    _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
+    return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
+
+
+def _ask(price: "PriceEstimate") -> bool:
+    question = f"This can cost {price.words}."
+    if not is_interactive():
+        raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
+    return click.confirm(f"{question} Go on?", err=True)
+
+
+def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:
     if as_json:
+        from upskill.reporting import evaluation_json
+
         click.echo(json.dumps(evaluation_json(evaluation), indent=2, ensure_ascii=False))
-    else:
-        from upskill.reporting.terminal import show_evaluation
+        return
+    from upskill.reporting.terminal import show_evaluation
 
-        out = console(no_color=no_color)
-        show_evaluation(evaluation, out)
-        if verbose:
-            from upskill.reporting.cases import show_cases
-            from upskill.workflows.list_runs import trials_of
+    out = console(no_color=no_color)
+    show_evaluation(evaluation, out)
+    if verbose:
+        from upskill.reporting.cases import show_cases
+        from upskill.workflows.list_runs import trials_of
 
-            show_cases(trials_of(Path(evaluation.run)), out)
+        show_cases(trials_of(Path(evaluation.run)), out)
+
+
+def _exit_code(evaluation: "Evaluation", *, required: bool, min_lift: float | None) -> int:
+    """The tool's own trouble goes before what the skill did not show."""
+    reports = evaluation.students
     if evaluation.interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_FAILED if any(report.verdict == "invalid" for report in evaluation.students) else 0
+    if any(report.verdict == "invalid" for report in reports):
+        return EXIT_FAILED
+    if required and any(report.verdict != "helps" for report in reports):
+        return EXIT_NOT_SHOWN
+    if min_lift is not None and not all(report.clears for report in reports):
+        return EXIT_NOT_SHOWN
+    return EXIT_DONE

@@ -8,6 +8,7 @@ from typing import Self
 import click
 
 from upskill.domain import Errored, Skill, Trial, TrialPlan
+from upskill.measuring import Pairing
 from upskill.workflows.price import PriceEstimate
 
 _REDRAW_SECONDS = 0.1
@@ -28,6 +29,9 @@ class TrialProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
         if self._tty and self._total:
             click.echo("\r\x1b[K", nl=False, err=True)
 
@@ -37,10 +41,22 @@ class TrialProgress:
         names = ", ".join(student.name for student in plan.students)
         self._say(f"Evaluating {skill.name} on {names}...")
         students = f" x {len(plan.students)} models" if len(plan.students) > 1 else ""
-        size = f"{len(plan.cases)} test case(s) x {plan.repeats} run(s) x {len(plan.arms)} arm(s){students}"
-        self._say(f"  {len(plan):,} trials: {size}; price {price.words}")
+        runs = f"up to {plan.repeats}" if plan.design == "sequential" else f"{plan.repeats}"
+        size = f"{len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}"
+        most = "at most " if plan.design == "sequential" else ""
+        self._say(f"  {most}{len(plan):,} trials: {size}; price {price.words}")
         for note in notes:
             self._say(f"  note: {note}")
+
+    def first_round(self, student: str, pairing: Pairing) -> None:
+        """The first figures, before anything is decided."""
+        pairs = len(pairing.pairs)
+        if pairs:
+            passed = sum(pair.passed for pair in pairing.pairs)
+            against = sum(pair.passed_against for pair in pairing.pairs)
+            rates = f"{against / pairs:.0%} -> {passed / pairs:.0%}"
+            self._clear()
+            self._say(f"  after the first round, {student}: {rates} in {pairs} pair(s), {pairing.dropped} dropped")
 
     def finished(self, trial: Trial) -> None:
         """One more trial has ended."""

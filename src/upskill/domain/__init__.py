@@ -4,7 +4,7 @@ from upskill.domain.case import Case, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.evaluation import ArmSummary, Evaluation, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
-from upskill.domain.plan import PlannedTrial, TrialPlan
+from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.trial import (
@@ -24,6 +24,7 @@ __all__ = [
     "Case",
     "Check",
     "CheckResult",
+    "Design",
     "End",
     "Errored",
     "Evaluation",
@@ -41,6 +42,7 @@ __all__ = [
     "StudentReport",
     "Trial",
     "TrialPlan",
+    "Turn",
     "Usage",
     "Verdict",
     "canonical_json",

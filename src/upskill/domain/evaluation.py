@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from upskill.domain.lift import Lift, Verdict
+from upskill.domain.plan import Design
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
@@ -51,6 +52,14 @@ class StudentReport:
     lifts: tuple[Lift, ...]
     spent: float | None
     """Dollars for all calls of this student, errored ones included; `None` if the price is unknown."""
+    claim: str | None = None
+    """How far the verdict reaches: to cases like these, or to these cases; `None` where nothing is claimed."""
+    stopped: str | None = None
+    """Why a sequential design stopped; `None` for a fixed one."""
+    clears: bool | None = None
+    """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
+    late: int = 0
+    """Trials that were in flight when the decision fell: paid and kept, and not counted."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +72,8 @@ class Evaluation:
     cases: int
     repeats: int
     planned: int
+    """Trials of the whole plan; a sequential design may need fewer."""
+    design: Design
     students: tuple[StudentReport, ...]
     notes: tuple[str, ...] = ()
     interrupted: bool = False

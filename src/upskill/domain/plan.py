@@ -3,10 +3,14 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from upskill.domain.case import Case
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
+
+Design = Literal["fixed", "sequential"]
+"""Every trial of the plan is run; or a decision may fall before its end."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,18 +21,33 @@ class PlannedTrial:
     arm: Arm
     repeat: int
 
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    """One case's turn in one round: a trial in each arm, run close together."""
+
+    case: Case
+    repeat: int
+    arms: tuple[Arm, ...]
+
     @property
-    def key(self) -> str:
-        """Names the trial among those of one student."""
-        return f"{self.case.id}/{self.arm}/{self.repeat}"
+    def key(self) -> tuple[str, int]:
+        """Names the turn within a plan."""
+        return self.case.id, self.repeat
+
+    def trials(self) -> Iterator[PlannedTrial]:
+        """The trials of this turn."""
+        for arm in self.arms:
+            yield PlannedTrial(case=self.case, arm=arm, repeat=self.repeat)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialPlan:
     """Cases x arms x repeats, for each student.
 
-    Trials come in rounds, one per repeat; each round takes the cases in a fresh order drawn from the seed,
-    and the arms of one case stand together, so that a drifting provider touches both alike.
+    Turns come in rounds, one per repeat; each round takes the cases in a fresh order drawn from the seed, and the
+    arms of one case stand together, so that a drifting provider touches both alike. In a sequential design the
+    number of repeats is a cap.
     """
 
     cases: tuple[Case, ...]
@@ -37,20 +56,25 @@ class TrialPlan:
     repeats: int
     seed: int = 0
     harness: str = "chat"
+    design: Design = "fixed"
 
     def __len__(self) -> int:
-        return len(self.cases) * len(self.arms) * self.repeats * len(self.students)
+        return self.trials_per_student * len(self.students)
 
     @property
     def trials_per_student(self) -> int:
-        """How many trials one student is put through."""
+        """How many trials one student is put through, at most."""
         return len(self.cases) * len(self.arms) * self.repeats
 
-    def trials(self) -> Iterator[PlannedTrial]:
-        """The trials of one student, in planned order."""
+    def turns(self) -> Iterator[Turn]:
+        """The turns of one student, in planned order."""
         for repeat in range(1, self.repeats + 1):
             order = list(self.cases)
             random.Random(f"{self.seed}/{repeat}").shuffle(order)
             for case in order:
-                for arm in self.arms:
-                    yield PlannedTrial(case=case, arm=arm, repeat=repeat)
+                yield Turn(case=case, repeat=repeat, arms=self.arms)
+
+    def trials(self) -> Iterator[PlannedTrial]:
+        """The trials of one student, in planned order."""
+        for turn in self.turns():
+            yield from turn.trials()

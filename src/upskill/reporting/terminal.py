@@ -12,6 +12,14 @@ from upskill.reporting.tokens import estimate_tokens
 
 BAR = 20
 _NAMES = {"baseline": "baseline", "with_skill": "with skill"}
+_REASONS = {
+    "decided": "decided",
+    "no difference": "the lift is surely small",
+    "futile": "the rest of the plan would not decide",
+    "cap": "the plan was run to its end",
+    "budget": "the budget was reached",
+    "interrupted": "interrupted",
+}
 _STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
 
 
@@ -73,10 +81,20 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     if lift is not None and lift.cases_like_these is not None:
         low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
         yield Text(f"on these very cases: between {low} and {high} points", style="dim")
+    if report.stopped is not None:
+        yield Text(_stopped(evaluation, report), style="dim")
     yield Text()
     yield from _figures(report.arms)
     yield from _faults(report.arms)
     yield Text()
+
+
+def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
+    """How far a sequential design went, and why no further."""
+    done = sum(arm.trials + arm.errored for arm in report.arms)
+    most = evaluation.planned // len(evaluation.students)
+    late = f"; {report.late} more were in flight when the decision fell, paid and not counted" if report.late else ""
+    return f"{done} of at most {most} trials, stopped: {_REASONS[report.stopped or '']}{late}"
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
@@ -143,7 +161,8 @@ def _faults(arms: Iterable[ArmSummary]) -> Iterator[Text]:
 
 def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
-    yield Text(f"{evaluation.cases} test case(s), {evaluation.repeats} run(s) per model")
+    most = "up to " if evaluation.design == "sequential" else ""
+    yield Text(f"{evaluation.cases} test case(s), {most}{evaluation.repeats} run(s) per model")
     yield Text()
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
@@ -153,6 +172,8 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             yield Text(f"  {_NAMES[arm.arm]:<10} {rate}  Avg assertions: {_assertions(arm)}{runs}")
         yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report.arms))
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
+        if report.stopped is not None:
+            yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
 
 

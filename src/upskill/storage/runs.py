@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from upskill.domain import Student
+from upskill.domain import Design, Student
 from upskill.errors import EngineError, UsageError
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
@@ -56,11 +56,16 @@ class RunRecord:
     versions: dict[str, str]
     skill_name: str
     skill_digest: str
-    case_file: str
+    skill_source: str
+    """Where the skill was, seen from the run folder."""
+    case_source: str
+    """Where the cases were, seen from the run folder."""
     cases: tuple[CaseReference, ...]
     students: tuple[Student, ...]
     arms: tuple[str, ...]
     repeats: int
+    design: Design
+    min_lift: float | None
     seed: int
     harness: str
     frame: str

@@ -9,12 +9,14 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill.domain import Case, Grade, Skill, Trial, TrialPlan
+from upskill.domain import Case, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
+from upskill.trials.course import Course
 from upskill.trials.request import Requests
 
 if TYPE_CHECKING:
@@ -31,7 +33,12 @@ class TrialRun:
     """The endpoint of each student, by the student's name."""
     door: Door
     grade: Callable[[Case, str], Grade]
+    courses: Mapping[str, Course]
+    """The course of each student, by the student's name."""
     record: Callable[[Trial], None]
+    """Hears of every trial that was bought, as it ends."""
+    recall: Callable[[Student, PlannedTrial, str], Trial | None]
+    """Finds a trial that need not be bought."""
     logs: Path
     engine_data: Path
 
@@ -76,12 +83,13 @@ def run_trials(run: TrialRun) -> RunEnd:
                 max_output_tokens=student.max_output_tokens,
             )
             source = PlannedSource(
-                run.plan.trials(),
+                run.courses[student.name],
                 student=student,
                 requests=requests,
                 door=run.door,
                 in_flight=in_flight,
                 record=record,
+                recall=partial(run.recall, student),
                 close=model.api.aclose,
             )
             sources.append(source)

@@ -1,9 +1,22 @@
 """A trial under way: what was planned, and what is learned about it before it ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from upskill.domain import Grade, PlannedTrial
+from upskill.domain import Arm, Grade, PlannedTrial, Trial, Turn
 from upskill.models import Bill
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that has begun, with the trials of it that have ended."""
+
+    turn: Turn
+    trials: dict[Arm, Trial] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether every arm has its trial."""
+        return len(self.trials) == len(self.turn.arms)
 
 
 @dataclass(slots=True)
@@ -12,6 +25,7 @@ class Pending:
 
     planned: PlannedTrial
     id: str
+    turn: OpenTurn
     bill: Bill | None = None
     grade: Grade | None = None
     check_crash: str | None = None

@@ -1,7 +1,7 @@
 """Feeds one student's trials to the engine in planned order, and turns what comes back into trials."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,15 +10,18 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
 from inspect_ai.solver import TaskState
 
-from upskill.domain import PlannedTrial, Student, Trial, Usage
+from upskill.domain import PlannedTrial, Student, Trial, Turn, Usage
 from upskill.models import Door
 from upskill.trials.answer import final_text
 from upskill.trials.chat import chat_messages
+from upskill.trials.course import Course
 from upskill.trials.outcome import Ending, outcome_of
-from upskill.trials.pending import Pending
+from upskill.trials.pending import OpenTurn, Pending
 from upskill.trials.request import Requests
 
 Record = Callable[[Trial], None]
+Recall = Callable[[PlannedTrial, str], Trial | None]
+"""A trial that need not be bought, by its plan and its identity; `None` where there is none."""
 
 
 class PlannedSource(SampleSource):
@@ -26,21 +29,23 @@ class PlannedSource(SampleSource):
 
     def __init__(
         self,
-        planned: Iterator[PlannedTrial],
+        course: Course,
         *,
         student: Student,
         requests: Requests,
         door: Door,
         in_flight: int,
         record: Record,
+        recall: Recall,
         close: Callable[[], Awaitable[None]],
     ) -> None:
-        self._planned = planned
+        self._course = course
         self._student = student
         self._requests = requests
         self._door = door
         self._in_flight = in_flight
         self._record = record
+        self._recall = recall
         self._close = close
         self._pending: dict[str, Pending] = {}
         self._number = 0
@@ -52,21 +57,23 @@ class PlannedSource(SampleSource):
 
     def initial_samples(self) -> list[Sample]:
         """Enough to keep every connection busy while the first answers come in."""
-        return self._next(2 * self._in_flight)
+        return self._next()
 
     async def next_samples(self) -> list[Sample] | None:
         """Asked when nothing is left in flight: more, or the end, at which the connections are closed."""
-        samples = self._next(self._in_flight)
+        samples = self._next()
         if not samples:
             # The engine leaves them open, and a process that runs many evaluations would run out of them.
             await self._close()
         return samples or None
 
     async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
-        """One trial ended: record it, and let the next one in."""
+        """One trial ended: record it, and let the next ones in."""
         pending = self._pending.pop(str(sample.id))
-        self._record(self._finished(pending, _ending(pending, sample), seconds=sample.working_time))
-        return self._next(1)
+        trial = self._finished(pending, _ending(pending, sample), seconds=sample.working_time)
+        self._record(trial)
+        self._settle(pending.turn, trial)
+        return self._next()
 
     async def sample_abandoned(self, sample: Sample, epoch: int) -> list[Sample] | None:
         """A trial that never began leaves nothing to record."""
@@ -80,18 +87,37 @@ class PlannedSource(SampleSource):
                 self._record(self._finished(pending, Ending(cancelled=True)))
         self._pending.clear()
 
-    def _next(self, count: int) -> list[Sample]:
+    def _next(self) -> list[Sample]:
+        """Begin turns while a connection is free or about to be."""
         samples: list[Sample] = []
-        while len(samples) < count and not self.stopped and self._student.model not in self._door.down:
-            planned = next(self._planned, None)
-            if planned is None:
+        while len(self._pending) <= self._in_flight and not self.stopped and self._student.model not in self._door.down:
+            turn = self._course.take()
+            if turn is None:
                 break
-            samples.append(self._sample(planned))
+            samples += self._begin(turn)
         return samples
 
-    def _sample(self, planned: PlannedTrial) -> Sample:
+    def _begin(self, turn: Turn) -> list[Sample]:
+        """The samples of a turn; none for trials that are known already."""
+        open_turn = OpenTurn(turn)
+        samples: list[Sample] = []
+        for planned in turn.trials():
+            identity = self._requests.trial_id(planned, self._student)
+            known = self._recall(planned, identity)
+            if known is not None:
+                self._settle(open_turn, known)
+            else:
+                samples.append(self._sample(Pending(planned=planned, id=identity, turn=open_turn)))
+        return samples
+
+    def _settle(self, open_turn: OpenTurn, trial: Trial) -> None:
+        open_turn.trials[trial.arm] = trial
+        if open_turn.has_ended:
+            self._course.ended(open_turn.turn, open_turn.trials)
+
+    def _sample(self, pending: Pending) -> Sample:
         self._number += 1
-        pending = Pending(planned=planned, id=self._requests.trial_id(planned, self._student))
+        planned = pending.planned
         name = re.sub(r"[^\w.-]+", "_", planned.case.id)[:60]
         # The number makes it unique and keeps the engine's log in planned order.
         key = f"{self._number:06d}-{name}-{planned.arm}-{planned.repeat}"

@@ -1,32 +1,29 @@
-"""Evaluate a skill: read it, put it on trial, measure, and keep everything in one run folder."""
+"""Evaluate a skill: put it on trial, measure, and keep everything in one run folder that can be resumed."""
 
 import importlib.metadata
+import os
 import platform
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Protocol
 
 from upskill import __version__, checks, measuring, reporting, storage, trials
-from upskill.domain import (
-    Arm,
-    Case,
-    Evaluation,
-    Skill,
-    Student,
-    StudentReport,
-    Trial,
-    TrialPlan,
-)
-from upskill.errors import ProviderError, UsageError
-from upskill.measuring.verdict import CutShort
-from upskill.models import Door, Endpoint, Policy, Served, probe, resolve_model
-from upskill.models.preflight import count_tokens
+from upskill.domain import Evaluation, PlannedTrial, Scored, Skill, Student, Trial, TrialPlan
+from upskill.errors import UsageError
+from upskill.models import Door, Policy
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
-from upskill.workflows.price import PriceEstimate, estimate_price
+from upskill.workflows.conclude import conclude
+from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.price import PriceEstimate
 
 ASK_ABOVE_DOLLARS = 1.0
+
+Known = dict[tuple[str, str, str, int], Trial]
+"""Scored trials that need not be bought, by student, case, arm and repeat."""
 
 
 class Progress(Protocol):
@@ -38,6 +35,9 @@ class Progress(Protocol):
     def finished(self, trial: Trial) -> None:
         """A trial ended and is on disk."""
 
+    def first_round(self, student: str, pairing: measuring.Pairing) -> None:
+        """One student has been put through every case once."""
+
 
 class Silence:
     """A progress that says nothing."""
@@ -48,27 +48,8 @@ class Silence:
     def finished(self, trial: Trial) -> None:
         """Says nothing."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class EvaluationOrder:
-    """What a person asked for."""
-
-    skill: Path
-    case_file: Path | None = None
-    repeats: int = 1
-    baseline: bool = True
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Prepared:
-    """Everything that was checked before a run folder exists or a call is made."""
-
-    skill: Skill
-    case_file: Path
-    plan: TrialPlan
-    endpoints: dict[str, Endpoint]
-    price: PriceEstimate
-    notes: tuple[str, ...]
+    def first_round(self, student: str, pairing: measuring.Pairing) -> None:
+        """Says nothing."""
 
 
 def evaluate(
@@ -80,31 +61,71 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
-    prepared = _prepare(order, settings.values)
+    prepared = prepare(order, settings.values)
     progress.planned(prepared.plan, skill=prepared.skill, price=prepared.price, notes=prepared.notes)
     if prepared.price.known > ASK_ABOVE_DOLLARS and not confirm(prepared.price):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
-    record = _first_record(prepared, settings)
+    record = _first_record(prepared, settings, folder)
     folder.write_record(record)
-    finished: list[Trial] = []
+    return _carry_out(prepared, settings.values, folder, record, progress, before=[])
+
+
+def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
+    """Go on with a run that was killed or interrupted, under its own settings. Nothing finished is bought again."""
+    progress = progress or Silence()
+    record = storage.read_run(run)
+    folder = RunFolder(path=run)
+    settings = _recorded_settings(record)
+    prepared = prepare(
+        EvaluationOrder(
+            skill=run / record.skill_source,
+            case_file=run / record.case_source,
+            repeats=record.repeats if record.design == "fixed" else None,
+            baseline="baseline" in record.arms,
+            min_lift=record.min_lift,
+        ),
+        settings,
+    )
+    _require_unchanged(prepared, record, run)
+    progress.planned(prepared.plan, skill=prepared.skill, price=prepared.price, notes=prepared.notes)
+    return _carry_out(prepared, settings, folder, record, progress, before=list(folder.trials.read()))
+
+
+def _carry_out(
+    prepared: Prepared,
+    settings: Settings,
+    folder: RunFolder,
+    record: RunRecord,
+    progress: Progress,
+    *,
+    before: list[Trial],
+) -> Evaluation:
+    finished = [replace(trial, answer="") for trial in before]
+    courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
-        end = _run(prepared, settings.values, folder, finished, progress)
+        end = _run(prepared, settings, folder, courses, finished, progress)
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
     notes = (*prepared.notes, *_down_notes(end, prepared))
+    mine: dict[str, list[Trial]] = defaultdict(list)
+    for trial in finished:
+        mine[trial.student].append(trial)
     evaluation = Evaluation(
         skill=prepared.skill,
-        run=_relative(folder.path),
+        run=_relative(folder.path, Path.cwd()),
         cases=len(prepared.plan.cases),
         repeats=prepared.plan.repeats,
         planned=len(prepared.plan),
+        design=prepared.plan.design,
         students=tuple(
-            _report(
+            conclude(
                 student,
                 prepared.plan,
-                [trial for trial in finished if trial.student == student.name],
+                courses[student.name],
+                mine[student.name],
+                min_lift=prepared.min_lift,
                 cut_short="interrupted" if end.interrupted else "down" if student.model in end.down else None,
             )
             for student in prepared.plan.students
@@ -124,88 +145,21 @@ def evaluate(
     return evaluation
 
 
-def _prepare(order: EvaluationOrder, settings: Settings) -> _Prepared:
-    skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill)
-    if order.repeats < 1:
-        raise UsageError(f"--runs must be at least 1, not {order.repeats}")
-    names = tuple(dict.fromkeys(settings.models))
-    if not names:
-        raise UsageError(
-            "which model? none was named",
-            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
-        )
-    endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
-    served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    students = tuple(_student(endpoint, settings) for endpoint in endpoints.values())
-    arms: tuple[Arm, ...] = ("baseline", "with_skill") if order.baseline else ("with_skill",)
-    plan = TrialPlan(cases=case_file.cases, students=students, arms=arms, repeats=order.repeats, seed=settings.seed)
-    requests = trials.Requests(skill, harness=plan.harness)
-    for name, endpoint in endpoints.items():
-        _require_window(endpoint, served[name], skill, requests, plan.cases)
-    return _Prepared(
-        skill=skill,
-        case_file=case_file.path,
-        plan=plan,
-        endpoints=endpoints,
-        price=estimate_price(plan, requests),
-        notes=(*skill.notes, *_unseen_notes(skill), *(note for one in served.values() for note in one.notes)),
-    )
-
-
-def _cases(order: EvaluationOrder, skill: Skill) -> storage.CaseFile:
-    if order.case_file is not None:
-        return storage.read_case_file(order.case_file, check_problems=checks.check_problems)
-    found = storage.read_skill_cases(order.skill, check_problems=checks.check_problems)
-    if found is None:
-        raise UsageError(
-            f"{skill.name}: there are no cases to put to a student",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
-        )
-    return found
-
-
-def _student(endpoint: Endpoint, settings: Settings) -> Student:
-    return Student(
-        name=endpoint.name,
-        model=endpoint.model,
-        endpoint=endpoint.base_url,
-        temperature=settings.temperature,
-        max_output_tokens=settings.max_output_tokens,
-        price=endpoint.price,
-    )
-
-
-def _require_window(
-    endpoint: Endpoint, served: Served, skill: Skill, requests: trials.Requests, cases: Iterable[Case]
-) -> None:
-    """Refuse a skill that cannot fit, before anything is spent on finding out."""
-    window = served.window or endpoint.window
-    if window is None:
-        return
-    longest = max((requests.render(case, "with_skill") for case in cases), key=lambda request: len(request.prompt))
-    text = f"{longest.system}\n{longest.prompt}"
-    tokens = count_tokens(endpoint, text)
-    # An estimate may be off by a third: refuse only what cannot fit even then.
-    needed = tokens if tokens is not None else int(reporting.estimate_tokens(text) * 0.67)
-    if needed > window:
-        raise ProviderError(
-            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
-            f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
-            hint="shorten the skill, or serve the model with a larger context",
-        )
-
-
-def _unseen_notes(skill: Skill) -> tuple[str, ...]:
-    unseen = skill.other_files
-    if not unseen:
-        return ()
-    shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
-    return (f"chat students see SKILL.md only, not the {len(unseen)} other file(s): {shown}",)
+def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCourse | SequentialCourse:
+    plan = prepared.plan
+    if plan.design == "fixed":
+        return FixedCourse(plan)
+    design = measuring.Sequential(cases=len(plan.cases), rounds=plan.repeats, min_lift=prepared.min_lift)
+    return SequentialCourse(plan, design, after_first_round=lambda pairing: progress.first_round(student.name, pairing))
 
 
 def _run(
-    prepared: _Prepared, settings: Settings, folder: RunFolder, finished: list[Trial], progress: Progress
+    prepared: Prepared,
+    settings: Settings,
+    folder: RunFolder,
+    courses: dict[str, FixedCourse | SequentialCourse],
+    finished: list[Trial],
+    progress: Progress,
 ) -> trials.RunEnd:
     door = Door(
         policy=Policy(
@@ -216,6 +170,16 @@ def _run(
             concurrency=settings.concurrency,
         )
     )
+    known = {
+        (trial.student, trial.case_id, trial.arm, trial.repeat): trial
+        for trial in finished
+        if isinstance(trial.outcome, Scored)
+    }
+
+    def recall(student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
+        trial = known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+        return trial if trial is not None and trial.id == identity else None
+
     with folder.trials.open() as log:
 
         def record(trial: Trial) -> None:
@@ -230,41 +194,16 @@ def _run(
                 endpoints=prepared.endpoints,
                 door=door,
                 grade=checks.grade,
+                courses=courses,
                 record=record,
+                recall=recall,
                 logs=folder.logs,
                 engine_data=folder.engine_data,
             )
         )
 
 
-def _report(student: Student, plan: TrialPlan, finished: list[Trial], *, cut_short: CutShort | None) -> StudentReport:
-    arms = tuple(measuring.summarise_arm(finished, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
-    costs = [trial.usage.cost for trial in finished if trial.calls]
-    spent = sum(cost or 0.0 for cost in costs) if student.price is not None else None
-    if "baseline" not in plan.arms:
-        return StudentReport(
-            student=student,
-            harness=plan.harness,
-            verdict=None,
-            sentence="no baseline was run, so nothing is said about lift",
-            arms=arms,
-            lifts=(),
-            spent=spent,
-        )
-    pairing = measuring.pair_trials(finished, arm="with_skill", against="baseline")
-    judgement = measuring.judge(pairing, cut_short=cut_short)
-    return StudentReport(
-        student=student,
-        harness=plan.harness,
-        verdict=judgement.verdict,
-        sentence=judgement.sentence,
-        arms=arms,
-        lifts=(judgement.lift,) if judgement.lift is not None else (),
-        spent=spent,
-    )
-
-
-def _down_notes(end: trials.RunEnd, prepared: _Prepared) -> tuple[str, ...]:
+def _down_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
     return tuple(
         f"{endpoint.name}: the endpoint went down and nothing more was sent to it ({end.down[endpoint.model]})"
         for endpoint in prepared.endpoints.values()
@@ -272,7 +211,7 @@ def _down_notes(end: trials.RunEnd, prepared: _Prepared) -> tuple[str, ...]:
     )
 
 
-def _first_record(prepared: _Prepared, settings: Resolved) -> RunRecord:
+def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
     plan = prepared.plan
     values = asdict(settings.values)
     return RunRecord(
@@ -284,11 +223,14 @@ def _first_record(prepared: _Prepared, settings: Resolved) -> RunRecord:
         },
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
-        case_file=_relative(prepared.case_file),
+        skill_source=_relative(prepared.skill_folder, folder.path),
+        case_source=_relative(prepared.case_file, folder.path),
         cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
         students=plan.students,
         arms=plan.arms,
         repeats=plan.repeats,
+        design=plan.design,
+        min_lift=prepared.min_lift,
         seed=plan.seed,
         harness=trials.HARNESSES[plan.harness],
         frame=trials.FRAME,
@@ -297,9 +239,31 @@ def _first_record(prepared: _Prepared, settings: Resolved) -> RunRecord:
     )
 
 
-def _relative(path: Path) -> str:
-    """A path as seen from where the command was typed, with forward slashes."""
+def _recorded_settings(record: RunRecord) -> Settings:
+    """The settings a run was begun with. What a later version added keeps its default."""
+    values = {name: entry.value for name, entry in record.settings.items() if name in Settings.__dataclass_fields__}
+    models = values.get("models")
+    return Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
+
+
+def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:
+    problems = []
+    if prepared.skill.digest != record.skill_digest:
+        problems.append(f"the skill {prepared.skill.name} has changed since")
+    if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
+        problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
+    if prepared.plan.students != record.students:
+        problems.append("the models resolve to something else now")
+    if record.harness != trials.HARNESSES[prepared.plan.harness] or record.frame != trials.FRAME:
+        problems.append("this version of upskill asks students in another way")
+    if problems:
+        raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")
+
+
+def _relative(path: Path, start: Path) -> str:
+    """A path as seen from a folder, with forward slashes; absolute where there is no way from one to the other."""
     try:
-        return path.resolve().relative_to(Path.cwd()).as_posix()
+        seen = os.path.relpath(path.resolve(), start.resolve())
     except ValueError:
-        return path.as_posix()
+        return path.resolve().as_posix()
+    return Path(seen).as_posix()

@@ -23,7 +23,7 @@ def plan_of(cases: int, *, repeats: int = 1, seed: int = 0, students: int = 1, b
 @given(cases=st.integers(1, 12), repeats=st.integers(1, 4), students=st.integers(1, 3), baseline=st.booleans())
 def test_every_trial_of_a_student_comes_exactly_once(cases: int, repeats: int, students: int, baseline: bool) -> None:
     plan = plan_of(cases, repeats=repeats, students=students, baseline=baseline)
-    keys = [trial.key for trial in plan.trials()]
+    keys = [(trial.case.id, trial.arm, trial.repeat) for trial in plan.trials()]
     assert len(keys) == len(set(keys)) == plan.trials_per_student == cases * repeats * (2 if baseline else 1)
     assert len(plan) == plan.trials_per_student * students
 

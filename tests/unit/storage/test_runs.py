@@ -19,7 +19,8 @@ RECORD = RunRecord(
     versions={"upskill": "0.1.0"},
     skill_name="pdf-merge",
     skill_digest="d" * 64,
-    case_file="cases.json",
+    skill_source="../../skills/pdf-merge",
+    case_source="../../cases.json",
     cases=(CaseReference(id="c1", digest="e" * 64),),
     students=(
         Student(name="haiku", model="anthropic/haiku", price=Price(input_per_million=1.0, output_per_million=5.0)),
@@ -27,6 +28,8 @@ RECORD = RunRecord(
     ),
     arms=("baseline", "with_skill"),
     repeats=3,
+    design="fixed",
+    min_lift=None,
     seed=0,
     harness="chat/1",
     frame="frame/1",
@@ -117,8 +120,8 @@ def test_a_folder_that_vanished_is_explained(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_utf8_does_not_stop_the_run(tmp_path: Path) -> None:
     run = create_run(tmp_path, skill_name="a")
-    run.write_record(replace(RECORD, case_file="caf\udce9.json", notes=("half \ud83d",)))
-    assert read_run(run.path).case_file == "caf?.json"
+    run.write_record(replace(RECORD, case_source="caf\udce9.json", notes=("half \ud83d",)))
+    assert read_run(run.path).case_source == "caf?.json"
 
 
 def test_a_folder_without_a_record_is_not_a_run(tmp_path: Path) -> None:

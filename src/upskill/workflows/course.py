@@ -1,0 +1,101 @@
+"""The course of a student's trials: every turn of the plan, or as many as it takes until a decision falls."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from upskill.domain import Arm, Errored, Trial, TrialPlan, Turn
+from upskill.measuring import Decision, Pairing, Sequential, pair_up
+
+MOST_TRIES = 3
+"""A turn with an errored trial is run again at the end of the queue, but not for ever."""
+NOT_WORTH_ANOTHER_TRY = frozenset({"cancelled", "budget", "check"})
+"""Faults that running the trial again would not mend."""
+
+
+class FixedCourse:
+    """Every turn of the plan in order; then those that errored, again."""
+
+    def __init__(self, plan: TrialPlan) -> None:
+        self._turns = plan.turns()
+        self._again: deque[Turn] = deque()
+        self._tries: Counter[tuple[str, int]] = Counter()
+
+    def take(self) -> Turn | None:
+        """The next turn, or one that must be run again."""
+        turn = next(self._turns, None)
+        if turn is None and self._again:
+            turn = self._again.popleft()
+        return turn
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Queue an errored turn again, at the end."""
+        self.run_again_if_errored(turn, trials)
+
+    def run_again_if_errored(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """A pair that measured nothing is bought again, in both arms, close together."""
+        faults = {trial.outcome.fault for trial in trials.values() if isinstance(trial.outcome, Errored)}
+        self._tries[turn.key] += 1
+        if faults and not faults & NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
+            self._again.append(turn)
+
+    def counts(self, trial: Trial) -> bool:
+        """Everything counts in a fixed design."""
+        return True
+
+
+class SequentialCourse:
+    """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
+
+    def __init__(
+        self, plan: TrialPlan, design: Sequential, *, after_first_round: Callable[[Pairing], None] = lambda _: None
+    ) -> None:
+        self._queue = FixedCourse(plan)
+        self._design = design
+        self._after_first_round = after_first_round
+        self._taken: deque[Turn] = deque()
+        self._waiting: dict[tuple[str, int], Mapping[Arm, Trial]] = {}
+        self._fed: set[tuple[str, int]] = set()
+
+    @property
+    def pairing(self) -> Pairing:
+        """The pairs the decision rests on."""
+        return self._design.pairing
+
+    def take(self) -> Turn | None:
+        """The next turn, while no decision could fall among those already taken.
+
+        So near a boundary fewer calls are in flight, and hardly any is bought for nothing.
+        """
+        if self._design.decision.stop or len(self._taken) >= max(1, self._design.least_pairs_to_stop()):
+            return None
+        turn = self._queue.take()
+        if turn is not None:
+            self._taken.append(turn)
+        return turn
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Feed the design every pair whose turn it is; the others wait for theirs."""
+        self._waiting[turn.key] = dict(trials)
+        while self._taken and self._taken[0].key in self._waiting:
+            first = self._taken.popleft()
+            self._feed(first, self._waiting.pop(first.key))
+
+    def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        if self._design.decision.stop:
+            return
+        pair = pair_up(trials[self._design.arm], trials[self._design.against])
+        self._fed.add(turn.key)
+        rounds = self._design.complete_rounds
+        self._design.add(pair)
+        self._queue.run_again_if_errored(turn, trials)
+        if rounds == 0 and self._design.complete_rounds == 1:
+            self._after_first_round(self._design.pairing)
+
+    def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
+        """No more turns will come; a decision that fell before stands."""
+        return self._design.end(reason)
+
+    def counts(self, trial: Trial) -> bool:
+        """Trials that were in flight when the decision fell are kept and paid, and change nothing."""
+        return (trial.case_id, trial.repeat) in self._fed

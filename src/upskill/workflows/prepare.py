@@ -1,0 +1,146 @@
+"""Everything that is checked before a run folder exists or a call is made."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from upskill import checks, measuring, reporting, storage, trials
+from upskill.domain import Arm, Case, Skill, Student, TrialPlan
+from upskill.errors import ProviderError, UsageError
+from upskill.models import Endpoint, Served, probe, resolve_model
+from upskill.models.preflight import count_tokens
+from upskill.settings import Settings
+from upskill.workflows.price import PriceEstimate, estimate_price
+
+MOST_ESTIMATE_ERROR = 0.67
+"""An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationOrder:
+    """What a person asked for."""
+
+    skill: Path
+    case_file: Path | None = None
+    repeats: int | None = None
+    """Runs per case of a fixed design; `None` for the design that stops when it knows."""
+    baseline: bool = True
+    min_lift: float | None = None
+    """Go on until the interval clears this lift, or is wholly below it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """An evaluation that can begin."""
+
+    skill: Skill
+    skill_folder: Path
+    case_file: Path
+    plan: TrialPlan
+    min_lift: float | None
+    endpoints: dict[str, Endpoint]
+    price: PriceEstimate
+    notes: tuple[str, ...]
+
+
+def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
+    skill = storage.read_skill(order.skill)
+    case_file = _cases(order, skill)
+    names = tuple(dict.fromkeys(settings.models))
+    if not names:
+        raise UsageError(
+            "which model? none was named",
+            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+        )
+    _check_order(order)
+    endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
+    served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
+    plan = _plan(
+        order, case_file.cases, tuple(_student(endpoint, settings) for endpoint in endpoints.values()), settings
+    )
+    requests = trials.Requests(skill, harness=plan.harness)
+    for name, endpoint in endpoints.items():
+        _require_window(endpoint, served[name], skill, requests, plan.cases)
+    return Prepared(
+        skill=skill,
+        skill_folder=order.skill,
+        case_file=case_file.path,
+        plan=plan,
+        min_lift=order.min_lift,
+        endpoints=endpoints,
+        price=estimate_price(plan, requests),
+        notes=(*skill.notes, *_unseen_notes(skill), *(note for one in served.values() for note in one.notes)),
+    )
+
+
+def _check_order(order: EvaluationOrder) -> None:
+    if order.repeats is not None and order.repeats < 1:
+        raise UsageError(f"--runs must be at least 1, or auto, not {order.repeats}")
+    if order.min_lift is not None and not -1 <= order.min_lift <= 1:
+        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="10 points are 0.1")
+    if order.min_lift is not None and not order.baseline:
+        raise UsageError("--min-lift needs the baseline", hint="leave out --no-baseline")
+
+
+def _plan(
+    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], settings: Settings
+) -> TrialPlan:
+    """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
+    arms: tuple[Arm, ...] = ("baseline", "with_skill") if order.baseline else ("with_skill",)
+    if order.repeats is None and order.baseline:
+        rounds = measuring.default_rounds(len(cases))
+        return TrialPlan(
+            cases=cases, students=students, arms=arms, repeats=rounds, seed=settings.seed, design="sequential"
+        )
+    return TrialPlan(cases=cases, students=students, arms=arms, repeats=order.repeats or 1, seed=settings.seed)
+
+
+def _cases(order: EvaluationOrder, skill: Skill) -> storage.CaseFile:
+    if order.case_file is not None:
+        return storage.read_case_file(order.case_file, check_problems=checks.check_problems)
+    found = storage.read_skill_cases(order.skill, check_problems=checks.check_problems)
+    if found is None:
+        raise UsageError(
+            f"{skill.name}: there are no cases to put to a student",
+            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+        )
+    return found
+
+
+def _student(endpoint: Endpoint, settings: Settings) -> Student:
+    return Student(
+        name=endpoint.name,
+        model=endpoint.model,
+        endpoint=endpoint.base_url,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        price=endpoint.price,
+    )
+
+
+def _require_window(
+    endpoint: Endpoint, served: Served, skill: Skill, requests: trials.Requests, cases: Iterable[Case]
+) -> None:
+    """Refuse a skill that cannot fit, before anything is spent on finding out."""
+    window = served.window or endpoint.window
+    if window is None:
+        return
+    longest = max((requests.render(case, "with_skill") for case in cases), key=lambda request: len(request.prompt))
+    text = f"{longest.system}\n{longest.prompt}"
+    tokens = count_tokens(endpoint, text)
+    needed = tokens if tokens is not None else int(reporting.estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    if needed > window:
+        raise ProviderError(
+            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
+            f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
+            hint="shorten the skill, or serve the model with a larger context",
+        )
+
+
+def _unseen_notes(skill: Skill) -> tuple[str, ...]:
+    unseen = skill.other_files
+    if not unseen:
+        return ()
+    shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
+    return (f"chat students see SKILL.md only, not the {len(unseen)} other file(s): {shown}",)
