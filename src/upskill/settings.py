@@ -4,6 +4,7 @@ Every value knows where it came from. Keys and tokens are not settings: they com
 their providers define.
 """
 
+import math
 import os
 import tomllib
 from collections.abc import Mapping
@@ -48,11 +49,24 @@ class Settings:
     """How often a request that failed in transport is sent again."""
     max_retry_wait_seconds: int = 60
     """The longest wait between two attempts, whatever a server asks for."""
+    max_cost: float | None = 5.0
+    """Stop when so many dollars are spent; bites only where the price is known."""
+    max_calls: int | None = None
+    """Stop after so many requests, retries included."""
+    max_total_tokens: int | None = None
+    """Stop after so many tokens, in and out together."""
+    max_time_minutes: float | None = None
+    """Stop after so many minutes."""
+    store: bool = True
+    """Reuse young trials of the same request from the trial store."""
+    store_days: float = 7.0
+    """How old a stored trial may be."""
     aliases: Mapping[str, str] | None = None
     """Short names for models, as a table; they go before the built-in ones."""
 
 
 DEFAULTS = Settings()
+_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(field.name for field in fields(Settings))
 
@@ -159,10 +173,14 @@ def _from_text(name: str, text: str, *, where: str) -> object:
     try:
         if wanted == tuple[str, ...]:
             return tuple(part.strip() for part in text.split(",") if part.strip())
-        if wanted is int:
+        if wanted in (int, int | None):
             return _checked(name, int(text), where=where)
-        if wanted == float | None:
+        if wanted in (float, float | None):
             return _checked(name, float(text), where=where)
+        if wanted is bool:
+            return _BOOLEANS[text.strip().lower()]
+    except KeyError:
+        raise SettingsError(f"{where}: `{name}` must be true or false, not {text!r}") from None
     except ValueError:
         raise SettingsError(f"{where}: `{name}` must be a number, not {text!r}") from None
     if name == "aliases":
@@ -172,14 +190,18 @@ def _from_text(name: str, text: str, *, where: str) -> object:
 
 def _checked(name: str, value: object, *, where: str) -> object:
     wanted = _TYPES[name]
-    if wanted is int and isinstance(value, int) and not isinstance(value, bool):
+    if wanted is bool and isinstance(value, bool):
+        return value
+    if wanted in (int, int | None) and isinstance(value, int) and not isinstance(value, bool):
         least = 0 if name in ("seed", "max_retries") else 1
         if value < least:
             raise SettingsError(f"{where}: `{name}` must be at least {least}, not {value}")
         return value
-    if wanted == float | None and isinstance(value, int | float) and not isinstance(value, bool):
-        if not 0 <= value <= 2:
-            raise SettingsError(f"{where}: `{name}` must be between 0 and 2, not {value}")
+    if wanted in (float, float | None) and isinstance(value, int | float) and not isinstance(value, bool):
+        most = 2.0 if name == "temperature" else math.inf
+        if not 0 <= value <= most or math.isinf(value):
+            wanted_range = "between 0 and 2" if name == "temperature" else "at least 0"
+            raise SettingsError(f"{where}: `{name}` must be {wanted_range}, not {value}")
         return float(value)
     if wanted in (str, str | None) and isinstance(value, str):
         return value

@@ -12,7 +12,7 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
-    from upskill.workflows.price import PriceEstimate
+    from upskill.workflows.estimate import PlanEstimate
 
 
 class _Runs(click.ParamType[int | None]):
@@ -112,14 +112,14 @@ def command(
                 ),
                 settings=resolve_settings(flags),
                 progress=progress,
-                confirm=lambda price: yes or _ask(price),
+                confirm=lambda estimate: yes or _ask(estimate),
             )
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
 
 
-def _ask(price: "PriceEstimate") -> bool:
-    question = f"This can cost {price.words}."
+def _ask(estimate: "PlanEstimate") -> bool:
+    question = f"This costs {estimate.price}."
     if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm(f"{question} Go on?", err=True)

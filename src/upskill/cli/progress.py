@@ -9,7 +9,7 @@ import click
 
 from upskill.domain import Errored, Skill, Trial, TrialPlan
 from upskill.measuring import Pairing
-from upskill.workflows.price import PriceEstimate
+from upskill.workflows.estimate import PlanEstimate
 
 _REDRAW_SECONDS = 0.1
 
@@ -35,16 +35,16 @@ class TrialProgress:
         if self._tty and self._total:
             click.echo("\r\x1b[K", nl=False, err=True)
 
-    def planned(self, plan: TrialPlan, *, skill: Skill, price: PriceEstimate, notes: tuple[str, ...]) -> None:
+    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Say what will be run and what it can cost."""
         self._total, self._started = len(plan), time.monotonic()
         names = ", ".join(student.name for student in plan.students)
         self._say(f"Evaluating {skill.name} on {names}...")
         students = f" x {len(plan.students)} models" if len(plan.students) > 1 else ""
         runs = f"up to {plan.repeats}" if plan.design == "sequential" else f"{plan.repeats}"
-        size = f"{len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}"
-        most = "at most " if plan.design == "sequential" else ""
-        self._say(f"  {most}{len(plan):,} trials: {size}; price {price.words}")
+        self._say(f"  {len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}")
+        self._say(f"  {estimate.calls}; price {estimate.price}")
+        self._say(f"  {estimate.detectable}")
         for note in notes:
             self._say(f"  note: {note}")
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport
+from upskill.reporting.money import dollars
 from upskill.reporting.tokens import estimate_tokens
 
 BAR = 20
@@ -142,13 +143,6 @@ def _assertions(arm: ArmSummary) -> str:
 
 def _number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.0f}"
-
-
-def dollars(cost: float | None) -> str:
-    """A sum of money with as many digits as it needs; unknown is said, never 0."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${cost:.2g}"
 
 
 def _faults(arms: Iterable[ArmSummary]) -> Iterator[Text]:

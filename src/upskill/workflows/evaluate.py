@@ -17,8 +17,8 @@ from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import conclude
 from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
-from upskill.workflows.price import PriceEstimate
 
 ASK_ABOVE_DOLLARS = 1.0
 
@@ -29,7 +29,7 @@ Known = dict[tuple[str, str, str, int], Trial]
 class Progress(Protocol):
     """Hears what happens, as it happens. Called on the engine's thread: it must return at once."""
 
-    def planned(self, plan: TrialPlan, *, skill: Skill, price: PriceEstimate, notes: tuple[str, ...]) -> None:
+    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Everything was checked and nothing has been spent yet."""
 
     def finished(self, trial: Trial) -> None:
@@ -42,7 +42,7 @@ class Progress(Protocol):
 class Silence:
     """A progress that says nothing."""
 
-    def planned(self, plan: TrialPlan, *, skill: Skill, price: PriceEstimate, notes: tuple[str, ...]) -> None:
+    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Says nothing."""
 
     def finished(self, trial: Trial) -> None:
@@ -57,13 +57,13 @@ def evaluate(
     *,
     settings: Resolved,
     progress: Progress | None = None,
-    confirm: Callable[[PriceEstimate], bool] = lambda _: True,
+    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
     prepared = prepare(order, settings.values)
-    progress.planned(prepared.plan, skill=prepared.skill, price=prepared.price, notes=prepared.notes)
-    if prepared.price.known > ASK_ABOVE_DOLLARS and not confirm(prepared.price):
+    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
+    if prepared.estimate.price_at_most > ASK_ABOVE_DOLLARS and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = _first_record(prepared, settings, folder)
@@ -88,7 +88,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
         settings,
     )
     _require_unchanged(prepared, record, run)
-    progress.planned(prepared.plan, skill=prepared.skill, price=prepared.price, notes=prepared.notes)
+    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     return _carry_out(prepared, settings, folder, record, progress, before=list(folder.trials.read()))
 
 

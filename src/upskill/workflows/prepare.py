@@ -10,7 +10,7 @@ from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.preflight import count_tokens
 from upskill.settings import Settings
-from upskill.workflows.price import PriceEstimate, estimate_price
+from upskill.workflows.estimate import PlanEstimate, estimate_plan
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -39,7 +39,7 @@ class Prepared:
     plan: TrialPlan
     min_lift: float | None
     endpoints: dict[str, Endpoint]
-    price: PriceEstimate
+    estimate: PlanEstimate
     notes: tuple[str, ...]
 
 
@@ -69,7 +69,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         plan=plan,
         min_lift=order.min_lift,
         endpoints=endpoints,
-        price=estimate_price(plan, requests),
+        estimate=estimate_plan(plan, requests),
         notes=(*skill.notes, *_unseen_notes(skill), *(note for one in served.values() for note in one.notes)),
     )
 
