@@ -55,6 +55,8 @@ class Behaviour:
     fault: str | None = None
     """`reset`, `stall`, `truncated`, `drip`, `empty`, `html`, `cut`, `list`"""
     error: dict[str, Any] | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+    """Laid over the answer: what a provider says that a healthy one would not."""
 
 
 Behave = Callable[[Asked], Behaviour]
@@ -210,6 +212,7 @@ def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
         "model": asked.body.get("model", "any"),
         "choices": [{"index": 0, "message": message, "finish_reason": what.finish_reason}],
         **({"usage": usage} if what.usage else {}),
+        **what.body,
     }
 
 

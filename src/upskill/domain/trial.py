@@ -13,7 +13,7 @@ End = Literal["answered", "empty", "refused", "cut", "filtered", "overflow", "ti
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
 """The other ends are failures of the student, whatever the checks say of the text that is there."""
 
-Fault = Literal["provider", "rate limit", "transport", "timeout", "check", "crash", "cancelled"]
+Fault = Literal["provider", "rate limit", "transport", "timeout", "check", "crash", "budget", "cancelled"]
 """Why a trial measured nothing. None of these is the student's doing."""
 
 

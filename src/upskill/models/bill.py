@@ -32,8 +32,8 @@ class Bill:
     fault: Fault | None = None
     """The last fault of a call that was not made good by a retry."""
     fault_message: str = ""
-    failures: int = 0
-    """Attempts of the present call that failed so far."""
+    failed_calls: int = 0
+    """Requests that brought no answer, whether or not a retry made it good."""
     served_model: str | None = None
 
     def add(self, input_tokens: int | None, output_tokens: int | None, cost: float | None) -> None:

@@ -5,9 +5,13 @@ knocking at an endpoint that is down. Budgets bite here. It does not know what a
 """
 
 import os
+import time
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from upskill.models.bill import Purpose
+from upskill.models.budget import Budget, Spent
 from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
 
 if TYPE_CHECKING:
@@ -17,6 +21,9 @@ NO_KEY = "no-key-needed"
 """Sent where a server wants no key, because the client refuses an empty one."""
 
 
+MEGABYTE = 2**20
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Policy:
     """What every call is held to."""
@@ -24,26 +31,43 @@ class Policy:
     attempt_seconds: float = 300.0
     """One request, whatever trickles in meanwhile."""
     call_seconds: int = 900
-    """One call with all its retries and waits."""
+    """One call with all its retries and waits. A last request is cut there too."""
     max_retries: int = 4
+    """How often a request that was lost, or met a passing fault, is sent again."""
+    max_rate_limit_retries: int | None = None
+    """How often a request that was told to slow down is sent again; by default three times `max_retries`."""
     max_wait_seconds: float = 60.0
     """The longest wait between attempts, whatever a server asks for."""
     concurrency: int = 8
     """Calls in flight per endpoint."""
     failures_until_down: int = 10
     """So many failures in a row, with no answer between them, mean that the endpoint is down."""
+    max_body_bytes: int = 8 * MEGABYTE
+    """The longest answer, unpacked. Promised for OpenAI-compatible endpoints, held wherever the client allows."""
+
+    @property
+    def patience(self) -> int:
+        """How often a request that was told to slow down is sent again."""
+        return 3 * self.max_retries if self.max_rate_limit_retries is None else self.max_rate_limit_retries
 
 
 @dataclass(slots=True)
 class Door:
-    """Opens models and keeps the totals."""
+    """Opens models, holds the budget and keeps the totals."""
 
     policy: Policy = field(default_factory=Policy)
-    calls: int = 0
+    budget: Budget = field(default_factory=Budget)
     down: dict[str, str] = field(default_factory=dict)
     """Endpoints that are down, by model, with the last thing they said."""
+    spent: Spent = field(default_factory=Spent)
+    """Everything bought through this door."""
+    spent_by: dict[tuple[str, str | None], Spent] = field(default_factory=lambda: defaultdict(Spent))
+    """The same by role and arm."""
+    _first_call: float | None = None
     _failures: dict[str, int] = field(default_factory=dict)
+    _refusals: dict[str, int] = field(default_factory=dict)
     _answers: dict[str, int] = field(default_factory=dict)
+    _not_before: dict[str, float] = field(default_factory=dict)
 
     def open(
         self, endpoint: Endpoint, *, temperature: float | None = None, max_output_tokens: int | None = None
@@ -57,7 +81,8 @@ class Door:
             temperature=temperature,
             max_tokens=max_output_tokens,
             max_connections=self.policy.concurrency,
-            max_retries=self.policy.max_retries,
+            # The outer bounds of the engine's loop. The meter decides within them which request is sent again.
+            max_retries=self.policy.max_retries + self.policy.patience,
             timeout=self.policy.call_seconds,
         )
         api_key = None
@@ -71,6 +96,37 @@ class Door:
         build_meter_into(model, door=self, endpoint=endpoint)
         return model
 
+    @property
+    def calls(self) -> int:
+        """Requests sent, retries included."""
+        return self.spent.calls
+
+    @property
+    def seconds(self) -> float:
+        """Since the first call, on a clock that nobody can set; 0 before it."""
+        return 0.0 if self._first_call is None else time.monotonic() - self._first_call
+
+    @property
+    def exhausted(self) -> str | None:
+        """The cap of the budget that was reached, in words ("the cap of 40 calls"); `None` while there is room.
+
+        Once a cap is reached no request is sent, so whoever hands out work may stop. Requests in flight may finish.
+        """
+        return self.budget.reached(self.spent, seconds=self.seconds)
+
+    def seconds_left(self) -> float | None:
+        """Until the cap on time; `None` without one."""
+        return None if self.budget.max_seconds is None else self.budget.max_seconds - self.seconds
+
+    def charge(self, purpose: Purpose) -> tuple[Spent, Spent]:
+        """Count one request that is about to be sent, and hand out the totals on which its price goes."""
+        if self._first_call is None:
+            self._first_call = time.monotonic()
+        totals = self.spent, self.spent_by[purpose.role, purpose.arm]
+        for total in totals:
+            total.calls += 1
+        return totals
+
     def answers_of(self, endpoint: Endpoint) -> int:
         """How often an endpoint has answered so far."""
         return self._answers.get(endpoint.model, 0)
@@ -79,6 +135,7 @@ class Door:
         """An endpoint answered: it is not down."""
         self._answers[endpoint.model] = self.answers_of(endpoint) + 1
         self._failures[endpoint.model] = 0
+        self._refusals[endpoint.model] = 0
 
     def failed(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
         """An attempt failed; too many in a row and nobody knocks there again.
@@ -90,4 +147,29 @@ class Door:
         count = self._failures.get(endpoint.model, 0) + 1
         self._failures[endpoint.model] = count
         if count >= self.policy.failures_until_down:
-            self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
+            self._close(endpoint, message)
+
+    def refused(self, endpoint: Endpoint) -> None:
+        """An endpoint asked to slow down, which is not being down."""
+        self._refusals[endpoint.model] = self._refusals.get(endpoint.model, 0) + 1
+
+    def gave_up(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
+        """A patient call was told to slow down to its end; if nobody else was answered meanwhile, that is being down.
+
+        `answers_before` is how often the endpoint had answered when that call began.
+        """
+        refusals = self._refusals.get(endpoint.model, 0)
+        if self.answers_of(endpoint) == answers_before and refusals >= self.policy.failures_until_down:
+            self._close(endpoint, message)
+
+    def _close(self, endpoint: Endpoint, message: str) -> None:
+        self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
+
+    def hold_back(self, endpoint: Endpoint, seconds: float) -> None:
+        """Nobody sends anything to an endpoint for so long: it asked for that."""
+        until = time.monotonic() + seconds
+        self._not_before[endpoint.model] = max(until, self._not_before.get(endpoint.model, until))
+
+    def held_back(self, endpoint: Endpoint) -> float:
+        """For how many seconds nothing may be sent to an endpoint."""
+        return max(0.0, self._not_before.get(endpoint.model, 0.0) - time.monotonic())

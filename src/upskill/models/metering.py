@@ -5,6 +5,7 @@ decides a dozen things; an extended class keeps every one of them.
 """
 
 import json
+import math
 import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -12,32 +13,42 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from inspect_ai.model import Model, ModelOutput
 from inspect_ai.model._model import RetryDecision
+from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
-from upskill.domain import Fault
+from upskill.models.answer_shape import require_an_answer
 from upskill.models.bill import Bill, current_bill
+from upskill.models.body_cap import cap_bodies
+from upskill.models.budget import BudgetReached, Spent, estimated_tokens
 from upskill.models.door import Door
 from upskill.models.endpoint import Endpoint
+from upskill.models.faults import (
+    AttemptTimeout,
+    BodyTooLarge,
+    CallTimeout,
+    EndpointDown,
+    MalformedAnswer,
+    TransportFault,
+    fault_of,
+)
+from upskill.models.retrying import (
+    Call,
+    begin_call,
+    current_call,
+    honest_retry_after,
+    wait_after_fault,
+    wait_after_refusal,
+)
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, GenerateConfig
     from inspect_ai.tool import ToolChoice, ToolInfo
 
-
-class TransportFault(Exception):
-    """The request was lost on the way; sending it again is no second throw of the dice."""
-
-
-class AttemptTimeout(TransportFault):
-    """One request took longer than it may."""
-
-
-class EndpointDown(Exception):
-    """Too many failures in a row: nothing more is sent to this endpoint."""
-
-
-FIRST_WAIT_SECONDS = 0.5
+MOST_TOKENS = 10**9
+"""More tokens than any answer has: whoever reports so many has reported nothing."""
+TURN_SPREAD_SECONDS = 0.25
+"""Calls that were held back together go on within this time of each other, not all at once."""
 
 Decide = Callable[[Exception], bool | RetryDecision]
 
@@ -49,80 +60,182 @@ class Meter:
         self._door = door
         self._endpoint = endpoint
 
-    async def attempt(self, send: Callable[[], Awaitable[Any]]) -> Any:
-        """One attempt, with its own wall deadline, counted whatever comes of it."""
-        bill = current_bill()
-        if self._endpoint.model in self._door.down:
-            message = self._door.down[self._endpoint.model]
-            bill.blame("provider", f"the endpoint is down: {message}")
-            raise EndpointDown(message)
+    def begin(self) -> Call:
+        """A new call to this endpoint, with its own count of faults and its own deadline."""
+        return begin_call(answers_before=self._door.answers_of(self._endpoint))
+
+    async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
+        """One attempt, with its own wall deadline, counted whatever comes of it.
+
+        `input_bytes` is asked for the size of the request where the provider does not say how many tokens it was.
+        """
+        bill, call, door = current_bill(), current_call(), self._door
+        await self._wait_for_turn(call, bill)
+        self._require_leave(bill)
+        call.heard = False
         bill.calls += 1
-        self._door.calls += 1
-        seconds, answers_before = self._door.policy.attempt_seconds, self._door.answers_of(self._endpoint)
+        totals = door.charge(bill.purpose)
+        answers_before = door.answers_of(self._endpoint)
+        seconds = max(0.0, min(door.policy.attempt_seconds, door.policy.call_seconds - call.seconds))
         try:
             with anyio.fail_after(seconds):
                 result = await send()
-            output, call = result if isinstance(result, tuple) else (result, None)
+            output, made = result if isinstance(result, tuple) else (result, None)
             if isinstance(output, Exception):
-                self._fail(bill, output, answers_before)
+                self._fail(bill, call, totals, output, answers_before, input_bytes)
                 return result
-            _require_an_end(output, call.response if call is not None else None)
+            require_an_answer(output, made.response if made is not None else None)
         except TimeoutError as error:
-            late = AttemptTimeout(f"no complete answer within {seconds:g} s")
-            self._fail(bill, late, answers_before)
+            late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
+            self._fail(bill, call, totals, late, answers_before, input_bytes)
             raise late from error
         except Exception as error:
-            self._fail(bill, error, answers_before)
-            raise
-        self._count(bill, output)
+            told = _told_plainly(error, heard=call.heard)
+            self._fail(bill, call, totals, told, answers_before, input_bytes)
+            if told is error:
+                raise
+            raise told from error
+        self._count(bill, totals, output, input_bytes)
         return result
 
-    def _fail(self, bill: Bill, error: Exception, answers_before: int) -> None:
+    async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
+        """While an endpoint asks for silence nobody speaks to it, whichever call it said that to."""
+        while (held := self._door.held_back(self._endpoint)) > 0.0:
+            left = self._door.policy.call_seconds - call.seconds
+            if held >= left:
+                bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
+                raise CallTimeout("the deadline of the call comes before the endpoint wants to hear from us")
+            await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
+
+    def _require_leave(self, bill: Bill) -> None:
+        """Nothing is sent to an endpoint that is down, and nothing at all beyond a cap."""
+        message = self._door.down.get(self._endpoint.model)
+        if message is not None:
+            if bill.fault is None:
+                bill.blame("provider", f"the endpoint is down: {message}")
+            raise EndpointDown(message)
+        cap = self._door.exhausted
+        if cap is not None:
+            bill.blame("budget", f"{cap} was reached")
+            raise BudgetReached(f"{cap} was reached")
+
+    def _fail(
+        self,
+        bill: Bill,
+        call: Call,
+        totals: tuple[Spent, Spent],
+        error: Exception,
+        answers_before: int,
+        input_bytes: Callable[[], int],
+    ) -> None:
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
-        bill.failures += 1
-        # A provider that asks to slow down is not down; one that a patient call could not get through to is.
-        if fault != "rate limit" or bill.failures > self._door.policy.max_retries:
+        bill.failed_calls += 1
+        # Whether a provider charges for an answer that never arrived, nobody knows; a cap must assume it.
+        lost = estimated_tokens(input_bytes()) if fault in ("timeout", "transport") else 0
+        price = self._endpoint.price
+        cost = price.of(input_tokens=lost, output_tokens=0) if price is not None else 0.0
+        for total in totals:
+            total.failed_calls += 1
+            total.tokens += lost
+            total.tokens_lost += lost
+            total.tokens_estimated += lost
+            total.cost_known += cost
+            total.cost_lost += cost
+        if isinstance(error, BodyTooLarge):
+            call.oversized += 1
+        if fault == "rate limit":
+            call.refusals += 1
+            self._door.refused(self._endpoint)
+        else:
+            call.faults += 1
             self._door.failed(self._endpoint, str(error), answers_before=answers_before)
 
-    def _count(self, bill: Bill, output: ModelOutput) -> None:
+    def _count(
+        self, bill: Bill, totals: tuple[Spent, Spent], output: ModelOutput, input_bytes: Callable[[], int]
+    ) -> None:
         self._door.answered(self._endpoint)
-        bill.fault, bill.fault_message, bill.failures = None, "", 0
+        bill.fault, bill.fault_message = None, ""
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
-        usage = output.usage
-        if usage is None or not (usage.input_tokens or usage.output_tokens):
+        reported, price = _reported(output), self._endpoint.price
+        sent, said = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
+        cost = price.of(input_tokens=sent, output_tokens=said) if price is not None else None
+        if reported is None:
             bill.add(None, None, None)
-            return
-        sent = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-        price = self._endpoint.price
-        cost = price.of(input_tokens=sent, output_tokens=usage.output_tokens) if price is not None else None
-        bill.add(sent, usage.output_tokens, cost)
+        else:
+            bill.add(sent, said, cost)
+        for total in totals:
+            total.tokens += sent + said
+            total.tokens_estimated += 0 if reported else sent + said
+            total.cost = None if total.cost is None or cost is None or reported is None else total.cost + cost
+            total.cost_known += cost or 0.0
 
     def decide(self, error: Exception, provider_decides: Decide) -> bool | RetryDecision:
         """Transport faults and what the provider calls passing are sent again; never an answer we dislike."""
-        if isinstance(error, TransportFault | json.JSONDecodeError):
-            return RetryDecision.transient()
-        decision = provider_decides(error)
-        return decision if not isinstance(decision, RetryDecision) or decision.retry else False
+        call = current_call()
+        if call.judged is not error:
+            # Asked twice about the same failure, by the engine and by its wait, the answer is the same.
+            call.judged, call.decision = error, self._judge(call, error, provider_decides)
+        decision: bool | RetryDecision = call.decision
+        return decision
+
+    def _judge(self, call: Call, error: Exception, provider_decides: Decide) -> bool | RetryDecision:
+        if isinstance(error, EndpointDown | BudgetReached | CallTimeout):
+            return False
+        limited = fault_of(error) == "rate limit"
+        passing = (
+            RetryDecision.transient()
+            if isinstance(error, TransportFault | json.JSONDecodeError)
+            else provider_decides(error)
+        )
+        if not passing or (not limited and getattr(error, "status_code", None) == 429):
+            return False
+        policy = self._door.policy
+        told, asked = honest_retry_after(error)
+        if not told and isinstance(passing, RetryDecision):
+            asked = passing.retry_after  # other headers by which providers say when there is room again
+        if limited:
+            wait = wait_after_refusal(max(1, call.refusals), asked=asked, most=policy.max_wait_seconds)
+            if told and asked is not None:
+                self._door.hold_back(self._endpoint, min(asked, policy.max_wait_seconds))
+        else:
+            wait = wait_after_fault(max(1, call.faults), asked=asked, most=policy.max_wait_seconds)
+        if self._is_worth(call, wait, limited=limited):
+            call.wait = wait
+            return passing
+        if limited:
+            self._door.gave_up(self._endpoint, str(error), answers_before=call.answers_before)
+        return False
+
+    def _is_worth(self, call: Call, wait: float, *, limited: bool) -> bool:
+        """Whether there are attempts, time and money left for another request."""
+        door = self._door
+        attempts_left = call.refusals <= door.policy.patience if limited else call.faults <= door.policy.max_retries
+        return (
+            attempts_left
+            and call.oversized <= 1
+            and call.seconds + wait < door.policy.call_seconds
+            and self._endpoint.model not in door.down
+            and door.exhausted is None
+            and wait < (math.inf if (left := door.seconds_left()) is None else left)
+        )
 
     def wait(self, provider_decides: Decide) -> wait_base:
-        """Short at first, never longer than the policy, never shorter than an honest server asks."""
-        return _Wait(lambda error: self.decide(error, provider_decides), most=self._door.policy.max_wait_seconds)
+        """The waits of a call that begins now."""
+        self.begin()
+        return _Wait(lambda error: self.decide(error, provider_decides))
 
 
 class _Wait(wait_base):
-    def __init__(self, decide: Decide, *, most: float) -> None:
+    """Hands the engine the wait that was settled when it asked whether to try again."""
+
+    def __init__(self, decide: Decide) -> None:
         self._decide = decide
-        self._most = most
 
     def __call__(self, retry_state: RetryCallState) -> float:
-        # The share of chance keeps calls that failed together from coming back together.
-        wait = FIRST_WAIT_SECONDS * 2.0 ** (retry_state.attempt_number - 1) * random.uniform(1.0, 2.0)
         error = retry_state.outcome.exception() if retry_state.outcome else None
-        decision = self._decide(error) if isinstance(error, Exception) else False
-        asked = decision.retry_after if isinstance(decision, RetryDecision) else None
-        return min(max(wait, asked or 0.0), self._most)
+        return current_call().wait if isinstance(error, Exception) and self._decide(error) else 0.0
 
 
 def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
@@ -139,7 +252,9 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
             config: "GenerateConfig",
         ) -> Any:
             original = super().generate
-            return await meter.attempt(lambda: original(input, tools, tool_choice, config))
+            return await meter.attempt(
+                lambda: original(input, tools, tool_choice, config), input_bytes=lambda: _input_bytes(input, tools)
+            )
 
         def should_retry(self, ex: Exception) -> bool | RetryDecision:
             return meter.decide(ex, super().should_retry)
@@ -147,44 +262,73 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
         def retry_wait(self) -> wait_base:
             return meter.wait(super().should_retry)
 
+        def initialize(self) -> None:
+            super().initialize()
+            _fit_client(self, door.policy.max_body_bytes)  # it may be a new one
+
     model.api.__class__ = Metered
-    client: Any = getattr(model.api, "client", None)
+    _fit_client(model.api, door.policy.max_body_bytes)
+
+
+def _fit_client(api: Any, max_body_bytes: int) -> None:
+    """The client's own retries would be neither counted nor bounded: ours are. Nor would the length of a body be."""
+    client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries"):
-        # The client's own retries would be neither counted nor bounded: ours are.
         client.max_retries = 0
 
+    def refuse(size: int) -> Exception:
+        return BodyTooLarge(f"an answer of {size:,} bytes or more; at most {max_body_bytes:,} are read")
 
-def _require_an_end(output: ModelOutput, response: object) -> None:
-    """An answer without its end marker was cut on the way: an error, not a short answer."""
-    if not output.choices:
-        raise TransportFault("the answer holds no choice")
-    if output.stop_reason != "unknown":
-        return
-    raw = None
-    if isinstance(response, dict):
-        choices = response.get("choices")
-        first = choices[0] if isinstance(choices, list) and choices else None
-        raw = first.get("finish_reason") if isinstance(first, dict) else None
-    if not raw:
-        raise TransportFault("the answer has no end marker (finish_reason)")
+    def heard() -> None:
+        current_call().heard = True
+
+    cap_bodies(getattr(client, "_client", None), most=max_body_bytes, refuse=refuse, heard=heard)
 
 
-def fault_of(error: BaseException) -> Fault:
-    """Which kind of fault an exception is, by its status where it has one."""
-    if isinstance(error, AttemptTimeout):
-        return "timeout"
-    if isinstance(error, TransportFault | json.JSONDecodeError):
-        return "transport"
-    status = getattr(error, "status_code", None)
-    if status == 429:
-        return "rate limit"
-    if isinstance(status, int):
-        return "provider"
-    if type(error).__module__ == "builtins" and not isinstance(error, OSError):
-        return "crash"
-    name = type(error).__name__
-    if "Timeout" in name:
-        return "timeout"
-    if "Connection" in name or "Protocol" in name or "Decode" in name:
-        return "transport"
-    return "provider"
+def _told_plainly(error: Exception, *, heard: bool) -> Exception:
+    """A fault of ours that a client wrapped in its own, or an answer that broke whoever tried to read it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, TransportFault):
+            return cause
+        cause = cause.__cause__
+    unreadable = isinstance(error, ValidationError) or type(error).__module__ == "builtins"
+    if heard and unreadable and not isinstance(error, OSError | MemoryError):
+        return MalformedAnswer(f"the answer cannot be read ({type(error).__name__}: {str(error)[:200]})")
+    return error
+
+
+def _reported(output: ModelOutput) -> tuple[int, int] | None:
+    """Tokens in and out as the provider counted them; `None` where it did not, or not in earnest."""
+    usage = output.usage
+    if usage is None:
+        return None
+    sent = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    said = usage.output_tokens
+    if sent < 0 or said < 0 or not 0 < sent + said <= MOST_TOKENS:
+        return None
+    return sent, said
+
+
+def _input_bytes(messages: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:
+    """Bytes of UTF-8 that a model is given to read; pictures and the like are not in it."""
+    texts = [message.text for message in messages]
+    calls = [call for message in messages for call in getattr(message, "tool_calls", None) or ()]
+    texts += [json.dumps(call.arguments, default=str) for call in calls]
+    return sum(map(_size, texts)) + sum(len(tool.model_dump_json()) for tool in tools)
+
+
+def _output_bytes(output: ModelOutput) -> int:
+    """Bytes of UTF-8 that a model wrote, its thinking and its tool calls included."""
+    size = 0
+    for choice in output.choices:
+        content = choice.message.content
+        size += _size(choice.message.text)
+        if not isinstance(content, str):
+            size += sum(_size(str(getattr(part, "reasoning", ""))) for part in content)
+        size += sum(_size(json.dumps(call.arguments, default=str)) for call in choice.message.tool_calls or ())
+    return size
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

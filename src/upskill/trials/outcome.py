@@ -15,6 +15,7 @@
 | no complete answer within the deadline of a call | errored, `timeout` |
 | a check crashed | errored, `check` |
 | anything else went wrong in our own code | errored, `crash` |
+| a cap of the run (cost, calls, tokens, time) was reached first | errored, `budget` |
 | the person stopped the run | errored, `cancelled` |
 """
 

@@ -1,0 +1,32 @@
+"""Whether what a provider sent is an answer at all. A server can say 200 and mean nothing."""
+
+from typing import TYPE_CHECKING
+
+from upskill.models.faults import MalformedAnswer, TransportFault
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+
+def require_an_answer(output: "ModelOutput", response: object) -> None:
+    """Raise a transport fault unless there is a choice, of the right shape, with its end marker.
+
+    An answer without its end marker was cut on the way: an error, not a short answer.
+    """
+    if not output.choices:
+        raise TransportFault("the answer holds no choice")
+    first = _first_choice(response)
+    if first is not None:
+        message = first.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(message, dict) or not isinstance(content, str | list | None):
+            raise MalformedAnswer("the answer's message is not one")
+    if output.stop_reason == "unknown" and not (first or {}).get("finish_reason"):
+        raise TransportFault("the answer has no end marker (finish_reason)")
+
+
+def _first_choice(response: object) -> dict[str, object] | None:
+    """The first choice as it came over the wire; `None` where the provider has no choices."""
+    choices = response.get("choices") if isinstance(response, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else None
