@@ -121,3 +121,24 @@ def test_a_run_that_was_interrupted_goes_on_and_buys_nothing_twice(
         assert again.students == whole.evaluation.students
         kept = (whole.run / "trials.jsonl").read_text().splitlines()
         assert len(kept) == len(lines), "nothing lost, nothing doubled"
+
+
+def test_a_cap_on_calls_holds_and_what_was_run_is_judged(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    ran, provider = run_at(skill(CASES), _student(0.5), repeats=3, max_calls=41, concurrency=8)
+    report = ran.evaluation.students[0]
+    assert len(provider.requests) == ran.evaluation.bought.calls == 41
+    assert report.verdict in ("helps", "undecided")
+    assert "the cap of 41 calls" in ran.evaluation.notes[-1]
+    assert report.lifts[0].dropped == 0, "a pair that the cap called off was not lost to an error"
+
+
+def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    def behave(asked: Asked) -> Behaviour:
+        return Behaviour(text="word " * 100, usage=asked.number % 2 == 0)
+
+    ran, _ = run_at(skill(CASES), behave, repeats=3, max_total_tokens=2000, concurrency=4)
+    assert 2000 <= ran.evaluation.bought.tokens <= 2000 + 4 * 200

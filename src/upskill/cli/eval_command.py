@@ -13,6 +13,7 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
     from upskill.workflows.estimate import PlanEstimate
+    from upskill.workflows.prepare import Prepared
 
 
 class _Runs(click.ParamType[int | None]):
@@ -44,6 +45,11 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
 @click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
+@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop when so much is spent.  [default: 5]")
+@click.option("--max-calls", type=int, metavar="N", help="Stop after so many requests.")
+@click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
+@click.option("--max-time", type=float, metavar="MINUTES", help="Stop after so many minutes.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show calls, price and what could be found; call nothing.")
 @click.option("--concurrency", type=int, metavar="N", help="Calls in flight per student.  [default: 8]")
 @click.option("--temperature", type=float, metavar="T", help="Sampling temperature.  [default: the model's own]")
 @click.option("--max-output-tokens", type=int, metavar="N", help="The longest answer.  [default: 2048]")
@@ -63,6 +69,11 @@ def command(
     min_lift: float | None,
     require: str | None,
     resume: Path | None,
+    max_cost: float | None,
+    max_calls: int | None,
+    max_total_tokens: int | None,
+    max_time: float | None,
+    dry_run: bool,
     concurrency: int | None,
     temperature: float | None,
     max_output_tokens: int | None,
@@ -82,7 +93,7 @@ def command(
     from upskill.settings import resolve_settings
     from upskill.workflows.evaluate import Silence, evaluate
     from upskill.workflows.evaluate import resume as resume_run
-    from upskill.workflows.prepare import EvaluationOrder
+    from upskill.workflows.prepare import EvaluationOrder, prepare
 
     flags = {
         "models": models,
@@ -91,6 +102,10 @@ def command(
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,
         "runs_dir": runs_dir,
+        "max_cost": max_cost,
+        "max_calls": max_calls,
+        "max_total_tokens": max_total_tokens,
+        "max_time_minutes": max_time,
     }
     with nullcontext(Silence()) if quiet else TrialProgress() as progress:
         if resume is not None:
@@ -106,16 +121,46 @@ def command(
         elif skill is None:
             raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
         else:
+            order = EvaluationOrder(
+                skill=skill, case_file=case_file, repeats=runs, baseline=not no_baseline, min_lift=min_lift
+            )
+            settings = resolve_settings(flags)
+            if dry_run:
+                _show_plan(prepare(order, settings.values), as_json=as_json)
+                return EXIT_DONE
             evaluation = evaluate(
-                EvaluationOrder(
-                    skill=skill, case_file=case_file, repeats=runs, baseline=not no_baseline, min_lift=min_lift
-                ),
-                settings=resolve_settings(flags),
+                order,
+                settings=settings,
                 progress=progress,
                 confirm=lambda estimate: yes or _ask(estimate),
             )
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
+
+
+def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
+    estimate = prepared.estimate
+    if as_json:
+        plan = {
+            "schema": "upskill.plan/1",
+            "skill": prepared.skill.name,
+            "students": [student.name for student in prepared.plan.students],
+            "cases": len(prepared.plan.cases),
+            "repeats": prepared.plan.repeats,
+            "design": prepared.plan.design,
+            "calls": {"expected": estimate.calls_expected, "at_most": estimate.calls_at_most},
+            "price": {"expected": estimate.price_expected, "at_most": estimate.price_at_most},
+            "price_unknown_for": list(estimate.unknown),
+            "detectable": estimate.detectable,
+        }
+        click.echo(json.dumps(plan, indent=2, ensure_ascii=False))
+        return
+    for student in prepared.plan.students:
+        click.echo(f"{prepared.skill.name} on {student.name}, {student.model}")
+    click.echo(f"{estimate.calls}; price {estimate.price}; time unknown until the first pair")
+    click.echo(estimate.detectable)
+    for note in prepared.notes:
+        click.echo(f"note: {note}")
 
 
 def _ask(estimate: "PlanEstimate") -> bool:

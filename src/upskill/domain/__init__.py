@@ -2,12 +2,13 @@
 
 from upskill.domain.case import Case, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
-from upskill.domain.evaluation import ArmSummary, Evaluation, StudentReport
+from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.trial import (
+    NOT_RUN,
     Arm,
     End,
     Errored,
@@ -19,8 +20,10 @@ from upskill.domain.trial import (
 )
 
 __all__ = [
+    "NOT_RUN",
     "Arm",
     "ArmSummary",
+    "Bought",
     "Case",
     "Check",
     "CheckResult",

@@ -63,6 +63,23 @@ class StudentReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Bought:
+    """What a whole evaluation took from the person who pays."""
+
+    calls: int
+    """Requests sent, retries included."""
+    failed_calls: int
+    """Requests that brought no answer."""
+    tokens: int
+    """In and out together, estimated where a provider did not say."""
+    cost: float | None
+    """Dollars; `None` where a price is unknown."""
+    reused: int = 0
+    """Trials taken from the trial store instead of being bought."""
+    oldest_reused_days: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """A finished, or interrupted, evaluation of one skill."""
 
@@ -75,5 +92,6 @@ class Evaluation:
     """Trials of the whole plan; a sequential design may need fewer."""
     design: Design
     students: tuple[StudentReport, ...]
+    bought: Bought
     notes: tuple[str, ...] = ()
     interrupted: bool = False

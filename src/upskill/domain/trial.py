@@ -17,6 +17,10 @@ Fault = Literal["provider", "rate limit", "transport", "timeout", "check", "cras
 """Why a trial measured nothing. None of these is the student's doing."""
 
 
+NOT_RUN: frozenset[Fault] = frozenset({"cancelled", "budget"})
+"""The person or a cap ended the trial: nothing went wrong, and no pair was lost to an error."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """What a trial consumed. `None` where the provider did not say."""
@@ -54,6 +58,11 @@ class Errored:
     fault: Fault
     message: str
     kind: Literal["errored"] = "errored"
+
+    @property
+    def was_run(self) -> bool:
+        """Whether something went wrong, instead of the trial being called off."""
+        return self.fault not in NOT_RUN
 
 
 Outcome = Scored | Errored

@@ -103,12 +103,12 @@ def pair_up(one: Trial, other: Trial) -> Pair | Dropped:
 def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
     """Pair up one student's trials.
 
-    A trial that was not run, or that the person cancelled, leaves its partner out: nothing went wrong there. A trial
-    that was run again after an error takes the place of the errored one; the error is still counted as a drop.
+    A trial that was not run, or was called off, leaves its partner out: nothing went wrong there. A trial that was run
+    again after an error takes the place of the errored one; the error is still counted as a drop.
     """
     found: dict[tuple[str, int], dict[Arm, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        if not (isinstance(trial.outcome, Errored) and trial.outcome.fault == "cancelled"):
+        if not isinstance(trial.outcome, Errored) or trial.outcome.was_run:
             found[trial.case_id, trial.repeat][trial.arm].append(trial)
     pairs: list[Pair] = []
     drops: list[Dropped] = []

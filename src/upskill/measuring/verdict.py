@@ -13,8 +13,11 @@ from upskill.measuring.refusal import reason_to_refuse
 from upskill.measuring.sentence import figures, say_asked, say_cheaper, say_no_difference, say_side, say_undecided
 from upskill.measuring.tokens import Ratio
 
-CutShort = Literal["interrupted", "down"]
-"""Why a run did not come to its end: the person stopped it, or the endpoint went down."""
+CutShort = Literal["interrupted", "down", "budget"]
+"""Why a run did not come to its end: the person stopped it, the endpoint went down, or a cap was reached.
+
+A cap was set before the run and knows nothing of the outcome, so what was run up to it is judged as it stands.
+"""
 
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""

@@ -17,6 +17,14 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "planned": evaluation.planned,
         "design": evaluation.design,
         "interrupted": evaluation.interrupted,
+        "bought": {
+            "calls": evaluation.bought.calls,
+            "failed_calls": evaluation.bought.failed_calls,
+            "tokens": evaluation.bought.tokens,
+            "cost": evaluation.bought.cost,
+            "reused": evaluation.bought.reused,
+            "oldest_reused_days": evaluation.bought.oldest_reused_days,
+        },
         "notes": list(evaluation.notes),
         "students": [_student(report) for report in evaluation.students],
     }

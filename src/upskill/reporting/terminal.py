@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport
+from upskill.domain import ArmSummary, Bought, Evaluation, Lift, StudentReport
 from upskill.reporting.money import dollars
 from upskill.reporting.tokens import estimate_tokens
 
@@ -31,6 +31,7 @@ def show_evaluation(evaluation: Evaluation, console: Console) -> None:
     else:
         _print(_several(evaluation), console)
         console.print(_table(evaluation, console))
+    _print([Text(_bought(evaluation.bought), style="dim")], console)
     for note in evaluation.notes:
         _print([Text(f"note: {note}", style="dim")], console)
     if evaluation.interrupted:
@@ -45,6 +46,17 @@ def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
         width = max(20, console.width - indent)
         for part in textwrap.wrap(line.plain, width, subsequent_indent="  ", replace_whitespace=False) or [""]:
             console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
+
+
+def _bought(bought: Bought) -> str:
+    """What it cost, in one line."""
+    said = f"spent: {dollars(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    if bought.failed_calls:
+        said += f"; {bought.failed_calls:,} calls brought no answer"
+    if bought.reused:
+        age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
+        said += f"; {bought.reused:,} trials reused from the store{age}"
+    return said
 
 
 def _can_draw(console: Console) -> bool:

@@ -50,6 +50,8 @@ class RunEnd:
     interrupted: bool
     down: Mapping[str, str]
     """Models whose endpoint went down, with the last thing it said."""
+    exhausted: str | None
+    """The cap that was reached, in words; `None` if none was."""
 
 
 def run_trials(run: TrialRun) -> RunEnd:
@@ -131,7 +133,7 @@ def run_trials(run: TrialRun) -> RunEnd:
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
-        return RunEnd(interrupted=interrupted, down=run.door.down)
+        return RunEnd(interrupted=interrupted, down=run.door.down, exhausted=run.door.exhausted)
 
 
 @contextmanager

@@ -90,12 +90,16 @@ class PlannedSource(SampleSource):
     def _next(self) -> list[Sample]:
         """Begin turns while a connection is free or about to be."""
         samples: list[Sample] = []
-        while len(self._pending) <= self._in_flight and not self.stopped and self._student.model not in self._door.down:
+        while len(self._pending) <= self._in_flight and not self._must_stop:
             turn = self._course.take()
             if turn is None:
                 break
             samples += self._begin(turn)
         return samples
+
+    @property
+    def _must_stop(self) -> bool:
+        return self.stopped or self._student.model in self._door.down or self._door.exhausted is not None
 
     def _begin(self, turn: Turn) -> list[Sample]:
         """The samples of a turn; none for trials that are known already."""

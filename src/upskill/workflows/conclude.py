@@ -54,14 +54,14 @@ def _judge(
     cut_short: CutShort | None,
 ) -> measuring.Judgement:
     if isinstance(course, SequentialCourse):
-        decision = course.end("interrupted" if cut_short == "interrupted" else "cap")
+        decision = course.end("cap" if cut_short is None or cut_short == "down" else cut_short)
         z, pairing = measuring.Z_SEQUENTIAL, course.pairing
     else:
         decision = None
         z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm="with_skill", against="baseline")
     tokens = measuring.measure_tokens(counted, arm="with_skill", against="baseline", z=z)
     # A decision that fell before the endpoint went down, or before the person stopped, stands.
-    decided = decision is not None and decision.reason not in ("cap", "interrupted")
+    decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(
         pairing,
         decision=decision,

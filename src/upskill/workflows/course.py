@@ -4,12 +4,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from upskill.domain import Arm, Errored, Trial, TrialPlan, Turn
+from upskill.domain import NOT_RUN, Arm, Errored, Trial, TrialPlan, Turn
 from upskill.measuring import Decision, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
 """A turn with an errored trial is run again at the end of the queue, but not for ever."""
-NOT_WORTH_ANOTHER_TRY = frozenset({"cancelled", "budget", "check"})
+NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
 """Faults that running the trial again would not mend."""
 
 
@@ -82,7 +82,8 @@ class SequentialCourse:
             self._feed(first, self._waiting.pop(first.key))
 
     def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        if self._design.decision.stop:
+        called_off = any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
+        if self._design.decision.stop or called_off:
             return
         pair = pair_up(trials[self._design.arm], trials[self._design.against])
         self._fed.add(turn.key)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill import __version__, checks, measuring, reporting, storage, trials
-from upskill.domain import Evaluation, PlannedTrial, Scored, Skill, Student, Trial, TrialPlan
+from upskill.domain import Bought, Evaluation, PlannedTrial, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
-from upskill.models import Door, Policy
+from upskill.measuring.verdict import CutShort
+from upskill.models import Budget, Door, Policy
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import conclude
@@ -102,13 +103,14 @@ def _carry_out(
     before: list[Trial],
 ) -> Evaluation:
     finished = [replace(trial, answer="") for trial in before]
+    door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
-        end = _run(prepared, settings, folder, courses, finished, progress)
+        end = _run(prepared, door, folder, courses, finished, progress)
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
-    notes = (*prepared.notes, *_down_notes(end, prepared))
+    notes = (*prepared.notes, *_end_notes(end, prepared))
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
         mine[trial.student].append(trial)
@@ -126,9 +128,15 @@ def _carry_out(
                 courses[student.name],
                 mine[student.name],
                 min_lift=prepared.min_lift,
-                cut_short="interrupted" if end.interrupted else "down" if student.model in end.down else None,
+                cut_short=_cut_short(student, end),
             )
             for student in prepared.plan.students
+        ),
+        bought=Bought(
+            calls=door.spent.calls,
+            failed_calls=door.spent.failed_calls,
+            tokens=door.spent.tokens,
+            cost=door.spent.cost,
         ),
         notes=notes,
         interrupted=end.interrupted,
@@ -145,6 +153,25 @@ def _carry_out(
     return evaluation
 
 
+def _door(settings: Settings) -> Door:
+    minutes = settings.max_time_minutes
+    return Door(
+        policy=Policy(
+            attempt_seconds=settings.attempt_timeout_seconds,
+            call_seconds=settings.call_timeout_seconds,
+            max_retries=settings.max_retries,
+            max_wait_seconds=settings.max_retry_wait_seconds,
+            concurrency=settings.concurrency,
+        ),
+        budget=Budget(
+            max_cost=settings.max_cost,
+            max_calls=settings.max_calls,
+            max_total_tokens=settings.max_total_tokens,
+            max_seconds=None if minutes is None else minutes * 60,
+        ),
+    )
+
+
 def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCourse | SequentialCourse:
     plan = prepared.plan
     if plan.design == "fixed":
@@ -155,21 +182,12 @@ def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCo
 
 def _run(
     prepared: Prepared,
-    settings: Settings,
+    door: Door,
     folder: RunFolder,
     courses: dict[str, FixedCourse | SequentialCourse],
     finished: list[Trial],
     progress: Progress,
 ) -> trials.RunEnd:
-    door = Door(
-        policy=Policy(
-            attempt_seconds=settings.attempt_timeout_seconds,
-            call_seconds=settings.call_timeout_seconds,
-            max_retries=settings.max_retries,
-            max_wait_seconds=settings.max_retry_wait_seconds,
-            concurrency=settings.concurrency,
-        )
-    )
     known = {
         (trial.student, trial.case_id, trial.arm, trial.repeat): trial
         for trial in finished
@@ -203,8 +221,17 @@ def _run(
         )
 
 
-def _down_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
-    return tuple(
+def _cut_short(student: Student, end: trials.RunEnd) -> CutShort | None:
+    if end.interrupted:
+        return "interrupted"
+    if student.model in end.down:
+        return "down"
+    return "budget" if end.exhausted is not None else None
+
+
+def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
+    capped = () if end.exhausted is None else (f"stopped at {end.exhausted}",)
+    return capped + tuple(
         f"{endpoint.name}: the endpoint went down and nothing more was sent to it ({end.down[endpoint.model]})"
         for endpoint in prepared.endpoints.values()
         if endpoint.model in end.down

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill import checks, measuring, storage
-from upskill.domain import Case, Evaluation, Scored, Trial, TrialPlan
+from upskill.domain import Bought, Case, Evaluation, Scored, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.conclude import conclude
@@ -50,6 +50,7 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
             conclude(student, plan, _replayed(plan, by_student[student.name], record), by_student[student.name])
             for student in plan.students
         ),
+        bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
