@@ -1,15 +1,21 @@
-"""Skill folders, case files, run folders. The only room that knows file layouts."""
+"""Skill folders, case files, run folders, the trial store. The only room that knows file layouts."""
 
 from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
 from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, runs_in
 from upskill.storage.skills import copy_skill, find_skills, read_skill, write_skill
+from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
+from upskill.storage.trial_store_file import StoredTrial
 
 __all__ = [
+    "AGE_LIMIT",
     "CaseFile",
     "RunFolder",
     "RunRecord",
+    "StoredTrial",
+    "TrialStore",
     "copy_skill",
     "create_run",
+    "default_store_path",
     "find_skills",
     "read_case_file",
     "read_run",

@@ -1,0 +1,667 @@
+"""The trial store: what it gives back, to whom, for how long, and what damage, kills and crowds leave of it."""
+
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from upskill.domain import Case, Check, CheckResult, Errored, Grade, PlannedTrial, Scored, Skill, Student, Trial, Usage
+from upskill.errors import EngineError
+from upskill.storage import StoredTrial, TrialStore, default_store_path
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+WEEK = timedelta(days=7)
+PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found '9.0'"),)))
+TRIAL = Trial(
+    id="t1",
+    student="haiku",
+    case_id="c1",
+    arm="baseline",
+    repeat=1,
+    outcome=PASSED,
+    answer="It is 9.0.\n\x00\u2028",
+    usage=Usage(input_tokens=10, output_tokens=0, cost=0.0),
+    seconds=0.5,
+    calls=1,
+    served_model="haiku-1",
+    finished_at="2026-11-15T12:00:00+00:00",
+)
+OTHER = replace(TRIAL, answer="another answer")
+
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="forks, kills and limits as POSIX has them")
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "trials.sqlite3"
+
+
+def keep(
+    path: Path, *trials: Trial, fingerprint: str | None = "f", clock: Callable[[], datetime] = lambda: NOW
+) -> None:
+    """Keep trials with a store of their own, as a process would."""
+    with TrialStore(path, clock=clock) as store:
+        for trial in trials:
+            store.keep(trial, fingerprint=fingerprint)
+    assert store.notes == ()
+
+
+def recall(
+    path: Path,
+    trial_id: str = "t1",
+    *,
+    fingerprint: str | None = "f",
+    newest_after: datetime | None = None,
+    clock: Callable[[], datetime] = lambda: NOW,
+) -> StoredTrial | None:
+    with TrialStore(path, clock=clock) as store:
+        return store.recall(trial_id, fingerprint=fingerprint, newest_after=newest_after)
+
+
+def answer_of(stored: StoredTrial | None) -> str | None:
+    return None if stored is None else stored.trial.answer
+
+
+def spoil(path: Path, change: str, *values: object) -> None:
+    """Change the file behind the store's back."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(change, values)
+
+
+def helper(script: str, *arguments: str) -> str:
+    """Run a script in a process of its own and return what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# What it gives back
+
+
+def test_a_kept_trial_comes_back_equal_with_the_time_it_was_stored(path: Path) -> None:
+    keep(path, TRIAL)
+    assert recall(path) == StoredTrial(trial=TRIAL, stored_at=NOW)
+
+
+def test_an_identity_that_was_never_kept_is_absent(path: Path) -> None:
+    keep(path, TRIAL)
+    assert recall(path, "t2") is None
+
+
+def test_an_errored_trial_is_never_stored(path: Path) -> None:
+    keep(path, replace(TRIAL, outcome=Errored(fault="rate limit", message="429")))
+    assert recall(path) is None
+    keep(path, TRIAL)
+    assert recall(path) is not None
+
+
+def test_the_first_trial_of_an_identity_wins(path: Path) -> None:
+    keep(path, TRIAL, OTHER)
+    keep(path, OTHER)
+    assert recall(path) == StoredTrial(trial=TRIAL, stored_at=NOW)
+
+
+def test_what_was_kept_is_seen_by_the_same_store_after_a_flush(path: Path) -> None:
+    with TrialStore(path) as store:
+        store.keep(TRIAL, fingerprint="f")
+        store.flush()
+        assert answer_of(store.recall("t1", fingerprint="f")) == TRIAL.answer
+
+
+def test_many_come_back_in_the_order_asked_without_those_that_are_not_there(path: Path) -> None:
+    keep(path, *(replace(TRIAL, id=f"t{number}") for number in range(1_200)))
+    asked = [f"t{number}" for number in range(1_500, -1, -1)]
+    with TrialStore(path, clock=lambda: NOW) as store:
+        found = [stored.trial.id for stored in store.recall_many(iter(asked), fingerprint="f")]
+    assert found == asked[301:]
+
+
+@settings(max_examples=40)
+@given(answer=st.text(st.characters(exclude_categories=["Cs"])), saw=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_answer_comes_back_equal(quick_folder: Path, answer: str, saw: str) -> None:
+    path = quick_folder / "any.sqlite3"
+    path.unlink(missing_ok=True)
+    grade = Grade(results=(CheckResult(kind="regex", passed=False, saw=saw),))
+    trial = replace(TRIAL, answer=answer, outcome=Scored(end="cut", grade=grade))
+    keep(path, trial)
+    assert recall(path) == StoredTrial(trial=trial, stored_at=NOW)
+
+
+def test_a_trial_that_has_no_utf_8_is_not_kept_and_stops_nothing(path: Path) -> None:
+    keep(path, replace(TRIAL, answer="half \ud83d"), replace(TRIAL, id="t2"))
+    assert recall(path) is None
+    assert recall(path, "t2") is not None
+
+
+def test_another_repeat_is_another_identity_so_that_a_stored_trial_is_never_a_new_repeat(path: Path) -> None:
+    from upskill.trials import Requests  # here, because the processes of the tests below need not load it
+
+    case = Case(id="c1", prompt="Which?", checks=(Check(kind="contains", spec="9.0"),))
+    requests = Requests(Skill(name="s", description="d", body="b", digest="x"))
+    student = Student(name="haiku", model="anthropic/haiku")
+    first, second = (
+        requests.trial_id(PlannedTrial(case=case, arm="baseline", repeat=repeat), student) for repeat in (1, 2)
+    )
+    keep(path, replace(TRIAL, id=first))
+    with TrialStore(path, clock=lambda: NOW) as store:
+        assert [stored.trial.id for stored in store.recall_many([first, second], fingerprint="f")] == [first]
+
+
+# For how long, and for whom
+
+
+def test_a_trial_older_than_the_moment_asked_for_is_not_recalled(path: Path) -> None:
+    keep(path, TRIAL)
+    assert recall(path, newest_after=NOW) is None
+    assert recall(path, newest_after=NOW - timedelta(microseconds=1)) is not None
+
+
+def test_without_a_moment_the_age_limit_of_the_store_holds(path: Path, clock: Clock) -> None:
+    keep(path, TRIAL)
+    clock.now = NOW + WEEK - timedelta(seconds=1)
+    assert recall(path, clock=clock) is not None
+    clock.now = NOW + WEEK
+    assert recall(path, clock=clock) is None
+
+
+def test_an_expired_trial_is_replaced_and_a_young_one_is_not(path: Path, clock: Clock) -> None:
+    with TrialStore(path, clock=clock) as store:
+        store.keep(TRIAL, fingerprint="f")
+        clock.now = NOW + WEEK - timedelta(seconds=1)
+        store.keep(OTHER, fingerprint="f")
+        store.flush()
+        assert answer_of(store.recall("t1", fingerprint="f")) == TRIAL.answer
+        clock.now = NOW + WEEK
+        store.keep(OTHER, fingerprint="f")
+        store.flush()
+        assert store.recall("t1", fingerprint="f") == StoredTrial(trial=OTHER, stored_at=clock.now)
+
+
+def test_expired_trials_are_deleted_when_a_store_is_opened(path: Path, clock: Clock) -> None:
+    keep(path, *(replace(TRIAL, id=f"old{number}") for number in range(5_000)))
+    full = path.stat().st_size
+    clock.now = NOW + WEEK
+    keep(path, replace(TRIAL, id="new"), clock=clock)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT id FROM trials").fetchall() == [("new",)]
+    assert path.stat().st_size < full / 10
+
+
+def test_a_trial_stays_as_long_as_whoever_kept_it_wanted(path: Path) -> None:
+    with TrialStore(path, age_limit=timedelta(days=30), clock=lambda: NOW) as store:
+        store.keep(TRIAL, fingerprint="f")
+    later = NOW + timedelta(days=20)
+    keep(path, replace(TRIAL, id="t2"), clock=lambda: later)
+    assert recall(path, newest_after=later - timedelta(days=30), clock=lambda: later) is not None
+
+
+def test_a_store_that_is_too_large_loses_what_expires_first(path: Path, clock: Clock) -> None:
+    for day in range(4):
+        clock.now = NOW + timedelta(days=day)
+        keep(path, *(replace(TRIAL, id=f"{day}-{n}", answer="x" * 1_000) for n in range(2_000)), clock=clock)
+    with TrialStore(path, clock=clock, most_bytes=9_000_000):
+        pass
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        days = connection.execute("SELECT DISTINCT substr(id, 1, 1) FROM trials ORDER BY 1").fetchall()
+    assert days == [("2",), ("3",)]
+    assert path.stat().st_size < 10_000_000
+
+
+def test_a_trial_stored_under_a_clock_far_ahead_is_not_used_and_is_replaced(path: Path) -> None:
+    keep(path, TRIAL, clock=lambda: NOW + timedelta(days=400))
+    assert recall(path) is None
+    keep(path, OTHER)
+    assert recall(path) == StoredTrial(trial=OTHER, stored_at=NOW)
+
+
+@pytest.mark.parametrize(("before", "after"), [("f", "g"), ("f", None), (None, "f")])
+def test_a_trial_answered_by_something_else_is_not_recalled_and_is_replaced(
+    path: Path, before: str | None, after: str | None
+) -> None:
+    keep(path, TRIAL, fingerprint=before)
+    assert recall(path, fingerprint=after) is None
+    assert recall(path, fingerprint=before) is not None
+    keep(path, OTHER, fingerprint=after)
+    assert answer_of(recall(path, fingerprint=after)) == OTHER.answer
+    assert recall(path, fingerprint=before) is None
+
+
+def test_an_unknown_fingerprint_equals_an_unknown_one(path: Path) -> None:
+    keep(path, TRIAL, fingerprint=None)
+    assert recall(path, fingerprint=None) is not None
+
+
+def test_a_fingerprint_cannot_be_read_back_and_the_file_is_for_its_owner_only(path: Path) -> None:
+    keep(path, TRIAL, fingerprint="sk-secret-in-a-url")
+    assert b"secret" not in path.read_bytes()
+    if sys.platform != "win32":
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_the_store_lies_in_the_users_cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert default_store_path().name == "trials.sqlite3"
+    if sys.platform == "linux":
+        assert default_store_path() == tmp_path / "upskill" / "trials.sqlite3"
+
+
+def test_a_closed_store_refuses_and_closing_twice_is_harmless(path: Path) -> None:
+    store = TrialStore(path)
+    store.close()
+    store.close()
+    with pytest.raises(EngineError, match="was closed"):
+        store.keep(TRIAL, fingerprint="f")
+    with pytest.raises(EngineError, match="was closed"):
+        store.recall("t1", fingerprint="f")
+
+
+def test_keeping_does_not_wait_for_a_writer_in_another_process(path: Path) -> None:
+    with TrialStore(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        store.flush()
+        other.execute("BEGIN IMMEDIATE")
+        began = time.perf_counter()
+        for number in range(100):
+            store.keep(replace(TRIAL, id=f"t{number}"), fingerprint="f")
+            assert store.recall(f"t{number}", fingerprint="f") is None
+        assert time.perf_counter() - began < 1
+        time.sleep(0.3)
+        other.execute("COMMIT")
+        store.flush()
+        assert store.recall("t99", fingerprint="f") is not None
+
+
+def test_threads_share_a_store(path: Path) -> None:
+    with TrialStore(path) as store:
+
+        def work(name: str) -> None:
+            for number in range(50):
+                store.keep(replace(TRIAL, id=f"{name}{number}"), fingerprint="f")
+                store.flush()
+                assert store.recall(f"{name}{number}", fingerprint="f") is not None
+                done.append(name)
+
+        done: list[str] = []
+        threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(done) == 200
+
+
+# Damage
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE trials SET trial = 'not json'",
+        "UPDATE trials SET trial = x'ff00'",
+        "UPDATE trials SET trial = 7",
+        "UPDATE trials SET trial = replace(trial, 'It is', 'It was')",
+        "UPDATE trials SET trial = cast(replace(cast(trial AS TEXT), '9.0', '8.0') AS BLOB)",
+        "UPDATE trials SET stored_at = stored_at + 1",
+        "UPDATE trials SET checksum = 'x'",
+        "UPDATE trials SET checksum = checksum + 1",
+    ],
+)
+def test_a_damaged_row_is_absent_and_is_overwritten(path: Path, change: str) -> None:
+    keep(path, TRIAL, replace(TRIAL, id="t2"))
+    spoil(path, f"{change} WHERE id = 't1'")
+    assert recall(path) is None
+    assert recall(path, "t2") is not None
+    keep(path, OTHER)
+    assert answer_of(recall(path)) == OTHER.answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        '{"id": "t1"}',
+        '{"id":"t2","student":"s","case_id":"c","arm":"baseline","repeat":1,"outcome":'
+        '{"kind":"scored","end":"answered","grade":{"results":[]}}}',
+        '{"id":"t1","student":"s","case_id":"c","arm":"baseline","repeat":1,"outcome":'
+        '{"kind":"errored","fault":"crash","message":"m"}}',
+    ],
+)
+def test_a_row_of_another_shape_is_absent_even_with_a_soundchecksum_of(path: Path, text: str) -> None:
+    from upskill.storage.trial_store_file import checksum_of
+
+    keep(path, TRIAL)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        fingerprint, stored_at = connection.execute("SELECT fingerprint, stored_at FROM trials").fetchone()
+    data = text.encode()
+    spoil(path, "UPDATE trials SET trial = ?, checksum = ?", data, checksum_of("t1", fingerprint, stored_at, data))
+    assert recall(path) is None
+    keep(path, OTHER)
+    assert answer_of(recall(path)) == OTHER.answer
+
+
+@pytest.mark.parametrize(
+    "content", [b"x", b"not a database\n" * 100, b"\x00" * 8192, b"SQLite format 3\x00" + b"\xff" * 4096]
+)
+def test_a_file_that_is_no_database_is_moved_aside_with_a_note(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with TrialStore(path, clock=lambda: NOW) as store:
+        store.keep(TRIAL, fingerprint="f")
+    assert len(store.notes) == 1
+    assert "moved to trials.sqlite3.aside-" in store.notes[0]
+    assert [aside.read_bytes() for aside in path.parent.glob("*.aside-*")] == [content]
+    assert recall(path) is not None
+
+
+def test_a_database_of_something_else_is_moved_aside_untouched(path: Path) -> None:
+    path.parent.mkdir()
+    spoil(path, "CREATE TABLE recipes (name TEXT)")
+    content = path.read_bytes()
+    with TrialStore(path, clock=lambda: NOW) as store:
+        store.keep(TRIAL, fingerprint="f")
+    assert "was something else" in store.notes[0]
+    assert [aside.read_bytes() for aside in path.parent.glob("*.aside-*")] == [content]
+    assert recall(path) is not None
+
+
+@pytest.mark.parametrize("page", range(2, 9))
+def test_a_file_spoilt_in_the_middle_is_moved_aside_at_the_latest_when_closing(path: Path, page: int) -> None:
+    trials = [replace(TRIAL, id=f"{number:064d}", answer="x" * 300) for number in range(200)]
+    keep(path, *trials)
+    with path.open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(os.urandom(4096))
+    with TrialStore(path, clock=lambda: NOW) as store:
+        found = list(store.recall_many([trial.id for trial in trials], fingerprint="f"))
+        for trial in trials:
+            store.keep(trial, fingerprint="f")
+    assert [stored.trial for stored in found if stored.trial not in trials] == []
+    keep(path, *trials)  # asserts that there is nothing left to note
+    with TrialStore(path, clock=lambda: NOW) as store:
+        assert len(list(store.recall_many([trial.id for trial in trials], fingerprint="f"))) == 200
+
+
+@settings(max_examples=60)
+@given(data=st.data())
+def test_whatever_bytes_are_spoilt_nothing_false_comes_back(quick_folder: Path, data: st.DataObject) -> None:
+    path = quick_folder / "spoilt" / "trials.sqlite3"
+    for old in path.parent.glob("*"):
+        old.unlink()
+    trials = [replace(TRIAL, id=f"t{number}") for number in range(30)]
+    keep(path, *trials)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 8))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) // 2, 4096, 50]))])
+    with TrialStore(path, clock=lambda: NOW) as store:
+        found = list(store.recall_many([trial.id for trial in trials], fingerprint="f"))
+        for trial in trials:
+            store.keep(trial, fingerprint="f")
+    assert [stored for stored in found if stored.trial not in trials] == []
+
+
+def test_a_store_of_a_newer_version_is_left_alone_with_a_note(path: Path) -> None:
+    keep(path, TRIAL)
+    spoil(path, "PRAGMA user_version = 2")
+    content = path.read_bytes()
+    with TrialStore(path) as store:
+        store.keep(OTHER, fingerprint="f")
+        store.flush()
+        assert store.recall("t1", fingerprint="f") is None
+    assert "newer version" in store.notes[0]
+    assert path.read_bytes() == content
+
+
+def test_where_there_can_be_no_store_there_is_a_note_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "trials.sqlite3", tmp_path / "folder"):
+        with TrialStore(path) as store:
+            store.keep(TRIAL, fingerprint="f")
+            store.flush()
+            assert store.recall("t1", fingerprint="f") is None
+        assert len(store.notes) == 1
+        assert store.notes[0].endswith("nothing is reused or kept")
+
+
+READ_ONLY = """
+    import os, sys, tempfile
+    from pathlib import Path
+    from unit.storage.test_trial_store import TRIAL, TrialStore, keep, NOW
+
+    folder = Path(tempfile.mkdtemp())
+    path = folder / "trials.sqlite3"
+    keep(path, TRIAL)
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    if os.geteuid() == 0:
+        os.seteuid(65534)  # to whom the folder does not belong
+    with TrialStore(path, clock=lambda: NOW) as store:
+        store.keep(TRIAL, fingerprint="f")
+        store.flush()
+        assert store.recall("t1", fingerprint="f") is None
+    if os.getuid() == 0:
+        os.seteuid(0)
+    folder.chmod(0o755)
+    path.unlink()
+    folder.rmdir()
+    sys.stdout.write(store.notes[0])
+"""
+
+
+@needs_posix
+def test_a_read_only_store_is_no_store() -> None:
+    assert helper(READ_ONLY).endswith("nothing is reused or kept")
+
+
+FULL_DISK = """
+    import resource, signal, sys
+    from dataclasses import replace
+    from pathlib import Path
+    from unit.storage.test_trial_store import TRIAL, TrialStore
+
+    # No file may grow beyond the limit, as on a disk that fills up.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    with TrialStore(Path(sys.argv[1])) as store:
+        for number in range(1_000):
+            store.keep(replace(TRIAL, id=f"t{number}", answer="x" * 500), fingerprint="f")
+            if number % 20 == 0:
+                store.flush()
+        assert store.recall("t0", fingerprint="f") is not None
+        assert store.recall("t999", fingerprint="f") is None
+    sys.stdout.write("\\n".join(store.notes))
+"""
+
+
+@needs_posix
+def test_a_disk_that_fills_up_is_noted_once_and_what_was_committed_stays(path: Path) -> None:
+    notes = helper(FULL_DISK, str(path)).splitlines()
+    assert len(notes) == 1
+    assert notes[0].endswith("nothing more is kept")
+    with TrialStore(path) as store:
+        found = list(store.recall_many((f"t{number}" for number in range(1_000)), fingerprint="f"))
+    assert store.notes == ()
+    assert 20 <= len(found) < 1_000
+
+
+# Crowds and kills
+
+
+CROWD = """
+    import os, sys
+    from dataclasses import replace
+    from pathlib import Path
+    from unit.storage.test_trial_store import TRIAL, TrialStore
+
+    path = Path(sys.argv[1])
+    start, go = os.pipe()
+
+    def work(name):
+        os.close(go)
+        os.read(start, 1)  # until the parent lets all go at once
+        with TrialStore(path) as store:
+            for number in range(300):
+                store.keep(replace(TRIAL, id=f"shared{number}", answer=name), fingerprint="f")
+                store.keep(replace(TRIAL, id=f"own{name}-{number}", answer=name), fingerprint="f")
+                if number % 25 == 24:
+                    store.flush()
+                    own = [f"own{name}-{n}" for n in range(number + 1)]
+                    assert len(list(store.recall_many(own, fingerprint="f"))) == number + 1
+                    shared = [f"shared{n}" for n in range(number + 1)]
+                    seen = {s.trial.id: s.trial.answer for s in store.recall_many(shared, fingerprint="f")}
+                    assert len(seen) == number + 1
+        with TrialStore(path) as store:
+            again = {s.trial.id: s.trial.answer for s in store.recall_many(shared, fingerprint="f")}
+        assert seen == again, "what was seen once is what everybody sees"
+        assert store.notes == (), store.notes
+
+    children = []
+    for name in "abcdefgh":
+        child = os.fork()
+        if child == 0:
+            try:
+                work(name)
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+                os._exit(1)
+            os._exit(0)
+        children.append(child)
+    os.close(go)
+    ends = [os.waitpid(child, 0)[1] for child in children]
+    assert ends == [0] * 8, ends
+"""
+
+
+@needs_posix
+def test_eight_processes_write_and_read_one_new_store_at_once(path: Path) -> None:
+    helper(CROWD, str(path))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM trials").fetchone() == (300 + 8 * 300,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+KILLS = """
+    import os, random, signal, sqlite3, sys, time
+    from dataclasses import replace
+    from pathlib import Path
+    from unit.storage.test_trial_store import TRIAL, TrialStore
+
+    path = Path(sys.argv[1])
+    chance = random.Random(7)
+    committed = []
+    for point in range(20):
+        heard, said = os.pipe()
+        child = os.fork()
+        if child == 0:
+            store = TrialStore(path)
+            for number in range(1_000_000):
+                store.keep(replace(TRIAL, id=f"{point}-{number}", answer="x" * 2_000), fingerprint="f")
+                if number % 7 == 6:
+                    store.flush()
+                    os.write(said, b"%d\\n" % number)
+            os._exit(1)
+        os.close(said)
+        with os.fdopen(heard) as file:
+            lines = [file.readline() for _ in range(chance.randrange(1, 12))]
+            time.sleep(chance.random() * 0.005)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            lines += file.readlines()  # what was said before the kill counts as well; half a line does not
+        last = [line for line in lines if line.endswith("\\n")][-1]
+        committed += [f"{point}-{number}" for number in range(int(last) + 1)]
+        with TrialStore(path) as store:
+            found = sum(1 for _ in store.recall_many(committed, fingerprint="f"))
+        assert store.notes == (), store.notes
+        assert found == len(committed), (point, found, len(committed))
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+    sys.stdout.write(str(len(committed)))
+"""
+
+
+@needs_posix
+def test_kill_9_at_twenty_points_loses_nothing_committed_and_leaves_a_sound_file(path: Path) -> None:
+    assert int(helper(KILLS, str(path))) > 300
+
+
+# Scale
+
+
+KEEP_MANY = """
+    import resource, sys, time
+    from dataclasses import replace
+    from pathlib import Path
+    from unit.storage.test_trial_store import TRIAL, TrialStore, megabytes, spoil
+
+    began, before = time.perf_counter(), megabytes()
+    with TrialStore(Path(sys.argv[1])) as store:
+        for number in range(100_000):
+            store.keep(replace(TRIAL, id=f"{number:064d}", answer=f"{number} " + "x" * 300), fingerprint="f")
+    print(time.perf_counter() - began, megabytes() - before)
+    assert store.notes == ()
+"""
+RECALL_MANY = """
+    import resource, sys, time
+    from pathlib import Path
+    from unit.storage.test_trial_store import TrialStore, megabytes
+
+    began, before = time.process_time(), megabytes()
+    with TrialStore(Path(sys.argv[1])) as store:
+        found = sum(1 for _ in store.recall_many((f"{n:064d}" for n in range(100_000)), fingerprint="f"))
+    print(time.process_time() - began, megabytes() - before, found)
+    assert store.notes == ()
+"""
+
+
+def megabytes() -> float:
+    """The most memory this process has had."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1_000 if sys.platform == "linux" else 1_000_000)
+
+
+@needs_posix
+def test_a_hundred_thousand_trials_are_recalled_in_seconds_with_flat_memory(path: Path) -> None:
+    _, grown = map(float, helper(KEEP_MANY, str(path)).split())
+    assert grown < 80, "megabytes: at most 20,000 trials wait, however fast they are handed in"
+    spoil(path, "UPDATE trials SET trial = 'x' WHERE rowid % 1000 = 7")
+    seconds, grown, found = map(float, helper(RECALL_MANY, str(path)).split())
+    assert found == 100_000 - 100
+    assert seconds < 5, "of the processor: a busy machine is no failure"
+    assert grown < 10, "megabytes"
