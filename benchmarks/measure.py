@@ -125,13 +125,13 @@ def faults(folder: Path, *, trials: int) -> Figure:
     with Provider(behave) as provider:
         provider.keep_requests = False
         command = [str(BIN / "upskill"), "eval", str(skill), "-m", "any", "--base-url", provider.url, "-q", "--json"]
-        command += ["--concurrency", "32", "--runs-dir", str(folder / "runs")]
+        command += ["--concurrency", "16", "--runs-dir", str(folder / "runs")]
         done = subprocess.run(
             command,
             cwd=folder,
             env={
                 "PATH": "/usr/bin:/bin",
-                "UPSKILL_ATTEMPT_TIMEOUT_SECONDS": "2",
+                "UPSKILL_ATTEMPT_TIMEOUT_SECONDS": "6",
                 "UPSKILL_MAX_RETRY_WAIT_SECONDS": "2",
             },
             capture_output=True,

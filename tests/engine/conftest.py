@@ -47,6 +47,7 @@ def skill(tmp_path: Path) -> Callable[..., Path]:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Evaluates a skill on one or more students, with settings given as keywords."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def start(
         skill: Path,
@@ -57,7 +58,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         min_lift: float | None = None,
         **settings: Any,
     ) -> Ran:
-        flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), **settings}
+        flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), "store": False, **settings}
         evaluation = evaluate(
             EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),

@@ -50,6 +50,7 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
 @click.option("--max-time", type=float, metavar="MINUTES", help="Stop after so many minutes.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show calls, price and what could be found; call nothing.")
+@click.option("--fresh", is_flag=True, help="Buy every trial anew; ignore the trial store.")
 @click.option("--concurrency", type=int, metavar="N", help="Calls in flight per student.  [default: 8]")
 @click.option("--temperature", type=float, metavar="T", help="Sampling temperature.  [default: the model's own]")
 @click.option("--max-output-tokens", type=int, metavar="N", help="The longest answer.  [default: 2048]")
@@ -74,6 +75,7 @@ def command(
     max_total_tokens: int | None,
     max_time: float | None,
     dry_run: bool,
+    fresh: bool,
     concurrency: int | None,
     temperature: float | None,
     max_output_tokens: int | None,
@@ -106,12 +108,12 @@ def command(
         "max_calls": max_calls,
         "max_total_tokens": max_total_tokens,
         "max_time_minutes": max_time,
+        "store": False if fresh else None,
     }
     with nullcontext(Silence()) if quiet else TrialProgress() as progress:
         if resume is not None:
-            given = [
-                name for name, value in {**flags, "skill": skill, "runs": runs, "min_lift": min_lift}.items() if value
-            ]
+            asked = {**flags, "skill": skill, "tests": case_file, "runs": runs, "min_lift": min_lift}
+            given = [name for name, value in asked.items() if value is not None and value != ()]
             if given:
                 raise UsageError(
                     f"--resume goes on under the run's own settings; leave out {', '.join(given)}",

@@ -87,3 +87,5 @@ class Trial:
     served_model: str | None = None
     """The model id the server reported, which may differ from the one asked for."""
     finished_at: str | None = None
+    stored_at: str | None = None
+    """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""

@@ -8,10 +8,13 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+from upskill.domain import digest_of
 from upskill.errors import ProviderError
 from upskill.models.endpoint import CUSTOM, ENDPOINT_KEY, Endpoint
 
 SECONDS = 5.0
+_TELLING = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
+"""What a server's listing says of a model and does not change from one request to the next."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +22,8 @@ class Served:
     """What a server says of itself."""
 
     window: int | None = None
+    fingerprint: str | None = None
+    """Changes when something else is served under the same name, as far as the server tells."""
     notes: tuple[str, ...] = ()
 
 
@@ -70,7 +75,8 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
         properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
-    return Served(window=window, notes=notes)
+    told = {key: served[key] for key in _TELLING if key in served}
+    return Served(window=window, fingerprint=digest_of(told) if told else None, notes=notes)
 
 
 def count_tokens(endpoint: Endpoint, text: str) -> int | None:

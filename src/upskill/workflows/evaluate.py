@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill import __version__, checks, measuring, reporting, storage, trials
-from upskill.domain import Bought, Evaluation, PlannedTrial, Scored, Skill, Student, Trial, TrialPlan
+from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Budget, Door, Policy
@@ -20,11 +20,9 @@ from upskill.workflows.conclude import conclude
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.reuse import Reuse, open_store
 
 ASK_ABOVE_DOLLARS = 1.0
-
-Known = dict[tuple[str, str, str, int], Trial]
-"""Scored trials that need not be bought, by student, case, arm and repeat."""
 
 
 class Progress(Protocol):
@@ -106,11 +104,20 @@ def _carry_out(
     door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
-        end = _run(prepared, door, folder, courses, finished, progress)
+        with open_store(settings) as store, folder.trials.open() as log:
+
+            def write(trial: Trial) -> None:
+                log.append(trial)
+                finished.append(replace(trial, answer=""))  # the answer is on disk; memory need not grow with it
+                progress.finished(trial)
+
+            reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write)
+            end = _run(prepared, door, folder, courses, reuse, write)
+        stored_notes = () if store is None else store.notes
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
-    notes = (*prepared.notes, *_end_notes(end, prepared))
+    notes = (*prepared.notes, *_end_notes(end, prepared), *stored_notes)
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
         mine[trial.student].append(trial)
@@ -137,6 +144,8 @@ def _carry_out(
             failed_calls=door.spent.failed_calls,
             tokens=door.spent.tokens,
             cost=door.spent.cost,
+            reused=reuse.reused,
+            oldest_reused_days=reuse.oldest_days,
         ),
         notes=notes,
         interrupted=end.interrupted,
@@ -185,40 +194,27 @@ def _run(
     door: Door,
     folder: RunFolder,
     courses: dict[str, FixedCourse | SequentialCourse],
-    finished: list[Trial],
-    progress: Progress,
+    reuse: Reuse,
+    write: Callable[[Trial], None],
 ) -> trials.RunEnd:
-    known = {
-        (trial.student, trial.case_id, trial.arm, trial.repeat): trial
-        for trial in finished
-        if isinstance(trial.outcome, Scored)
-    }
+    def bought(trial: Trial) -> None:
+        write(trial)
+        reuse.keep(trial)
 
-    def recall(student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
-        trial = known.get((student.name, planned.case.id, planned.arm, planned.repeat))
-        return trial if trial is not None and trial.id == identity else None
-
-    with folder.trials.open() as log:
-
-        def record(trial: Trial) -> None:
-            log.append(trial)
-            finished.append(replace(trial, answer=""))  # the answer is on disk; memory need not grow with it
-            progress.finished(trial)
-
-        return trials.run_trials(
-            trials.TrialRun(
-                plan=prepared.plan,
-                skill=prepared.skill,
-                endpoints=prepared.endpoints,
-                door=door,
-                grade=checks.grade,
-                courses=courses,
-                record=record,
-                recall=recall,
-                logs=folder.logs,
-                engine_data=folder.engine_data,
-            )
+    return trials.run_trials(
+        trials.TrialRun(
+            plan=prepared.plan,
+            skill=prepared.skill,
+            endpoints=prepared.endpoints,
+            door=door,
+            grade=checks.grade,
+            courses=courses,
+            record=bought,
+            recall=reuse.recall,
+            logs=folder.logs,
+            engine_data=folder.engine_data,
         )
+    )
 
 
 def _cut_short(student: Student, end: trials.RunEnd) -> CutShort | None:

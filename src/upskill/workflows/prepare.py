@@ -39,6 +39,7 @@ class Prepared:
     plan: TrialPlan
     min_lift: float | None
     endpoints: dict[str, Endpoint]
+    served: dict[str, Served]
     estimate: PlanEstimate
     notes: tuple[str, ...]
 
@@ -69,6 +70,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         plan=plan,
         min_lift=order.min_lift,
         endpoints=endpoints,
+        served=served,
         estimate=estimate_plan(plan, requests),
         notes=(*skill.notes, *_unseen_notes(skill), *(note for one in served.values() for note in one.notes)),
     )

@@ -1,0 +1,79 @@
+"""Buying nothing twice: trials of the same request to the same student, from this run or from the trial store."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from upskill import checks
+from upskill.domain import PlannedTrial, Scored, Student, Trial
+from upskill.settings import Settings
+from upskill.storage import TrialStore, default_store_path
+from upskill.workflows.prepare import Prepared
+
+Key = tuple[str, str, str, int]
+
+
+def open_store(settings: Settings, *, path: Path | None = None) -> AbstractContextManager[TrialStore | None]:
+    """The user's trial store; nothing if it is switched off."""
+    if not settings.store:
+        return nullcontext(None)
+    return TrialStore(path if path is not None else default_store_path())
+
+
+class Reuse:
+    """Finds trials that need not be bought, and keeps those that were."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        before: list[Trial],
+        *,
+        store: TrialStore | None,
+        days: float,
+        note: Callable[[Trial], None],
+    ) -> None:
+        """`before` are the trials of this run that had ended when it was resumed; `note` hears of stored ones used."""
+        self._prepared = prepared
+        self._store = store
+        self._newest_after = datetime.now(UTC) - timedelta(days=days)
+        self._note = note
+        self._known: dict[Key, Trial] = {
+            (trial.student, trial.case_id, trial.arm, trial.repeat): trial
+            for trial in before
+            if isinstance(trial.outcome, Scored)
+        }
+        self.reused = 0
+        self.oldest_days: float | None = None
+
+    def recall(self, student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
+        """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
+        known = self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+        if known is not None and known.id == identity:
+            return known
+        if self._store is None or self._prepared.endpoints[student.name].is_scripted:
+            return None
+        fingerprint = self._prepared.served[student.name].fingerprint
+        stored = self._store.recall(identity, fingerprint=fingerprint, newest_after=self._newest_after)
+        if stored is None or not isinstance(stored.trial.outcome, Scored):
+            return None
+        days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
+        self.reused += 1
+        self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
+        trial = replace(
+            stored.trial,
+            student=student.name,
+            case_id=planned.case.id,
+            outcome=replace(stored.trial.outcome, grade=checks.grade(planned.case, stored.trial.answer)),
+            calls=0,
+            stored_at=stored.stored_at.isoformat(timespec="seconds"),
+        )
+        self._note(trial)
+        return trial
+
+    def keep(self, trial: Trial) -> None:
+        """Put a trial that was bought into the store."""
+        endpoint = self._prepared.endpoints[trial.student]
+        if self._store is not None and not endpoint.is_scripted and isinstance(trial.outcome, Scored):
+            self._store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)
