@@ -56,11 +56,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         repeats: int | None = 1,
         baseline: bool = True,
         min_lift: float | None = None,
+        previous: Path | None = None,
         **settings: Any,
     ) -> Ran:
         flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), "store": False, **settings}
         evaluation = evaluate(
-            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift),
+            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift, previous=previous),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )
         folder = tmp_path / evaluation.run

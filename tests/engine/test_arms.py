@@ -83,3 +83,20 @@ def test_temperature_and_length_reach_the_student_only_when_set(
 
 def _say(text: str) -> Callable[[Asked], Behaviour]:
     return lambda _: Behaviour(text=text)
+
+
+def test_two_versions_of_a_skill_are_measured_against_each_other(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
+    old, new = skill(cases, body="Say no.\n", name="old"), skill(cases, body="Say yes.\n", name="new")
+
+    def behave(asked: Asked) -> Behaviour:
+        return Behaviour(text="yes" if "Say yes." in asked.system else "no")
+
+    ran, provider = run_at(new, behave, previous=old, repeats=None)
+    report = ran.evaluation.students[0]
+    assert [arm.arm for arm in report.arms] == ["previous", "with_skill"]
+    assert report.lifts[0].against == "previous"
+    assert report.verdict == "helps"
+    assert all(asked.has_skill for asked in provider.requests)

@@ -42,6 +42,7 @@ class _Runs(click.ParamType[int | None]):
     help="How often each case is put in each arm; auto stops when it knows.  [default: auto]",
 )
 @click.option("--no-baseline", is_flag=True, help="Skip the arm without the skill; then nothing is said of lift.")
+@click.option("--compare", metavar="previous:PATH", help="Measure against an older version of the skill.")
 @click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
 @click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
@@ -67,6 +68,7 @@ def command(
     case_file: Path | None,
     runs: int | None,
     no_baseline: bool,
+    compare: str | None,
     min_lift: float | None,
     require: str | None,
     resume: Path | None,
@@ -124,7 +126,12 @@ def command(
             raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
         else:
             order = EvaluationOrder(
-                skill=skill, case_file=case_file, repeats=runs, baseline=not no_baseline, min_lift=min_lift
+                skill=skill,
+                case_file=case_file,
+                repeats=runs,
+                baseline=not no_baseline,
+                min_lift=min_lift,
+                previous=_previous(compare),
             )
             settings = resolve_settings(flags)
             if dry_run:
@@ -138,6 +145,15 @@ def command(
             )
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
+
+
+def _previous(compare: str | None) -> Path | None:
+    if compare is None:
+        return None
+    word, _, path = compare.partition(":")
+    if word != "previous" or not path:
+        raise UsageError(f"--compare {compare}: cannot be understood", hint="write --compare previous:PATH")
+    return Path(path)
 
 
 def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:

@@ -62,6 +62,11 @@ class TrialPlan:
         return self.trials_per_student * len(self.students)
 
     @property
+    def against(self) -> Arm | None:
+        """The arm that the skill is measured against; `None` where nothing is compared."""
+        return self.arms[0] if len(self.arms) > 1 else None
+
+    @property
     def trials_per_student(self) -> int:
         """How many trials one student is put through, at most."""
         return len(self.cases) * len(self.arms) * self.repeats

@@ -5,7 +5,8 @@ from typing import Literal
 
 from upskill.domain.case import Grade
 
-Arm = Literal["baseline", "with_skill"]
+Arm = Literal["baseline", "with_skill", "previous"]
+"""The condition: no skill, the skill given, or an older version of it given."""
 
 End = Literal["answered", "empty", "refused", "cut", "filtered", "overflow", "time limit", "turn limit", "token limit"]
 """How a scored trial ended."""

@@ -18,5 +18,6 @@ def reason_to_refuse(pairing: Pairing) -> str | None:
         return f"{pairing.dropped} of {seen} pairs were dropped because a trial errored"
     more, fewer = sorted((pairing.errored, pairing.errored_against), reverse=True)
     if fisher_greater(more, seen, fewer, seen) < 0.05:
-        return f"errors fell on one arm: {pairing.errored_against} in the baseline, {pairing.errored} with the skill"
+        against = pairing.against.replace("_", " ")
+        return f"errors fell on one arm: {pairing.errored_against} in {against}, {pairing.errored} with the skill"
     return None

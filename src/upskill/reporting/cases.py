@@ -19,10 +19,12 @@ def show_cases(trials: Iterable[Trial], console: Console) -> None:
         students[trial.student][trial.case_id].append(trial)
     for student, cases in students.items():
         table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
-        for name in ("Case", "Baseline", "With Skill", "Seen"):
+        seen = {trial.arm for mine in cases.values() for trial in mine}
+        arms = [arm for arm in ("baseline", "previous", "with_skill") if arm in seen]
+        for name in ("Case", *(arm.replace("_", " ").title() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):
-            table.add_row(Text(case_id), _tally(mine, "baseline"), _tally(mine, "with_skill"), Text(_seen(mine)))
+            table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))
         console.print(table)
 
 

@@ -12,7 +12,7 @@ from upskill.reporting.money import dollars
 from upskill.reporting.tokens import estimate_tokens
 
 BAR = 20
-_NAMES = {"baseline": "baseline", "with_skill": "with skill"}
+_NAMES = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
 _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
@@ -111,9 +111,9 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
-    rates = {arm.arm: arm.pass_rate for arm in report.arms}
+    before, after = (percent(arm.pass_rate) for arm in report.arms)
     mark = "OK" if report.verdict == "helps" else report.verdict
-    return f"{percent(rates.get('baseline'))} -> {percent(rates.get('with_skill'))} ({_signed(lift.mean)}) {mark}"
+    return f"{before} -> {after} ({_signed(lift.mean)}) {mark}"
 
 
 def _bar(arm: ArmSummary, lift: Lift | None, *, plain: bool) -> Text:

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from upskill.domain import Design, Student
+from upskill.domain import Arm, Design, Student
 from upskill.errors import EngineError, UsageError
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
@@ -58,11 +58,13 @@ class RunRecord:
     skill_digest: str
     skill_source: str
     """Where the skill was, seen from the run folder."""
+    previous_source: str | None = None
+    previous_digest: str | None = None
     case_source: str
     """Where the cases were, seen from the run folder."""
     cases: tuple[CaseReference, ...]
     students: tuple[Student, ...]
-    arms: tuple[str, ...]
+    arms: tuple[Arm, ...]
     repeats: int
     design: Design
     min_lift: float | None

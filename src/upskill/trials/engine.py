@@ -29,6 +29,8 @@ class TrialRun:
 
     plan: TrialPlan
     skill: Skill
+    previous: Skill | None
+    """An older version of the skill, where two versions are compared."""
     endpoints: Mapping[str, Endpoint]
     """The endpoint of each student, by the student's name."""
     door: Door
@@ -63,7 +65,7 @@ def run_trials(run: TrialRun) -> RunEnd:
         from upskill.trials.chat import ask, graded
         from upskill.trials.source import PlannedSource
 
-        requests = Requests(run.skill, harness=run.plan.harness)
+        requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness)
         in_flight = run.door.policy.concurrency
         failure: list[BaseException] = []
         sources: list[PlannedSource] = []

@@ -25,11 +25,13 @@ class Request:
 class Requests:
     """The requests of an evaluation of one skill. What the arms say is rendered and digested once."""
 
-    def __init__(self, skill: Skill, *, harness: str = "chat") -> None:
+    def __init__(self, skill: Skill, *, previous: Skill | None = None, harness: str = "chat") -> None:
+        """`previous` is an older version of the skill, where two versions are compared."""
         self.harness = HARNESSES[harness]
-        given = f'<skill name="{skill.name}">\n{skill.body.strip()}\n</skill>'
         # A baseline says nothing that depends on the skill, so that any skill can share it.
-        self._systems: dict[Arm, str] = {"baseline": FRAME, "with_skill": f"{FRAME}\n\n{given}"}
+        self._systems: dict[Arm, str] = {"baseline": FRAME, "with_skill": _given(skill)}
+        if previous is not None:
+            self._systems["previous"] = _given(previous)
         self._system_digests = {arm: digest_of(text) for arm, text in self._systems.items()}
 
     def render(self, case: Case, arm: Arm) -> Request:
@@ -45,6 +47,10 @@ class Requests:
             "limits": {},
         }
         return digest_of([seen, _student_digest(student, self.harness), planned.repeat])
+
+
+def _given(skill: Skill) -> str:
+    return f'{FRAME}\n\n<skill name="{skill.name}">\n{skill.body.strip()}\n</skill>'
 
 
 @cache

@@ -1,7 +1,7 @@
 """From a student's finished trials to what is said of it."""
 
 from upskill import measuring
-from upskill.domain import Student, StudentReport, Trial, TrialPlan
+from upskill.domain import Arm, Student, StudentReport, Trial, TrialPlan
 from upskill.measuring.verdict import CutShort
 from upskill.workflows.course import FixedCourse, SequentialCourse
 
@@ -20,7 +20,7 @@ def conclude(
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
     bought = [trial for trial in finished if trial.calls]
     spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
-    if "baseline" not in plan.arms:
+    if plan.against is None:
         return StudentReport(
             student=student,
             harness=plan.harness,
@@ -30,7 +30,7 @@ def conclude(
             lifts=(),
             spent=spent,
         )
-    judgement = _judge(course, counted, min_lift=min_lift, cut_short=cut_short)
+    judgement = _judge(course, counted, against=plan.against, min_lift=min_lift, cut_short=cut_short)
     return StudentReport(
         student=student,
         harness=plan.harness,
@@ -50,6 +50,7 @@ def _judge(
     course: FixedCourse | SequentialCourse,
     counted: list[Trial],
     *,
+    against: Arm,
     min_lift: float | None,
     cut_short: CutShort | None,
 ) -> measuring.Judgement:
@@ -58,8 +59,8 @@ def _judge(
         z, pairing = measuring.Z_SEQUENTIAL, course.pairing
     else:
         decision = None
-        z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm="with_skill", against="baseline")
-    tokens = measuring.measure_tokens(counted, arm="with_skill", against="baseline", z=z)
+        z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm="with_skill", against=against)
+    tokens = measuring.measure_tokens(counted, arm="with_skill", against=against, z=z)
     # A decision that fell before the endpoint went down, or before the person stopped, stands.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(

@@ -74,7 +74,7 @@ def estimate_plan(plan: TrialPlan, requests: Requests) -> PlanEstimate:
         unknown=tuple(student.name for student in plan.students if student.price is None),
         detectable=(
             measuring.describe_plan(cases=len(plan.cases), repeats=plan.repeats, sequential=sequential)
-            if "baseline" in plan.arms
+            if plan.against is not None
             else "no baseline, so no lift"
         ),
     )

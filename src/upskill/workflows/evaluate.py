@@ -82,6 +82,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
             case_file=run / record.case_source,
             repeats=record.repeats if record.design == "fixed" else None,
             baseline="baseline" in record.arms,
+            previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
         ),
         settings,
@@ -185,7 +186,9 @@ def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCo
     plan = prepared.plan
     if plan.design == "fixed":
         return FixedCourse(plan)
-    design = measuring.Sequential(cases=len(plan.cases), rounds=plan.repeats, min_lift=prepared.min_lift)
+    design = measuring.Sequential(
+        cases=len(plan.cases), rounds=plan.repeats, min_lift=prepared.min_lift, against=plan.against or "baseline"
+    )
     return SequentialCourse(plan, design, after_first_round=lambda pairing: progress.first_round(student.name, pairing))
 
 
@@ -205,6 +208,7 @@ def _run(
         trials.TrialRun(
             plan=prepared.plan,
             skill=prepared.skill,
+            previous=prepared.previous,
             endpoints=prepared.endpoints,
             door=door,
             grade=checks.grade,
@@ -247,6 +251,8 @@ def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> 
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
         skill_source=_relative(prepared.skill_folder, folder.path),
+        previous_source=None if prepared.previous_folder is None else _relative(prepared.previous_folder, folder.path),
+        previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=_relative(prepared.case_file, folder.path),
         cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
         students=plan.students,
@@ -273,6 +279,8 @@ def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None
     problems = []
     if prepared.skill.digest != record.skill_digest:
         problems.append(f"the skill {prepared.skill.name} has changed since")
+    if (None if prepared.previous is None else prepared.previous.digest) != record.previous_digest:
+        problems.append("the older version of the skill has changed since")
     if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
     if prepared.plan.students != record.students:

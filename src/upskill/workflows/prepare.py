@@ -27,6 +27,8 @@ class EvaluationOrder:
     baseline: bool = True
     min_lift: float | None = None
     """Go on until the interval clears this lift, or is wholly below it."""
+    previous: Path | None = None
+    """An older version of the skill to measure against, instead of no skill."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +37,8 @@ class Prepared:
 
     skill: Skill
     skill_folder: Path
+    previous: Skill | None
+    previous_folder: Path | None
     case_file: Path
     plan: TrialPlan
     min_lift: float | None
@@ -60,12 +64,17 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     plan = _plan(
         order, case_file.cases, tuple(_student(endpoint, settings) for endpoint in endpoints.values()), settings
     )
-    requests = trials.Requests(skill, harness=plan.harness)
+    previous = None if order.previous is None else storage.read_skill(order.previous)
+    if previous is not None and previous.digest == skill.digest:
+        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    requests = trials.Requests(skill, previous=previous, harness=plan.harness)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan.cases)
     return Prepared(
         skill=skill,
         skill_folder=order.skill,
+        previous=previous,
+        previous_folder=order.previous,
         case_file=case_file.path,
         plan=plan,
         min_lift=order.min_lift,
@@ -81,7 +90,7 @@ def _check_order(order: EvaluationOrder) -> None:
         raise UsageError(f"--runs must be at least 1, or auto, not {order.repeats}")
     if order.min_lift is not None and not -1 <= order.min_lift <= 1:
         raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="10 points are 0.1")
-    if order.min_lift is not None and not order.baseline:
+    if order.min_lift is not None and not order.baseline and order.previous is None:
         raise UsageError("--min-lift needs the baseline", hint="leave out --no-baseline")
 
 
@@ -89,8 +98,12 @@ def _plan(
     order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], settings: Settings
 ) -> TrialPlan:
     """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
-    arms: tuple[Arm, ...] = ("baseline", "with_skill") if order.baseline else ("with_skill",)
-    if order.repeats is None and order.baseline:
+    arms: tuple[Arm, ...] = ("with_skill",)
+    if order.previous is not None:
+        arms = ("previous", "with_skill")
+    elif order.baseline:
+        arms = ("baseline", "with_skill")
+    if order.repeats is None and len(arms) > 1:
         rounds = measuring.default_rounds(len(cases))
         return TrialPlan(
             cases=cases, students=students, arms=arms, repeats=rounds, seed=settings.seed, design="sequential"

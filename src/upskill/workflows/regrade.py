@@ -30,7 +30,7 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
     plan = TrialPlan(
         cases=tuple(known[case_id] for case_id in asked),
         students=record.students,
-        arms=tuple(arm for arm in ("baseline", "with_skill") if arm in record.arms),
+        arms=record.arms,
         repeats=record.repeats,
         seed=record.seed,
         design=record.design,
@@ -81,7 +81,10 @@ def _replayed(plan: TrialPlan, trials: list[Trial], record: RunRecord) -> FixedC
     if plan.design == "fixed":
         return FixedCourse(plan)
     course = SequentialCourse(
-        plan, measuring.Sequential(cases=len(plan.cases), rounds=plan.repeats, min_lift=record.min_lift)
+        plan,
+        measuring.Sequential(
+            cases=len(plan.cases), rounds=plan.repeats, min_lift=record.min_lift, against=plan.against or "baseline"
+        ),
     )
     found = {(trial.case_id, trial.repeat, trial.arm): trial for trial in trials if isinstance(trial.outcome, Scored)}
     while (turn := course.take()) is not None:
