@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli.output import NO_COLOR, console, is_interactive
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
@@ -57,6 +57,8 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--max-output-tokens", type=int, metavar="N", help="The longest answer.  [default: 2048]")
 @click.option("--runs-dir", metavar="DIR", help="Where the run folder is made.  [default: runs]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write a JUnit report.")
+@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Also write a row per trial.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every case, and what the checks saw.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
@@ -83,6 +85,8 @@ def command(
     max_output_tokens: int | None,
     runs_dir: str | None,
     as_json: bool,
+    junit: Path | None,
+    csv: Path | None,
     verbose: bool,
     quiet: bool,
     yes: bool,
@@ -143,6 +147,7 @@ def command(
                 progress=progress,
                 confirm=lambda estimate: yes or _ask(estimate),
             )
+    _write_files(evaluation, junit=junit, csv=csv)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
 
@@ -203,6 +208,20 @@ def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: b
         from upskill.workflows.list_runs import trials_of
 
         show_cases(trials_of(Path(evaluation.run)), out)
+
+
+def _write_files(evaluation: "Evaluation", *, junit: Path | None, csv: Path | None) -> None:
+    """The reports that were asked for, each from the stored trials."""
+    from upskill.reporting import csv_report, junit_report
+    from upskill.workflows.list_runs import trials_of
+
+    for path, report in ((junit, junit_report), (csv, csv_report)):
+        if path is not None:
+            text = report(evaluation, trials_of(Path(evaluation.run)))
+            try:
+                path.write_text(text, encoding="utf-8", newline="")
+            except OSError as error:
+                raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
 
 
 def _exit_code(evaluation: "Evaluation", *, required: bool, min_lift: float | None) -> int:

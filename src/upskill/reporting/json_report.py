@@ -1,4 +1,7 @@
-"""The one JSON object of `upskill eval --json`, documented in docs/reference/json.md."""
+"""The one JSON object of `upskill eval --json`, documented in docs/reference/json.md, and its schema."""
+
+import json
+from importlib.resources import files
 
 from upskill.domain import ArmSummary, Evaluation, Interval, Lift, StudentReport
 from upskill.domain.case import Json
@@ -28,6 +31,13 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "notes": list(evaluation.notes),
         "students": [_student(report) for report in evaluation.students],
     }
+
+
+def evaluation_schema() -> dict[str, Json]:
+    """The JSON Schema (2020-12) of that object. Keys it does not know are allowed: a later version may add some."""
+    text = files("upskill.reporting").joinpath("eval.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Json] = json.loads(text)
+    return schema
 
 
 def _student(report: StudentReport) -> Json:

@@ -1,0 +1,79 @@
+"""Every trial as a row of CSV (RFC 4180), for spreadsheets and data frames."""
+
+import csv
+import io
+from collections.abc import Iterable
+
+from upskill.domain import Errored, Evaluation, Trial
+
+COLUMNS = (
+    "student",
+    "case",
+    "arm",
+    "repeat",
+    "outcome",
+    "end",
+    "fault",
+    "passed",
+    "checks_passed",
+    "checks",
+    "input_tokens",
+    "output_tokens",
+    "cost",
+    "seconds",
+    "calls",
+    "served_model",
+    "trial",
+    "skill",
+    "skill_digest",
+    "run",
+)
+"""Later versions add columns at the end only."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
+
+_Cell = str | int | float | None
+
+
+def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
+    """One row per trial, in the order given, under a row of names. What is unknown is empty, never 0."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    last = (evaluation.skill.name, evaluation.skill.digest, evaluation.run)
+    for trial in trials:
+        writer.writerow([_safe(cell) for cell in (*_cells(trial), *last)])
+    return file.getvalue()
+
+
+def _cells(trial: Trial) -> tuple[_Cell, ...]:
+    outcome, usage = trial.outcome, trial.usage
+    measured: tuple[_Cell, ...]
+    if isinstance(outcome, Errored):
+        measured = ("errored", None, outcome.fault, None, None, None)
+    else:
+        grade = outcome.grade
+        passed = "true" if outcome.passed else "false"
+        measured = ("scored", outcome.end, None, passed, grade.checks_passed, len(grade.results))
+    return (
+        trial.student,
+        trial.case_id,
+        trial.arm,
+        trial.repeat,
+        *measured,
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cost,
+        trial.seconds,
+        trial.calls,
+        trial.served_model,
+        trial.id,
+    )
+
+
+def _safe(cell: _Cell) -> _Cell:
+    if not isinstance(cell, str):
+        return cell
+    text = cell.encode("utf-8", "replace").decode("utf-8")  # half a character has no UTF-8
+    return f"'{text}" if text.startswith(_FORMULA) else text

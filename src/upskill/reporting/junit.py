@@ -1,0 +1,178 @@
+"""An evaluation as JUnit XML: one suite per student, one test per case, so that a regression is named by its case."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from xml.etree import ElementTree
+
+from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
+
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_EXCERPT = 500
+_NAMES = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What is known of one case of one student, counted as the trials go by."""
+
+    arm: Arm
+    against: Arm
+    scored: dict[Arm, dict[int, bool]] = field(default_factory=dict)
+    """Whether each repeat passed. A trial that was run again takes the place of the earlier one."""
+    faults: list[Errored] = field(default_factory=list)
+    """One of each kind. A trial that the person stopped is not among them: nothing went wrong there."""
+    errored: int = 0
+    seconds: float = 0.0
+    first_failure: str = ""
+    """What was seen in the first trial of the measured arm that failed."""
+
+    def add(self, trial: Trial) -> None:
+        self.seconds += trial.seconds or 0.0
+        outcome = trial.outcome
+        if isinstance(outcome, Errored):
+            self.errored += 1
+            if outcome.fault not in ("cancelled", *(known.fault for known in self.faults)):
+                self.faults.append(outcome)
+            return
+        self.scored.setdefault(trial.arm, {})[trial.repeat] = outcome.passed
+        if trial.arm == self.arm and not outcome.passed:
+            self.first_failure = self.first_failure or _failure(trial, outcome)
+
+    @property
+    def pairs(self) -> list[tuple[bool, bool]]:
+        """Whether the measured arm passed, and the arm against it, where both were scored."""
+        mine, theirs = self.scored.get(self.arm, {}), self.scored.get(self.against, {})
+        return [(passed, theirs[repeat]) for repeat, passed in mine.items() if repeat in theirs]
+
+
+def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
+    """The whole report as well-formed XML, whatever is in the texts. `trials` is gone through once."""
+    tallies: dict[str, dict[str, _Tally]] = {report.student.name: {} for report in evaluation.students}
+    compared = {report.student.name: _compared(report) for report in evaluation.students}
+    for trial in trials:
+        cases = tallies.get(trial.student)
+        if cases is None:
+            continue
+        if trial.case_id not in cases:
+            arm, against = compared[trial.student]
+            cases[trial.case_id] = _Tally(arm=arm, against=against)
+        cases[trial.case_id].add(trial)
+    known = sorted({case_id for cases in tallies.values() for case_id in cases})
+    root = ElementTree.Element("testsuites", {"name": "upskill"})
+    for report in evaluation.students:
+        root.append(_suite(evaluation, report, known, tallies[report.student.name]))
+    for name in ("tests", "failures", "errors", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, 0)) for suite in root)))
+    ElementTree.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _compared(report: StudentReport) -> tuple[Arm, Arm]:
+    lift = report.lifts[0] if report.lifts else None
+    return ("with_skill", "baseline") if lift is None else (lift.arm, lift.against)
+
+
+def _suite(
+    evaluation: Evaluation, report: StudentReport, known: list[str], tallies: dict[str, _Tally]
+) -> ElementTree.Element:
+    skill, student = evaluation.skill, report.student
+    suite = _element("testsuite", name=f"{skill.name} / {student.name}")
+    _add_properties(suite, _said(evaluation, report))
+    counts = {"failure": 0, "error": 0, "skipped": 0}
+    arm, against = _compared(report)
+    compared = any(summary.arm == against for summary in report.arms)
+    for case_id in known:
+        tally = tallies.get(case_id) or _Tally(arm=arm, against=against)
+        case = _element("testcase", name=case_id, classname=f"{skill.name}.{student.name}", time=f"{tally.seconds:.3f}")
+        _add_properties(case, _counted(tally))
+        result = _result(tally, compared=compared)
+        if result is not None:
+            counts[result.tag] += 1
+            case.append(result)
+        suite.append(case)
+    suite.set("tests", str(len(known)))
+    suite.set("failures", str(counts["failure"]))
+    suite.set("errors", str(counts["error"]))
+    suite.set("skipped", str(counts["skipped"]))
+    suite.set("time", f"{sum(tally.seconds for tally in tallies.values()):.3f}")
+    return suite
+
+
+def _said(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:
+    """What the report says of the student; the unknown is left out."""
+    said: dict[str, object] = {
+        "skill": evaluation.skill.name,
+        "skill_digest": evaluation.skill.digest,
+        "run": evaluation.run,
+        "interrupted": "true" if evaluation.interrupted else "false",
+        "model": report.student.name,
+        "resolved": report.student.model,
+        "harness": report.harness,
+        "verdict": report.verdict,
+        "sentence": report.sentence,
+        "spent": report.spent,
+    }
+    for lift in report.lifts[:1]:
+        like_these = lift.cases_like_these
+        said |= {
+            "lift": lift.mean,
+            "these_cases": f"{lift.these_cases.low} {lift.these_cases.high}",
+            "cases_like_these": None if like_these is None else f"{like_these.low} {like_these.high}",
+            "pairs": lift.pairs,
+            "dropped": lift.dropped,
+        }
+    return said
+
+
+def _counted(tally: _Tally) -> dict[str, object]:
+    return {
+        **{arm: f"{sum(repeats.values())}/{len(repeats)}" for arm, repeats in sorted(tally.scored.items())},
+        "pairs": len(tally.pairs),
+        "errored": tally.errored,
+    }
+
+
+def _result(tally: _Tally, *, compared: bool) -> ElementTree.Element | None:
+    """Nothing for a case in which the skill does no harm."""
+    if not tally.scored and tally.faults:
+        first = tally.faults[0]
+        error = _element("error", type=first.fault, message=f"all {tally.errored} trials errored")
+        error.text = _clean("\n".join(f"{fault.fault}: {fault.message[:_EXCERPT]}" for fault in tally.faults))
+        return error
+    if not tally.scored:
+        return _element("skipped", message="no trial of this case ended")
+    if not compared:
+        return _element("skipped", message="no baseline was run: nothing to compare")
+    pairs = tally.pairs
+    if not pairs:
+        return _element("skipped", message="no pair is complete: nothing to compare")
+    passed, passed_against = sum(mine for mine, _ in pairs), sum(theirs for _, theirs in pairs)
+    if passed >= passed_against:
+        return None
+    arm, against = (_NAMES.get(name, name) for name in (tally.arm, tally.against))
+    told = f"{arm} {passed}/{len(pairs)}, {against} {passed_against}/{len(pairs)}"
+    failure = _element("failure", type="regression", message=told)
+    failure.text = _clean(tally.first_failure)
+    return failure
+
+
+def _failure(trial: Trial, outcome: Scored) -> str:
+    saw = "; ".join(result.saw for result in outcome.grade.results if not result.passed)[:_EXCERPT]
+    return f"repeat {trial.repeat}: {saw or f'ended: {outcome.end}'}\nsaid: {trial.answer[:_EXCERPT]}"
+
+
+def _add_properties(element: ElementTree.Element, properties: dict[str, object]) -> None:
+    parent = ElementTree.SubElement(element, "properties")
+    for name, value in properties.items():
+        if value is not None:
+            parent.append(_element("property", name=name, value=str(value)))
+
+
+def _element(tag: str, /, **attributes: str) -> ElementTree.Element:
+    return ElementTree.Element(tag, {name: _clean(value) for name, value in attributes.items()})
+
+
+def _clean(text: str) -> str:
+    """Characters that XML cannot hold, not even escaped, are written as Python would spell them."""
+    return _NOT_XML.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)

@@ -1,0 +1,158 @@
+"""Evaluations and trials made by hand, for every form of report."""
+
+from typing import Any
+
+from upskill.domain import (
+    Arm,
+    ArmSummary,
+    Bought,
+    CheckResult,
+    Errored,
+    Evaluation,
+    Fault,
+    Grade,
+    Interval,
+    Lift,
+    Price,
+    Scored,
+    Skill,
+    Student,
+    StudentReport,
+    Trial,
+    Usage,
+    Verdict,
+)
+
+SKILL = Skill(name="tarnctl", description="d", body="b", digest="5f" * 32)
+
+
+def arm(name: Arm, *, passed: int = 3, trials: int = 6, errored: int = 0) -> ArmSummary:
+    known = trials > 0
+    return ArmSummary(
+        arm=name,
+        trials=trials,
+        passed=passed,
+        errored=errored,
+        faults=(("timeout", errored),) if errored else (),
+        checks_passed=1.5 if known else None,
+        checks=2.0 if known else None,
+        tokens=120.5 if known else None,
+        cost=None,
+        runs=3 if known else 0,
+        runs_all_passed=1 if known else 0,
+    )
+
+
+def lift(**changes: Any) -> Lift:
+    values: dict[str, Any] = {
+        "arm": "with_skill",
+        "against": "baseline",
+        "mean": 0.25,
+        "these_cases": Interval(low=0.1, high=0.4),
+        "cases_like_these": Interval(low=-0.05, high=0.5),
+        "pairs": 18,
+        "dropped": 0,
+    }
+    return Lift(**(values | changes))
+
+
+def report(name: str = "haiku", **changes: Any) -> StudentReport:
+    verdict: Verdict = "helps"
+    values: dict[str, Any] = {
+        "student": Student(
+            name=name, model=f"anthropic/{name}", price=Price(input_per_million=1, output_per_million=5)
+        ),
+        "harness": "chat",
+        "verdict": verdict,
+        "sentence": "helps: +25 points, between +10 and +40, 18 pairs",
+        "arms": (arm("baseline"), arm("with_skill", passed=5)),
+        "lifts": (lift(),),
+        "spent": 0.0123,
+    }
+    return StudentReport(**(values | changes))
+
+
+def evaluation(*students: StudentReport, **changes: Any) -> Evaluation:
+    values: dict[str, Any] = {
+        "skill": SKILL,
+        "run": "runs/2026-11-15-093042-tarnctl-1a2b3c",
+        "cases": 6,
+        "repeats": 3,
+        "planned": 36,
+        "design": "fixed",
+        "bought": Bought(calls=36, failed_calls=0, tokens=9000, cost=None),
+        "students": students or (report(),),
+    }
+    return Evaluation(**(values | changes))
+
+
+EVALUATIONS = {
+    "one student": evaluation(),
+    "several": evaluation(report("haiku"), report("kimi", verdict="hurts", spent=None), planned=72),
+    "few cases": evaluation(report(lifts=(lift(cases_like_these=None),))),
+    "cheaper": evaluation(report(verdict="cheaper")),
+    "no baseline": evaluation(
+        report(verdict=None, sentence="no baseline was run", arms=(arm("with_skill"),), lifts=()), notes=("a note",)
+    ),
+    "invalid": evaluation(
+        report(
+            verdict="invalid",
+            arms=(arm("baseline", passed=0, trials=0, errored=6), arm("with_skill", errored=2)),
+            lifts=(),
+        )
+    ),
+    "interrupted": evaluation(report(verdict="undecided", spent=0.0), interrupted=True, notes=("a", "b")),
+}
+
+
+def scored(
+    passed: bool = True,
+    *,
+    student: str = "haiku",
+    case: str = "c1",
+    arm: Arm = "with_skill",
+    repeat: int = 1,
+    answer: str = "It is 9.0.",
+    saw: str = "found",
+) -> Trial:
+    return Trial(
+        id=f"{student}-{case}-{arm}-{repeat}",
+        student=student,
+        case_id=case,
+        arm=arm,
+        repeat=repeat,
+        outcome=Scored(
+            end="answered",
+            grade=Grade(
+                results=(
+                    CheckResult(kind="contains", passed=passed, saw=saw),
+                    CheckResult(kind="excludes", passed=True, saw="not there"),
+                )
+            ),
+        ),
+        answer=answer,
+        usage=Usage(input_tokens=10, output_tokens=5, cost=0.00001),
+        seconds=0.25,
+        calls=1,
+        served_model="haiku-1",
+    )
+
+
+def errored(
+    fault: Fault = "timeout",
+    *,
+    student: str = "haiku",
+    case: str = "c1",
+    arm: Arm = "with_skill",
+    repeat: int = 1,
+    message: str = "too slow",
+) -> Trial:
+    return Trial(
+        id=f"{student}-{case}-{arm}-{repeat}",
+        student=student,
+        case_id=case,
+        arm=arm,
+        repeat=repeat,
+        outcome=Errored(fault=fault, message=message),
+        calls=4,
+    )

@@ -1,0 +1,102 @@
+"""The CSV: one row per trial, readable by any reader, harmless in a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unit.reporting.evaluations import SKILL, errored, evaluation, scored
+from upskill.domain import Trial
+from upskill.reporting import csv_report
+from upskill.reporting.csv_report import COLUMNS
+
+TEXT = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.tuples(st.sampled_from("=+-@\t\r'\"\n,; "), st.text(st.characters(exclude_categories=["Cs"]))).map("".join),
+)
+
+
+def rows(*trials: Trial) -> list[dict[str, str]]:
+    text = csv_report(evaluation(), trials)
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_the_columns_and_their_order_are_a_promise() -> None:
+    assert csv_report(evaluation(), []) == (
+        "student,case,arm,repeat,outcome,end,fault,passed,checks_passed,checks,input_tokens,output_tokens,cost,seconds,"
+        "calls,served_model,trial,skill,skill_digest,run\r\n"
+    )
+
+
+def test_a_scored_trial_is_a_row_with_its_figures() -> None:
+    (row,) = rows(scored(False, case="c7", arm="baseline", repeat=2))
+    assert row == {
+        "student": "haiku",
+        "case": "c7",
+        "arm": "baseline",
+        "repeat": "2",
+        "outcome": "scored",
+        "end": "answered",
+        "fault": "",
+        "passed": "false",
+        "checks_passed": "1",
+        "checks": "2",
+        "input_tokens": "10",
+        "output_tokens": "5",
+        "cost": "1e-05",
+        "seconds": "0.25",
+        "calls": "1",
+        "served_model": "haiku-1",
+        "trial": "haiku-c7-baseline-2",
+        "skill": "tarnctl",
+        "skill_digest": SKILL.digest,
+        "run": "runs/2026-11-15-093042-tarnctl-1a2b3c",
+    }
+
+
+def test_an_errored_trial_has_a_fault_and_no_score() -> None:
+    (row,) = rows(errored("rate limit"))
+    assert (row["outcome"], row["fault"], row["calls"]) == ("errored", "rate limit", "4")
+    unknown = ("end", "passed", "checks_passed", "checks", "input_tokens", "output_tokens", "cost", "seconds")
+    assert {row[name] for name in (*unknown, "served_model")} == {""}
+
+
+def test_zero_is_a_measurement_and_not_empty() -> None:
+    trial = scored(False)
+    (row,) = rows(replace(trial, usage=replace(trial.usage, output_tokens=0, cost=0.0), seconds=0.0))
+    assert (row["output_tokens"], row["cost"], row["seconds"]) == ("0", "0.0", "0.0")
+
+
+def test_trials_are_gone_through_once_and_keep_their_order() -> None:
+    def once() -> Iterator[Trial]:
+        for repeat in (3, 1, 2):
+            yield scored(repeat=repeat)
+
+    text = csv_report(evaluation(), once())
+    assert [line.split(",")[3] for line in text.split("\r\n")[1:-1]] == ["3", "1", "2"]
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_can_be_taken_for_a_formula(begin: str) -> None:
+    (row,) = rows(replace(scored(case=f"{begin}cmd|' /C calc'!A0"), student=f"{begin}1", served_model=f"{begin}x"))
+    assert [row[name][:2] for name in ("student", "case", "served_model")] == [f"'{begin}"] * 3
+
+
+@given(student=TEXT, case=TEXT, served=TEXT, run=TEXT)
+def test_any_text_comes_back_and_no_cell_begins_a_formula(student: str, case: str, served: str, run: str) -> None:
+    trials = [replace(scored(), student=student, case_id=case, served_model=served), scored()]
+    text = csv_report(evaluation(run=run), trials)
+    read = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    assert [len(row) for row in read] == [len(COLUMNS)] * 3
+    assert not [cell for row in read for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    first = {name: cell.removeprefix("'") for name, cell in zip(COLUMNS, read[1], strict=True)}
+    assert [first[name] for name in ("student", "case", "served_model", "run")] == [student, case, served, run]
+
+
+def test_half_a_character_can_still_be_written() -> None:
+    (row,) = rows(replace(scored(), served_model="half \ud83d"))
+    assert row["served_model"] == "half ?"
