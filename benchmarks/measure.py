@@ -82,6 +82,7 @@ def engine_overhead(folder: Path, *, trials: int, repetitions: int) -> list[Figu
             default.append(float(cpu_of([*bare, str(folder / f"d{number}"), "0"])[2].split()[-1]))
             command = [str(BIN / "upskill"), "eval", str(skill), "-m", "any", "--base-url", url, "-q", "--json"]
             command += ["--concurrency", "16", "--runs-dir", str(folder / "runs"), "--max-output-tokens", "40"]
+            command += ["--runs", "1", "--fresh"]
             user, system, _ = cpu_of(command, cwd=folder)
             ours.append(user + system)
             lean.append(float(cpu_of([*bare, str(folder / f"l{number}"), "1"])[2].split()[-1]))
@@ -126,6 +127,7 @@ def faults(folder: Path, *, trials: int) -> Figure:
         provider.keep_requests = False
         command = [str(BIN / "upskill"), "eval", str(skill), "-m", "any", "--base-url", provider.url, "-q", "--json"]
         command += ["--concurrency", "16", "--runs-dir", str(folder / "runs")]
+        command += ["--runs", "1", "--fresh"]
         done = subprocess.run(
             command,
             cwd=folder,
@@ -150,6 +152,34 @@ def faults(folder: Path, *, trials: int) -> Figure:
     )
 
 
+def whole_evaluations(count: int) -> Figure:
+    """Evaluations of a student with a true lift of 45 points, concurrency 8, as a person would run them."""
+    _, _, said = cpu_of([sys.executable, "-m", "benchmarks.evaluations", str(count)])
+    result = json.loads(said.splitlines()[-1])
+    right = sum(number for verdict, number in result["verdicts"].items() if verdict.startswith("helps"))
+    return Figure(
+        f"{count} evaluations through the engine, 20 cases, cap 200 calls, true lift +45, concurrency 8",
+        "all verdicts right",
+        f"{result['mean_calls']:.1f} calls on average, {result['mean_late']:.1f} of them after the decision; "
+        f"{', '.join(f'{number} {verdict}' for verdict, number in result['verdicts'].items())}",
+        right == count,
+    )
+
+
+def large_run(folder: Path) -> Figure:
+    """100,000 stored trials."""
+    place = folder / "large-run"
+    place.mkdir()
+    _, _, said = cpu_of([sys.executable, "-m", "benchmarks.large_run", str(place)])
+    reported, resumed, megabytes = said.split()[-3:]
+    return Figure(
+        "a run of 100,000 stored trials: report, resume",
+        "under 5 s each",
+        f"{reported} s, {resumed} s, {megabytes} MB",
+        float(reported) < 5 and float(resumed) < 5,
+    )
+
+
 def main() -> int:
     """Measure everything and write the page."""
     parser = argparse.ArgumentParser()
@@ -162,6 +192,8 @@ def main() -> int:
         figures = [help_is_quick(), planning(folder)]
         figures += engine_overhead(folder, trials=options.trials, repetitions=options.repetitions)
         figures.append(faults(folder, trials=options.trials // 2))
+        figures.append(large_run(folder))
+        figures.append(whole_evaluations(options.trials * 60 // 2000))
     page = [
         "<!-- Written by `make full`; do not edit. -->",
         "",

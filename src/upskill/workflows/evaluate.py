@@ -89,7 +89,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
     )
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    return _carry_out(prepared, settings, folder, record, progress, before=list(folder.trials.read()))
+    return _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
 
 
 def _carry_out(
@@ -101,7 +101,7 @@ def _carry_out(
     *,
     before: list[Trial],
 ) -> Evaluation:
-    finished = [replace(trial, answer="") for trial in before]
+    finished = list(before)
     door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:

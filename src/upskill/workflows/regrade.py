@@ -35,7 +35,8 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         seed=record.seed,
         design=record.design,
     )
-    regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known)
+    with storage.collector_paused():
+        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known)
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
         by_student[trial.student].append(trial)
