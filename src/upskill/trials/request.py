@@ -3,6 +3,7 @@
 The arms share one frame word for word. The skill is added to it in one marked place, or it is not.
 """
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -32,6 +33,7 @@ class Requests:
         self._systems: dict[Arm, str] = {"baseline": FRAME, "with_skill": _given(skill)}
         if previous is not None:
             self._systems["previous"] = _given(previous)
+        self._request_digests: dict[tuple[Arm, str], str] = {}
         self._system_digests = {arm: digest_of(text) for arm, text in self._systems.items()}
 
     def render(self, case: Case, arm: Arm) -> Request:
@@ -40,13 +42,15 @@ class Requests:
 
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
-        seen = {
-            "system": self._system_digests[planned.arm],
-            "prompt": planned.case.prompt,
-            "tools": [],
-            "limits": {},
-        }
-        return digest_of([seen, _student_digest(student, self.harness), planned.repeat])
+        key = planned.arm, planned.case.prompt
+        request = self._request_digests.get(key)
+        if request is None:
+            system = self._system_digests[planned.arm]
+            request = digest_of({"system": system, "prompt": planned.case.prompt, "tools": [], "limits": {}})
+            self._request_digests[key] = request
+        # Joined as plain text: this is done for every trial of every plan.
+        whole = f"{request}/{_student_digest(student, self.harness)}/{planned.repeat}"
+        return hashlib.sha256(whole.encode("ascii")).hexdigest()
 
 
 def _given(skill: Skill) -> str:
