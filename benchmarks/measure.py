@@ -166,6 +166,28 @@ def whole_evaluations(count: int) -> Figure:
     )
 
 
+def hard_ends(*, kills: int, disks: int) -> list[Figure]:
+    """Killed at random points; a disk that fills up. Both resumed."""
+    _, _, said = cpu_of([sys.executable, "-m", "benchmarks.hard_ends", str(kills), str(disks)])
+    result = json.loads(said.splitlines()[-1])
+    killed, full = result["kills"], result["full_disks"]
+    return [
+        Figure(
+            f"kill -9 at {kills} random points, then resume",
+            "the report equals that of an uninterrupted run; nothing lost, doubled or bought again",
+            f"{killed['equal']} of {kills} reports equal; {killed['lost']} lost, {killed['doubled']} doubled, "
+            f"{killed['bought_again']} bought again",
+            killed == {"points": kills, "equal": kills, "lost": 0, "doubled": 0, "bought_again": 0},
+        ),
+        Figure(
+            f"disk full at {disks} points, then resume once there is room",
+            "a clear message, earlier results readable, resume works",
+            f"{full['message']} messages, {full['readable']} readable, {full['resumed']} resumed",
+            full == {"points": disks, "message": disks, "readable": disks, "resumed": disks},
+        ),
+    ]
+
+
 def large_run(folder: Path) -> Figure:
     """100,000 stored trials."""
     place = folder / "large-run"
@@ -193,6 +215,7 @@ def main() -> int:
         figures += engine_overhead(folder, trials=options.trials, repetitions=options.repetitions)
         figures.append(faults(folder, trials=options.trials // 2))
         figures.append(large_run(folder))
+        figures += hard_ends(kills=options.trials // 100, disks=options.trials // 200)
         figures.append(whole_evaluations(options.trials * 60 // 2000))
     page = [
         "<!-- Written by `make full`; do not edit. -->",

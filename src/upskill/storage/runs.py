@@ -25,6 +25,7 @@ from upskill.storage.wording import on_one_line
 
 RUN_FORMAT = "upskill.run/1"
 RUN_FILE = "run.json"
+RESERVED_BYTES = 65_536
 
 Status = Literal["running", "finished", "interrupted", "failed"]
 
@@ -99,6 +100,24 @@ class RunFolder:
     def trials(self) -> TrialLog:
         """The append-only log of finished trials."""
         return TrialLog(self.path / "trials.jsonl")
+
+    def set_space_aside(self) -> None:
+        """Hold a little space, so that a run on a disk that fills up can still write how it ended."""
+        try:
+            self._reserve.write_bytes(b"\0" * RESERVED_BYTES)
+        except OSError as error:
+            self._reserve.unlink(missing_ok=True)
+            raise EngineError(
+                f"{self.path}: there is no room for a run here ({error.strerror})", hint="free some space first"
+            ) from None
+
+    def release_space(self) -> None:
+        """Give it back, before the last words are written."""
+        self._reserve.unlink(missing_ok=True)
+
+    @property
+    def _reserve(self) -> Path:
+        return self.path / ".reserve"
 
     def write_record(self, record: RunRecord) -> None:
         """Replace `run.json`, whole or not at all."""

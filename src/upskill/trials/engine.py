@@ -3,6 +3,7 @@
 Knows nothing about what becomes of the trials: each is handed to `record` as it ends.
 """
 
+import logging
 import os
 import shutil
 import tempfile
@@ -154,10 +155,13 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(confined)
     temporary, tempfile.tempdir = tempfile.tempdir, None  # asks TMPDIR anew
+    # On a full disk the engine's trace cannot be written: one clear message is ours to give, not a page of them.
+    complains, logging.raiseExceptions = logging.raiseExceptions, False
     try:
         yield
     finally:
         tempfile.tempdir = temporary
+        logging.raiseExceptions = complains
         for name, value in before.items():
             if value is None:
                 os.environ.pop(name, None)

@@ -101,6 +101,7 @@ def _carry_out(
     *,
     before: list[Trial],
 ) -> Evaluation:
+    folder.set_space_aside()
     finished = list(before)
     door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
@@ -116,8 +117,10 @@ def _carry_out(
             end = _run(prepared, door, folder, courses, reuse, write)
         stored_notes = () if store is None else store.notes
     except BaseException:
+        folder.release_space()
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
+    folder.release_space()
     notes = (*prepared.notes, *_end_notes(end, prepared), *stored_notes)
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
