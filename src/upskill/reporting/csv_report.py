@@ -41,9 +41,9 @@ def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    last = (evaluation.skill.name, evaluation.skill.digest, evaluation.run)
+    last = [_safe(text) for text in (evaluation.skill.name, evaluation.skill.digest, evaluation.run)]
     for trial in trials:
-        writer.writerow([_safe(cell) for cell in (*_cells(trial), *last)])
+        writer.writerow([*map(_safe, _cells(trial)), *last])
     return file.getvalue()
 
 
@@ -75,5 +75,6 @@ def _cells(trial: Trial) -> tuple[_Cell, ...]:
 def _safe(cell: _Cell) -> _Cell:
     if not isinstance(cell, str):
         return cell
-    text = cell.encode("utf-8", "replace").decode("utf-8")  # half a character has no UTF-8
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    if not cell.isascii():
+        cell = cell.encode("utf-8", "replace").decode("utf-8")  # half a character has no UTF-8
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

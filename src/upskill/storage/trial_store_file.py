@@ -75,7 +75,8 @@ def prepare(path: Path) -> State:
 
 
 def _prepare(connection: sqlite3.Connection) -> State:
-    state = _look(connection)
+    with transaction(connection, reading=True):
+        state = _look(connection)
     if state not in ("ours", "empty"):
         return state
     connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -90,6 +91,7 @@ def _prepare(connection: sqlite3.Connection) -> State:
 
 
 def _look(connection: sqlite3.Connection) -> State:
+    """To be asked inside a transaction: between two of these questions another process may make the store."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
@@ -103,9 +105,9 @@ def _look(connection: sqlite3.Connection) -> State:
 
 
 @contextlib.contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing, and the only one that writes."""
-    connection.execute("BEGIN IMMEDIATE")
+def transaction(connection: sqlite3.Connection, *, reading: bool = False) -> Iterator[None]:
+    """All of it or nothing; the only one that writes, or, for reading, all as of one moment."""
+    connection.execute("BEGIN" if reading else "BEGIN IMMEDIATE")
     try:
         yield
         connection.execute("COMMIT")

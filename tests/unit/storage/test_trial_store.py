@@ -95,6 +95,11 @@ def spoil(path: Path, change: str, *values: object) -> None:
         connection.execute(change, values)
 
 
+def rows_in(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM trials").fetchone()[0])
+
+
 def helper(script: str, *arguments: str) -> str:
     """Run a script in a process of its own and return what it printed."""
     done = subprocess.run(
@@ -124,7 +129,7 @@ def test_an_identity_that_was_never_kept_is_absent(path: Path) -> None:
 
 def test_an_errored_trial_is_never_stored(path: Path) -> None:
     keep(path, replace(TRIAL, outcome=Errored(fault="rate limit", message="429")))
-    assert recall(path) is None
+    assert rows_in(path) == 0
     keep(path, TRIAL)
     assert recall(path) is not None
 
@@ -292,7 +297,7 @@ def test_a_closed_store_refuses_and_closing_twice_is_harmless(path: Path) -> Non
 def test_keeping_does_not_wait_for_a_writer_in_another_process(path: Path) -> None:
     with TrialStore(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         store.flush()
-        other.execute("BEGIN IMMEDIATE")
+        other.execute("BEGIN EXCLUSIVE")
         began = time.perf_counter()
         for number in range(100):
             store.keep(replace(TRIAL, id=f"t{number}"), fingerprint="f")
@@ -302,6 +307,26 @@ def test_keeping_does_not_wait_for_a_writer_in_another_process(path: Path) -> No
         other.execute("COMMIT")
         store.flush()
         assert store.recall("t99", fingerprint="f") is not None
+
+
+def test_trials_that_a_slow_disk_does_not_take_do_not_pile_up_without_end(path: Path) -> None:
+    with TrialStore(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        store.flush()
+        other.execute("BEGIN EXCLUSIVE")
+        handed: list[int] = []
+
+        def hand_in() -> None:
+            for number in range(22_000):
+                store.keep(replace(TRIAL, id=f"t{number}"), fingerprint="f")
+                handed.append(number)
+
+        thread = threading.Thread(target=hand_in)
+        thread.start()
+        thread.join(timeout=1.5)
+        assert len(handed) < 21_000
+        other.execute("COMMIT")
+        thread.join()
+    assert rows_in(path) == 22_000
 
 
 def test_threads_share_a_store(path: Path) -> None:
@@ -332,6 +357,7 @@ def test_threads_share_a_store(path: Path) -> None:
         "UPDATE trials SET trial = 'not json'",
         "UPDATE trials SET trial = x'ff00'",
         "UPDATE trials SET trial = 7",
+        "UPDATE trials SET trial = cast(x'ff00' AS TEXT)",
         "UPDATE trials SET trial = replace(trial, 'It is', 'It was')",
         "UPDATE trials SET trial = cast(replace(cast(trial AS TEXT), '9.0', '8.0') AS BLOB)",
         "UPDATE trials SET stored_at = stored_at + 1",
@@ -359,7 +385,7 @@ def test_a_damaged_row_is_absent_and_is_overwritten(path: Path, change: str) -> 
         '{"kind":"errored","fault":"crash","message":"m"}}',
     ],
 )
-def test_a_row_of_another_shape_is_absent_even_with_a_soundchecksum_of(path: Path, text: str) -> None:
+def test_a_row_of_another_shape_is_absent_even_with_a_sound_checksum(path: Path, text: str) -> None:
     from upskill.storage.trial_store_file import checksum_of
 
     keep(path, TRIAL)
@@ -412,6 +438,22 @@ def test_a_file_spoilt_in_the_middle_is_moved_aside_at_the_latest_when_closing(p
     keep(path, *trials)  # asserts that there is nothing left to note
     with TrialStore(path, clock=lambda: NOW) as store:
         assert len(list(store.recall_many([trial.id for trial in trials], fingerprint="f"))) == 200
+
+
+def test_two_processes_that_find_the_same_damage_do_not_move_the_new_store_aside(path: Path) -> None:
+    trials = [replace(TRIAL, id=f"{number:064d}", answer="x" * 300) for number in range(200)]
+    ids = [trial.id for trial in trials]
+    keep(path, *trials)
+    with path.open("r+b") as file:
+        file.seek(4 * 4096)
+        file.write(b"\xff" * 40_960)
+    with TrialStore(path, clock=lambda: NOW) as slow:
+        assert len(list(slow.recall_many(ids, fingerprint="f"))) < 200
+        with TrialStore(path, clock=lambda: NOW) as fast:
+            assert len(list(fast.recall_many(ids, fingerprint="f"))) < 200
+        keep(path, TRIAL)
+    assert (len(fast.notes), len(slow.notes)) == (1, 0)
+    assert recall(path) is not None
 
 
 @settings(max_examples=60)
@@ -520,6 +562,37 @@ def test_a_disk_that_fills_up_is_noted_once_and_what_was_committed_stays(path: P
 
 
 # Crowds and kills
+
+
+OPENING_CROWD = """
+    import os, sys
+    from pathlib import Path
+    from upskill.storage import TrialStore
+
+    for number in range(40):
+        path = Path(sys.argv[1]) / f"{number}.sqlite3"
+        start, go = os.pipe()
+        children = []
+        for _ in range(8):
+            child = os.fork()
+            if child == 0:
+                os.close(go)
+                os.read(start, 1)
+                with TrialStore(path) as store:
+                    pass
+                os._exit(len(store.notes))
+            children.append(child)
+        os.close(go)
+        ends = [os.waitpid(child, 0)[1] for child in children]
+        os.close(start)
+        assert ends == [0] * 8, (number, ends)
+"""
+
+
+@needs_posix
+def test_eight_processes_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
+    helper(OPENING_CROWD, str(tmp_path))
+    assert len(list(tmp_path.glob("*.sqlite3*"))) == 40
 
 
 CROWD = """
