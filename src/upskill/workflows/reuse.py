@@ -19,7 +19,8 @@ def open_store(settings: Settings, *, path: Path | None = None) -> AbstractConte
     """The user's trial store; nothing if it is switched off."""
     if not settings.store:
         return nullcontext(None)
-    return TrialStore(path if path is not None else default_store_path())
+    place = path if path is not None else default_store_path()
+    return TrialStore(place, age_limit=timedelta(days=settings.store_days))
 
 
 class Reuse:
