@@ -26,7 +26,17 @@ def main() -> int:
                     break
             except (urllib.error.URLError, OSError):
                 time.sleep(0.2)
-        words = ["eval", "examples/tarnctl", "--model", "smollm2", "--base-url", f"{url}/v1", "--concurrency", "1"]
+        words = [
+            "eval",
+            "examples/tarnctl",
+            "--model",
+            "smollm2",
+            "--base-url",
+            f"{url}/v1",
+            "--concurrency",
+            "1",
+            "--fresh",
+        ]
         print("$ upskill " + " ".join(words), flush=True)
         return subprocess.run([str(Path(sys.executable).parent / "upskill"), *words], cwd=ROOT, check=False).returncode
     finally:

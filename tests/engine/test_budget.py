@@ -105,7 +105,7 @@ def test_a_cap_on_time_runs_from_the_first_call_and_lets_what_is_in_flight_finis
     assert door.seconds == 0.0
     with Provider(lambda _: _say("yes", latency=0.4)) as provider:
         asked = ask(door, endpoint_at(provider.url), ["Q?"] * 40)
-    assert door.exhausted == "the cap of 1 s"
+    assert door.exhausted == "the cap of 0.0167 minutes"
     sent = len(provider.requests)
     assert IN_FLIGHT < sent <= 3 * IN_FLIGHT, "at most three rounds of 0.4 s begin within a second"
     assert faults(asked) == ["budget"] * (40 - sent), "what was sent was answered"
@@ -153,7 +153,7 @@ def test_what_was_spent_is_kept_by_role_and_arm() -> None:
         (Budget(max_total_tokens=12_000), "the cap of 12,000 tokens"),
         (Budget(max_cost=5.0), "the cap of $5.00"),
         (Budget(max_cost=0.0025), "the cap of $0.0025"),
-        (Budget(max_seconds=90.0), "the cap of 90 s"),
+        (Budget(max_seconds=90.0), "the cap of 1.5 minutes"),
     ],
 )
 def test_the_cap_that_was_reached_is_named(budget: Budget, words: str) -> None:

@@ -118,14 +118,10 @@ def command(
     }
     with nullcontext(Silence()) if quiet else TrialProgress() as progress:
         if resume is not None:
-            asked = {**flags, "skill": skill, "tests": case_file, "runs": runs, "min_lift": min_lift}
-            given = [name for name, value in asked.items() if value is not None and value != ()]
-            if given:
-                raise UsageError(
-                    f"--resume goes on under the run's own settings; leave out {', '.join(given)}",
-                    hint=f"upskill eval --resume {resume}",
-                )
+            _refuse_what_resume_ignores()
             evaluation = resume_run(resume, progress=progress)
+        elif require is not None and no_baseline and compare is None:
+            raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")
         elif skill is None:
             raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
         else:
@@ -149,7 +145,22 @@ def command(
             )
     _write_files(evaluation, junit=junit, csv=csv)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
-    return _exit_code(evaluation, required=require is not None, min_lift=min_lift)
+    return _exit_code(evaluation, required=require is not None)
+
+
+def _refuse_what_resume_ignores() -> None:
+    """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
+    context = click.get_current_context()
+    kept = {"resume", "require", "as_json", "junit", "csv", "verbose", "quiet", "no_color", "yes"}
+    given = [
+        parameter.opts[-1] if isinstance(parameter, click.Option) else "SKILL"
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.name not in kept
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(f"--resume goes on under the run's own settings; leave out {', '.join(given)}")
 
 
 def _previous(compare: str | None) -> Path | None:
@@ -224,7 +235,7 @@ def _write_files(evaluation: "Evaluation", *, junit: Path | None, csv: Path | No
                 raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def _exit_code(evaluation: "Evaluation", *, required: bool, min_lift: float | None) -> int:
+def _exit_code(evaluation: "Evaluation", *, required: bool) -> int:
     """The tool's own trouble goes before what the skill did not show."""
     reports = evaluation.students
     if evaluation.interrupted:
@@ -233,6 +244,6 @@ def _exit_code(evaluation: "Evaluation", *, required: bool, min_lift: float | No
         return EXIT_FAILED
     if required and any(report.verdict != "helps" for report in reports):
         return EXIT_NOT_SHOWN
-    if min_lift is not None and not all(report.clears for report in reports):
+    if evaluation.min_lift is not None and not all(report.clears for report in reports):
         return EXIT_NOT_SHOWN
     return EXIT_DONE

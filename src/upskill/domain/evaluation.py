@@ -91,6 +91,8 @@ class Evaluation:
     planned: int
     """Trials of the whole plan; a sequential design may need fewer."""
     design: Design
+    min_lift: float | None = None
+    """The lift that was asked for, if any."""
     students: tuple[StudentReport, ...]
     bought: Bought
     notes: tuple[str, ...] = ()

@@ -48,8 +48,8 @@ def judge(
 ) -> Judgement:
     """Judge a design of fixed size or, with its decision, one that could stop early.
 
-    `tokens`, measured at the same z as the lift, allows the verdict `cheaper`. A design of fixed size that was cut
-    short claims nothing: where it ended was not fixed beforehand.
+    `tokens`, measured at the same z as the lift, allows the verdict `cheaper`. A design of fixed size that a
+    person cut short claims nothing: where it ended was not fixed beforehand, as it is with a cap.
     """
     z = Z_FIXED if decision is None else Z_SEQUENTIAL
     lift = measure_lift(pairing, z=z)

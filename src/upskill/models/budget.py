@@ -67,7 +67,7 @@ class Budget:
         if self.max_cost is not None and spent.cost_known >= self.max_cost:
             return f"the cap of ${_dollars(self.max_cost)}"
         if self.max_seconds is not None and seconds >= self.max_seconds:
-            return f"the cap of {self.max_seconds:g} s"
+            return f"the cap of {self.max_seconds / 60:.3g} minutes"
         return None
 
 

@@ -52,7 +52,7 @@ def _bought(bought: Bought) -> str:
     """What it cost, in one line."""
     said = f"spent: {dollars(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
-        said += f"; {bought.failed_calls:,} calls brought no answer"
+        said += f"; {bought.failed_calls:,} call{'' if bought.failed_calls == 1 else 's'} brought no answer"
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
         said += f"; {bought.reused:,} trials reused from the store{age}"

@@ -24,6 +24,7 @@ from upskill.errors import EngineError
 from upskill.storage.trial_store_file import (
     BUSY_SECONDS,
     COLUMNS,
+    FAILURES,
     StoredTrial,
     connect,
     is_damage,
@@ -201,7 +202,7 @@ class TrialStore:
             self._note(f"cannot be made; {_NOTHING}")
         except OSError as error:
             self._note(f"cannot be used ({error.strerror}); {_NOTHING}")
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self._note(f"cannot be used ({error}); {_NOTHING}")
         return None
 
@@ -226,7 +227,7 @@ class TrialStore:
         if note not in self._notes:
             self._notes.append(note)
 
-    def _give_up(self, error: sqlite3.Error) -> None:
+    def _give_up(self, error: sqlite3.Error | UnicodeDecodeError) -> None:
         with self._changed:
             self._keeping = False
             self._changed.notify_all()
@@ -247,7 +248,7 @@ class TrialStore:
                 return []
             try:
                 return self._reader.execute(select, values).fetchall()
-            except sqlite3.Error as error:
+            except FAILURES as error:
                 self._give_up(error)
                 return []
 
@@ -262,7 +263,7 @@ class TrialStore:
                     with self._changed:
                         self._written += len(batch)
                         self._changed.notify_all()
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self._give_up(error)
         finally:
             with self._changed:

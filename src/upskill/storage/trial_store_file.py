@@ -65,7 +65,7 @@ def prepare(path: Path) -> State:
         try:
             with contextlib.closing(connect(path)) as connection:
                 return _prepare(connection)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             if is_damage(error):
                 return "damaged"
             # A file that others are turning into a store says "locked" at once, whatever the timeout.
@@ -117,12 +117,16 @@ def transaction(connection: sqlite3.Connection, *, reading: bool = False) -> Ite
         raise
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+FAILURES = (sqlite3.Error, UnicodeDecodeError)
+"""What a statement may raise. A spoilt file can spoil the very message that says so."""
+
+
+def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     """Whether the file itself is spoilt, and not only out of reach."""
-    return _code(error) in _DAMAGE
+    return isinstance(error, UnicodeDecodeError) or _code(error) in _DAMAGE
 
 
-def _code(error: sqlite3.Error) -> int:
+def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     """The kind of an SQLite error, without its finer shades; 0 for one of the module's own."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 

@@ -1,7 +1,7 @@
 """From a student's finished trials to what is said of it."""
 
 from upskill import measuring
-from upskill.domain import Arm, Student, StudentReport, Trial, TrialPlan
+from upskill.domain import Arm, Errored, Scored, Student, StudentReport, Trial, TrialPlan
 from upskill.measuring.verdict import CutShort
 from upskill.workflows.course import FixedCourse, SequentialCourse
 
@@ -16,9 +16,10 @@ def conclude(
     cut_short: CutShort | None = None,
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
+    bought = [trial for trial in finished if trial.calls]
+    finished = _without_superseded(finished)
     counted = [trial for trial in finished if course.counts(trial)]
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
-    bought = [trial for trial in finished if trial.calls]
     spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
     if plan.against is None:
         return StudentReport(
@@ -42,8 +43,22 @@ def conclude(
         claim=judgement.claim,
         stopped=judgement.reason,
         clears=judgement.clears,
-        late=len(finished) - len(counted),
+        late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
+
+
+def _without_superseded(finished: list[Trial]) -> list[Trial]:
+    """The latest scored trial per case, arm and repeat; what was called off goes once it has been run after all."""
+    latest: dict[tuple[str, str, int], Trial] = {}
+    for trial in finished:
+        if isinstance(trial.outcome, Scored):
+            latest[trial.case_id, trial.arm, trial.repeat] = trial
+    return [
+        trial
+        for trial in finished
+        if latest.get((trial.case_id, trial.arm, trial.repeat), trial) is trial
+        or (isinstance(trial.outcome, Errored) and trial.outcome.was_run)
+    ]
 
 
 def _judge(

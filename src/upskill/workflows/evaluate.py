@@ -102,6 +102,7 @@ def _carry_out(
     before: list[Trial],
 ) -> Evaluation:
     folder.set_space_aside()
+    folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
     door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
@@ -132,6 +133,7 @@ def _carry_out(
         repeats=prepared.plan.repeats,
         planned=len(prepared.plan),
         design=prepared.plan.design,
+        min_lift=prepared.min_lift,
         students=tuple(
             conclude(
                 student,

@@ -81,7 +81,12 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         endpoints=endpoints,
         served=served,
         estimate=estimate_plan(plan, requests),
-        notes=(*skill.notes, *_unseen_notes(skill), *(note for one in served.values() for note in one.notes)),
+        notes=(
+            *skill.notes,
+            *_unseen_notes(skill),
+            *_copies_notes(plan, settings),
+            *(note for one in served.values() for note in one.notes),
+        ),
     )
 
 
@@ -151,6 +156,14 @@ def _require_window(
             f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
+
+
+def _copies_notes(plan: TrialPlan, settings: Settings) -> tuple[str, ...]:
+    if settings.temperature != 0 or plan.repeats == 1:
+        return ()
+    return (
+        "at temperature 0 further runs may be copies of the first; figures for these very cases then look too sure",
+    )
 
 
 def _unseen_notes(skill: Skill) -> tuple[str, ...]:

@@ -47,8 +47,16 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         repeats=plan.repeats,
         planned=len(plan),
         design=plan.design,
+        min_lift=record.min_lift,
         students=tuple(
-            conclude(student, plan, _replayed(plan, by_student[student.name], record), by_student[student.name])
+            conclude(
+                student,
+                plan,
+                _replayed(plan, by_student[student.name], record),
+                by_student[student.name],
+                min_lift=record.min_lift,
+                cut_short=None if record.status == "finished" else "interrupted",
+            )
             for student in plan.students
         ),
         bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
