@@ -73,7 +73,10 @@ class TrialProgress:
 
     def _line(self, now: float) -> str:
         errored = f", {self._errored} errored" if self._errored else ""
-        return f"{self._done:,} of {self._total:,} trials{errored}, {now - self._started:.0f} s"
+        elapsed = now - self._started
+        left = elapsed / self._done * (self._total - self._done) / 60
+        most = f", at most {left:.0f} min to go" if left >= 1 else ""
+        return f"{self._done:,} of {self._total:,} trials{errored}, {elapsed:.0f} s{most}"
 
     def _say(self, line: str) -> None:
         click.echo(line, err=True)

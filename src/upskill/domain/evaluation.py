@@ -28,6 +28,8 @@ class ArmSummary:
     """Mean tokens per scored trial."""
     cost: float | None
     """Mean cost per scored trial, in dollars."""
+    spent: float | None
+    """Dollars for everything bought in this arm; trials from the store cost nothing."""
     runs: int
     """Repeats in which every case was scored."""
     runs_all_passed: int
@@ -74,6 +76,8 @@ class Bought:
     """In and out together, estimated where a provider did not say."""
     cost: float | None
     """Dollars; `None` where a price is unknown."""
+    lost: float = 0.0
+    """Dollars, estimated, for requests that brought no answer."""
     reused: int = 0
     """Trials taken from the trial store instead of being bought."""
     oldest_reused_days: float | None = None

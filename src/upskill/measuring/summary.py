@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from math import fsum
 from statistics import fmean
 
 from upskill.domain import Arm, ArmSummary, Errored, Scored, Trial
@@ -26,9 +27,15 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummar
         checks=_mean([len(outcome.grade.results) for _, outcome in scored]),
         tokens=_mean([trial.usage.tokens for trial, _ in scored]),
         cost=_mean([trial.usage.cost for trial, _ in scored]),
+        spent=_sum([trial.usage.cost for trial in mine if trial.usage.input_tokens is not None and trial.calls]),
         runs=len(complete),
         runs_all_passed=sum(all(passed) for passed in complete),
     )
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if len(known) == len(costs) else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -25,6 +25,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
             "failed_calls": evaluation.bought.failed_calls,
             "tokens": evaluation.bought.tokens,
             "cost": evaluation.bought.cost,
+            "lost": evaluation.bought.lost,
             "reused": evaluation.bought.reused,
             "oldest_reused_days": evaluation.bought.oldest_reused_days,
         },
@@ -68,6 +69,7 @@ def _arm(arm: ArmSummary) -> Json:
         "assertions_of": arm.checks,
         "tokens": arm.tokens,
         "cost": arm.cost,
+        "spent": arm.spent,
         "runs": arm.runs,
         "runs_all_passed": arm.runs_all_passed,
     }

@@ -53,6 +53,7 @@ def _bought(bought: Bought) -> str:
     said = f"spent: {dollars(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
         said += f"; {bought.failed_calls:,} call{'' if bought.failed_calls == 1 else 's'} brought no answer"
+        said += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
         said += f"; {bought.reused:,} trials reused from the store{age}"
@@ -125,7 +126,7 @@ def _bar(arm: ArmSummary, lift: Lift | None, *, plain: bool) -> Text:
 
 def _figures(arms: tuple[ArmSummary, ...]) -> Iterator[Text]:
     repeated = any(arm.runs > 1 for arm in arms)
-    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Errored"]]
+    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Spent", "Errored"]]
     rows += [
         [
             _NAMES[arm.arm],
@@ -133,6 +134,7 @@ def _figures(arms: tuple[ArmSummary, ...]) -> Iterator[Text]:
             _assertions(arm),
             _number(arm.tokens),
             dollars(arm.cost),
+            dollars(arm.spent),
             str(arm.errored),
         ]
         for arm in arms

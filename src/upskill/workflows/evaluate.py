@@ -150,6 +150,7 @@ def _carry_out(
             failed_calls=door.spent.failed_calls,
             tokens=door.spent.tokens,
             cost=door.spent.cost,
+            lost=door.spent.cost_lost,
             reused=reuse.reused,
             oldest_reused_days=reuse.oldest_days,
         ),

@@ -62,6 +62,7 @@ def test_a_rate_of_nothing_is_unknown() -> None:
             checks=None,
             tokens=None,
             cost=None,
+            spent=None,
             runs=0,
             runs_all_passed=0,
         )

@@ -38,6 +38,7 @@ def arm(name: Arm, *, passed: int = 3, trials: int = 6, errored: int = 0) -> Arm
         checks=2.0 if known else None,
         tokens=120.5 if known else None,
         cost=None,
+        spent=None,
         runs=3 if known else 0,
         runs_all_passed=1 if known else 0,
     )
