@@ -281,6 +281,7 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
 @cache
 def _import_what_the_first_sample_needs() -> None:
     """The engine imports every provider's client with its first sample, on the event loop: a standstill of seconds."""
+    import inspect_ai.agent._acp.server  # noqa: F401 - the heaviest of them, although nothing is served
     from inspect_ai.model._assistant_internal import init_sample_assistant_internal
 
     copy_context().run(init_sample_assistant_internal)
