@@ -30,6 +30,7 @@ test: setup  ## all tests: the real engine, the real local model, the installed 
 	$(BIN)/python -m pytest -q
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
+	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour

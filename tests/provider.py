@@ -6,15 +6,21 @@ As a process of its own, so that its CPU is not counted with ours: `python -m pr
 
 import argparse
 import asyncio
+import gzip
 import json
 import random
 import struct
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
 from typing import Any, Self
+
+BOMB_BYTES = 200_000_000
+BULK_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +30,8 @@ class Asked:
     number: int
     body: dict[str, Any]
     headers: dict[str, str]
+    at: float = 0.0
+    """When it came, on the monotonic clock."""
 
     @property
     def prompt(self) -> str:
@@ -53,8 +61,10 @@ class Behaviour:
     refusal: str | None = None
     usage: bool = True
     fault: str | None = None
-    """`reset`, `stall`, `truncated`, `drip`, `empty`, `html`, `cut`, `list`"""
+    """`reset`, `stall`, `truncated`, `drip`, `keep-alive`, `empty`, `html`, `cut`, `list`, `bomb`, `flood`, `bulk`"""
     error: dict[str, Any] | None = None
+    raw: bytes | None = None
+    """Sent as the body instead of an answer."""
     body: dict[str, Any] = field(default_factory=dict)
     """Laid over the answer: what a provider says that a healthy one would not."""
 
@@ -144,7 +154,7 @@ class Provider:
             await _send(writer, 404, b"{}")
             return True
         self._count += 1
-        asked = Asked(number=self._count, body=json.loads(body), headers=headers)
+        asked = Asked(number=self._count, body=json.loads(body), headers=headers, at=time.monotonic())
         if self.keep_requests:
             self.requests.append(asked)
         return await _behave_towards(writer, self._behave(asked), asked)
@@ -173,8 +183,14 @@ async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: 
         error = what.error or {"message": f"status {what.status}", "type": "error"}
         await _send(writer, what.status, json.dumps({"error": error}).encode(), what.headers)
         return True
-    body = json.dumps(_completion(what, asked)).encode()
-    if what.fault == "truncated":
+    body = what.raw if what.raw is not None else json.dumps(_completion(what, asked)).encode()
+    if what.fault in ("keep-alive", "flood"):
+        return await _pour(writer, what.fault)
+    if what.fault == "bomb":
+        await _send(writer, 200, _bomb(), {"content-encoding": "gzip"})
+    elif what.fault == "bulk":
+        await _send(writer, 200, b" " * BULK_BYTES)
+    elif what.fault == "truncated":
         await _send(writer, 200, body[: len(body) // 2])
     elif what.fault == "cut":
         await _send(writer, 200, body[: len(body) // 2], length=len(body))
@@ -194,8 +210,29 @@ async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: 
             await writer.drain()
             await asyncio.sleep(0.3)
     else:
-        await _send(writer, 200, body)
+        await _send(writer, 200, body, what.headers)
     return True
+
+
+async def _pour(writer: asyncio.StreamWriter, fault: str) -> bool:
+    """A body without a length: one comment after another for ever, or megabytes at once."""
+    kind = "text/event-stream" if fault == "keep-alive" else "application/json"
+    writer.write(f"HTTP/1.1 200 x\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n".encode())
+    piece, count = (b": still here\n\n", 10**9) if fault == "keep-alive" else (b" " * 2**16, BULK_BYTES // 2**16)
+    for _ in range(count):
+        writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        await writer.drain()
+        if fault == "keep-alive":
+            await asyncio.sleep(0.1)
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True
+
+
+@cache
+def _bomb() -> bytes:
+    """200 MB of blanks, packed to about as many kilobytes."""
+    return gzip.compress(b" " * BOMB_BYTES, 9)
 
 
 def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
@@ -222,6 +259,23 @@ def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[
 
     def behave(asked: Asked) -> Behaviour:
         if draw.random() < share:
+            fault = draw.choice(faults)
+            return Behaviour(status=int(fault)) if fault.isdigit() else Behaviour(fault=fault)
+        return Behaviour(text=text(asked))
+
+    return behave
+
+
+def failing_evenly(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[Asked], str]) -> Behave:
+    """As `failing`, but exactly that share of every ten requests fails: only which ones is drawn."""
+    draw = random.Random(seed)
+    drawn: list[bool] = []
+
+    def behave(asked: Asked) -> Behaviour:
+        if not drawn:
+            drawn.extend(number < round(10 * share) for number in range(10))
+            draw.shuffle(drawn)
+        if drawn.pop():
             fault = draw.choice(faults)
             return Behaviour(status=int(fault)) if fault.isdigit() else Behaviour(fault=fault)
         return Behaviour(text=text(asked))

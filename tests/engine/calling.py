@@ -1,6 +1,8 @@
 """Calls through the door without an evaluation around them: what one call does, and what it costs."""
 
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import anyio
 
@@ -14,22 +16,30 @@ def endpoint_at(url: str, *, price: Price | None = None) -> Endpoint:
     return Endpoint(name="any", model=f"{CUSTOM}any", how="", base_url=url, key_required=False, price=price)
 
 
-def ask(
-    door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | None = None
-) -> list[tuple[Bill, str | None]]:
-    """Put all prompts at once; the bill of each, and its answer where there is one."""
-    asked: list[tuple[Bill, str | None]] = []
+@dataclass(frozen=True, kw_only=True)
+class Called:
+    """What became of one call."""
+
+    prompt: str
+    bill: Bill
+    answer: str | None
+    """`None` where there was no answer."""
+    seconds: float
+
+
+def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | None = None) -> list[Called]:
+    """Put all prompts at once; what became of each, in the order in which they ended."""
+    called: list[Called] = []
 
     async def one(prompt: str) -> None:
+        began, answer = time.monotonic(), None
         with billing(Purpose(role="student", arm=arm)) as bill:
             try:
-                output = await model.generate(prompt)
+                answer = (await model.generate(prompt)).completion
             except Exception as error:  # noqa: BLE001 - the boundary of a trial, as in the engine
                 if bill.fault is None:
                     bill.blame("crash", f"{type(error).__name__}: {error}")
-                asked.append((bill, None))
-            else:
-                asked.append((bill, output.completion))
+        called.append(Called(prompt=prompt, bill=bill, answer=answer, seconds=time.monotonic() - began))
 
     async def all_of_them() -> None:
         async with anyio.create_task_group() as group:
@@ -39,9 +49,9 @@ def ask(
 
     model = door.open(endpoint)
     anyio.run(all_of_them)
-    return asked
+    return called
 
 
-def faults(asked: Sequence[tuple[Bill, str | None]]) -> list[str | None]:
+def faults(called: Sequence[Called]) -> list[str | None]:
     """The faults of calls that brought no answer."""
-    return [bill.fault for bill, answer in asked if answer is None]
+    return [one.bill.fault for one in called if one.answer is None]

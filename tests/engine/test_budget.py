@@ -24,17 +24,17 @@ def test_a_cap_on_calls_is_exact_and_what_was_not_sent_is_errored_as_budget() ->
         asked = ask(door, endpoint_at(provider.url), ["Q?"] * 25)
     assert len(provider.requests) == door.calls == 10
     assert faults(asked) == ["budget"] * 15
-    assert {bill.calls for bill, answer in asked if answer is None} == {0}
+    assert {one.bill.calls for one in asked if one.answer is None} == {0}
     assert door.exhausted == "the cap of 10 calls"
 
 
 def test_a_retry_is_a_call_and_is_refused_like_any_other() -> None:
     door = Door(policy=POLICY, budget=Budget(max_calls=3))
     with Provider(lambda _: Behaviour(status=500)) as provider:
-        (bill, answer) = ask(door, endpoint_at(provider.url), ["Q?"])[0]
-    assert answer is None
-    assert bill.calls == len(provider.requests) == 3
-    assert bill.fault == "provider", "the last thing that happened to it is why it was not answered"
+        (one,) = ask(door, endpoint_at(provider.url), ["Q?"])
+    assert one.answer is None
+    assert one.bill.calls == len(provider.requests) == 3
+    assert one.bill.fault == "provider", "the last thing that happened to it is why it was not answered"
 
 
 @pytest.mark.parametrize("usage", [True, False])
@@ -47,7 +47,7 @@ def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight_even_if_the_provide
     assert 1_000 <= door.spent.tokens <= 1_000 + IN_FLIGHT * a_call
     assert len(provider.requests) * a_call == door.spent.tokens
     assert door.spent.tokens_estimated == (0 if usage else door.spent.tokens)
-    answered = [bill for bill, answer in asked if answer is not None]
+    answered = [one.bill for one in asked if one.answer is not None]
     assert all((bill.input_tokens is None) is not usage for bill in answered), "an estimate is never on a bill"
 
 
@@ -70,7 +70,7 @@ def test_a_cap_on_cost_holds_to_within_the_calls_in_flight() -> None:
     assert door.exhausted == "the cap of $500.00"
     assert 500 <= door.spent.cost_known <= 500 + IN_FLIGHT * 50
     assert door.spent.cost == pytest.approx(door.spent.cost_known)
-    assert sum(bill.cost or 0.0 for bill, _ in asked) == pytest.approx(door.spent.cost)
+    assert sum(one.bill.cost or 0.0 for one in asked) == pytest.approx(door.spent.cost)
 
 
 def test_a_provider_that_counts_no_tokens_still_meets_the_cap_on_cost() -> None:

@@ -16,13 +16,22 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
     if not output.choices:
         raise TransportFault("the answer holds no choice")
     first = _first_choice(response)
+    end = None
     if first is not None:
-        message = first.get("message")
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not isinstance(content, str | list | None):
+        message, end = first.get("message"), first.get("finish_reason")
+        if not isinstance(message, dict) or not _is_content(message.get("content")):
             raise MalformedAnswer("the answer's message is not one")
-    if output.stop_reason == "unknown" and not (first or {}).get("finish_reason"):
+        if not isinstance(end, str | None):
+            raise MalformedAnswer("the answer's end marker (finish_reason) is not a word")
+    if output.stop_reason == "unknown" and not end:
         raise TransportFault("the answer has no end marker (finish_reason)")
+
+
+def _is_content(content: object) -> bool:
+    """Text, nothing, or a list of parts that say what they are."""
+    if isinstance(content, list):
+        return all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in content)
+    return isinstance(content, str | None)
 
 
 def _first_choice(response: object) -> dict[str, object] | None:

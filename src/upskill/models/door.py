@@ -22,6 +22,10 @@ NO_KEY = "no-key-needed"
 
 
 MEGABYTE = 2**20
+SPACING_SECONDS = 0.02
+"""How far apart requests leave where many may be in flight: half again as fast as the engine can handle them."""
+MANY = 32
+"""So many that leave together come back together, and then the event loop stands still while deadlines run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +72,7 @@ class Door:
     _refusals: dict[str, int] = field(default_factory=dict)
     _answers: dict[str, int] = field(default_factory=dict)
     _not_before: dict[str, float] = field(default_factory=dict)
+    _next_request: float = 0.0
 
     def open(
         self, endpoint: Endpoint, *, temperature: float | None = None, max_output_tokens: int | None = None
@@ -173,3 +178,12 @@ class Door:
     def held_back(self, endpoint: Endpoint) -> float:
         """For how many seconds nothing may be sent to an endpoint."""
         return max(0.0, self._not_before.get(endpoint.model, 0.0) - time.monotonic())
+
+    def turn(self) -> float:
+        """Seconds until the next request may leave. Where many may be in flight, they leave one by one."""
+        if self.policy.concurrency <= MANY:
+            return 0.0
+        now = time.monotonic()
+        at = max(now, self._next_request)
+        self._next_request = at + SPACING_SECONDS
+        return at - now

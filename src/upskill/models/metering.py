@@ -8,6 +8,8 @@ import json
 import math
 import random
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -17,6 +19,7 @@ from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
+from upskill.domain import Fault
 from upskill.models.answer_shape import require_an_answer
 from upskill.models.bill import Bill, current_bill
 from upskill.models.body_cap import cap_bodies
@@ -85,16 +88,17 @@ class Meter:
                 self._fail(bill, call, totals, output, answers_before, input_bytes)
                 return result
             require_an_answer(output, made.response if made is not None else None)
-        except TimeoutError as error:
+        except TimeoutError:
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
             self._fail(bill, call, totals, late, answers_before, input_bytes)
-            raise late from error
+            raise late from None
         except Exception as error:
             told = _told_plainly(error, heard=call.heard)
-            self._fail(bill, call, totals, told, answers_before, input_bytes)
-            if told is error:
+            if self._fail(bill, call, totals, told, answers_before, input_bytes) == "crash":
                 raise
-            raise told from error
+            # The engine renders every traceback on the event loop, a second for one that runs through the client and
+            # its pool, and calls in flight miss their deadlines meanwhile. A fault of the world needs none.
+            raise told.with_traceback(None) from None
         self._count(bill, totals, output, input_bytes)
         return result
 
@@ -106,6 +110,8 @@ class Meter:
                 bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
                 raise CallTimeout("the deadline of the call comes before the endpoint wants to hear from us")
             await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
+        if turn := self._door.turn():
+            await anyio.sleep(turn)
 
     def _require_leave(self, bill: Bill) -> None:
         """Nothing is sent to an endpoint that is down, and nothing at all beyond a cap."""
@@ -127,7 +133,7 @@ class Meter:
         error: Exception,
         answers_before: int,
         input_bytes: Callable[[], int],
-    ) -> None:
+    ) -> Fault:
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failed_calls += 1
@@ -150,6 +156,7 @@ class Meter:
         else:
             call.faults += 1
             self._door.failed(self._endpoint, str(error), answers_before=answers_before)
+        return fault
 
     def _count(
         self, bill: Bill, totals: tuple[Spent, Spent], output: ModelOutput, input_bytes: Callable[[], int]
@@ -240,6 +247,7 @@ class _Wait(wait_base):
 
 def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
+    _import_what_the_first_sample_needs()
     meter = Meter(door, endpoint)
     provider: Any = type(model.api)
 
@@ -268,6 +276,15 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
 
     model.api.__class__ = Metered
     _fit_client(model.api, door.policy.max_body_bytes)
+
+
+@cache
+def _import_what_the_first_sample_needs() -> None:
+    """The engine imports every provider's client with its first sample, on the event loop: a standstill of seconds."""
+    import inspect_ai.agent._acp.server  # noqa: F401 - the heaviest of them, although nothing is served
+    from inspect_ai.model._assistant_internal import init_sample_assistant_internal
+
+    copy_context().run(init_sample_assistant_internal)
 
 
 def _fit_client(api: Any, max_body_bytes: int) -> None:

@@ -23,10 +23,11 @@ def chat_messages(request: Request) -> list[ChatMessageSystem | ChatMessageUser]
 
 
 @solver
-def ask(find: Find) -> Solver:
-    """Put the question through the metered door."""
+def ask(find: Find, *, began: Callable[[], None]) -> Solver:
+    """Put the question through the metered door. `began` hears of every trial that begins."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
+        began()
         pending = find(state)
         planned = pending.planned
         purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)

@@ -18,6 +18,7 @@ from upskill.domain import Case, Grade, PlannedTrial, Skill, Student, Trial, Tri
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
 from upskill.trials.course import Course
+from upskill.trials.interrupting import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class RunEnd:
 
 def run_trials(run: TrialRun) -> RunEnd:
     """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
-    with _engine_confined_to(run.engine_data):
+    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm:
         from inspect_ai import Task
         from inspect_ai import eval as run_tasks
 
@@ -102,7 +103,7 @@ def run_trials(run: TrialRun) -> RunEnd:
                 Task(
                     name=f"{run.skill.name}-{number}",
                     dataset=source,
-                    solver=ask(source.find),
+                    solver=ask(source.find, began=arm),
                     scorer=graded(source.find, run.grade),
                     model=model,
                     metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
