@@ -172,7 +172,8 @@ def test_a_clock_that_jumps_moves_no_deadline_and_makes_no_negative_duration(
         "NO_FAKE_STAT": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "UPSKILL_ATTEMPT_TIMEOUT_SECONDS": "5",
-        "UPSKILL_MAX_RETRIES": "0",
+        "UPSKILL_MAX_RETRIES": "1",
+        "UPSKILL_MAX_RETRY_WAIT_SECONDS": "1",
     }
     with Provider(behave) as provider:
         with _started(here, variables, "--base-url", provider.url, "--json") as process:
@@ -186,7 +187,7 @@ def test_a_clock_that_jumps_moves_no_deadline_and_makes_no_negative_duration(
     assert [trial["outcome"].get("fault") for trial in late] == ["timeout", "timeout"]
     assert [trial["outcome"]["kind"] for trial in trials if trial["case_id"] != "c7"] == ["scored"] * (2 * CASES - 2)
     assert all(trial["seconds"] is None or 0 <= trial["seconds"] < 30 for trial in trials)
-    assert all(4.5 < trial["seconds"] < 10 for trial in late), late
+    assert all(4.5 < trial["seconds"] < 14 for trial in late), late
     assert took < 60
     days = {trial["finished_at"][:10] for trial in trials}
     assert len(days) == 2, "the clock did jump"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import anyio
+from inspect_ai.util._concurrency import init_concurrency
 
 from upskill.domain import Price
 from upskill.models import Bill, Door, Endpoint, Purpose, billing
@@ -42,6 +43,7 @@ def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | No
         called.append(Called(prompt=prompt, bill=bill, answer=answer, seconds=time.monotonic() - began))
 
     async def all_of_them() -> None:
+        init_concurrency()  # outside an evaluation the engine keeps the limits of whoever asked first
         async with anyio.create_task_group() as group:
             for prompt in prompts:
                 group.start_soon(one, prompt)
