@@ -107,7 +107,7 @@ def _carry_out(
     door = _door(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
-        with open_store(settings) as store, folder.trials.open() as log:
+        with open_store(prepared, settings) as store, folder.trials.open() as log:
 
             def write(trial: Trial) -> None:
                 log.append(trial)

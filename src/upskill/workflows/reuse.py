@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from upskill import checks
 from upskill.domain import PlannedTrial, Scored, Student, Trial
@@ -15,12 +14,11 @@ from upskill.workflows.prepare import Prepared
 Key = tuple[str, str, str, int]
 
 
-def open_store(settings: Settings, *, path: Path | None = None) -> AbstractContextManager[TrialStore | None]:
-    """The user's trial store; nothing if it is switched off."""
-    if not settings.store:
+def open_store(prepared: Prepared, settings: Settings) -> AbstractContextManager[TrialStore | None]:
+    """The user's trial store; nothing if it is switched off, or if only scripts are asked, which cost nothing."""
+    if not settings.store or all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
         return nullcontext(None)
-    place = path if path is not None else default_store_path()
-    return TrialStore(place, age_limit=timedelta(days=settings.store_days))
+    return TrialStore(default_store_path(), age_limit=timedelta(days=settings.store_days))
 
 
 class Reuse:
