@@ -6,6 +6,7 @@ Prints the CPU seconds it took. With LEAN=1 the engine gets the same log setting
 import os
 import resource
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -36,32 +37,18 @@ def main() -> None:
         for number in range(trials)
     ]
     task = Task(dataset=samples, solver=generate(), scorer=includes(), model=model)
-    if lean == "1":
-        run_tasks(
-            task,
-            model=None,
-            display="none",
-            log_dir=folder,
-            log_level="critical",
-            max_samples=concurrency,
-            fail_on_error=False,
-            log_realtime=False,
-            log_buffer=100,
-            log_images=False,
-            score_display=False,
-            ctl_server=False,
-            acp_server=False,
-        )
-    else:
-        run_tasks(
-            task,
-            model=None,
-            display="none",
-            log_dir=folder,
-            log_level="critical",
-            max_samples=concurrency,
-            fail_on_error=False,
-        )
+    ours: dict[str, Any] = {"log_realtime": False, "log_buffer": 100, "log_images": False, "score_display": False}
+    ours |= {"ctl_server": False, "acp_server": False}
+    run_tasks(
+        task,
+        model=None,
+        display="none",
+        log_dir=folder,
+        log_level="critical",
+        max_samples=concurrency,
+        fail_on_error=False,
+        **(ours if lean == "1" else {}),
+    )
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime)
 

@@ -65,7 +65,6 @@ class Settings:
     """Short names for models, as a table; they go before the built-in ones."""
 
 
-DEFAULTS = Settings()
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(field.name for field in fields(Settings))

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from upskill.domain import Case, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError
@@ -20,9 +19,6 @@ from upskill.models import Door, Endpoint
 from upskill.trials.course import Course
 from upskill.trials.interrupting import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
