@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import SettingsError
-from upskill.settings import DEFAULTS, NAMES, NOT_SETTINGS, Resolved, resolve_settings
+from upskill.settings import NAMES, NOT_SETTINGS, Resolved, Settings, resolve_settings
 
 
 class Place:
@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Place:
 
 def test_nothing_set_gives_the_defaults_and_says_so(place: Place) -> None:
     resolved = place.resolve()
-    assert resolved.values == DEFAULTS
+    assert resolved.values == Settings()
     assert resolved.origins == dict.fromkeys(NAMES, "default")
 
 
@@ -170,16 +170,16 @@ def test_a_variable_is_read_as_its_setting_needs_it(
 
 
 def test_an_empty_variable_was_not_set(place: Place) -> None:
-    assert place.resolve(environment={"UPSKILL_SEED": "", "UPSKILL_MODELS": "  "}).values == DEFAULTS
+    assert place.resolve(environment={"UPSKILL_SEED": "", "UPSKILL_MODELS": "  "}).values == Settings()
 
 
 def test_other_peoples_variables_are_none_of_our_business(place: Place) -> None:
-    assert place.resolve(environment={"SEED": "x", "XUPSKILL_SEED": "x", "PATH": "/bin"}).values == DEFAULTS
+    assert place.resolve(environment={"SEED": "x", "XUPSKILL_SEED": "x", "PATH": "/bin"}).values == Settings()
 
 
 def test_the_key_of_an_endpoint_is_not_a_setting(place: Place) -> None:
     resolved = place.resolve(environment={"UPSKILL_ENDPOINT_KEY": "secret-value"})
-    assert resolved.values == DEFAULTS
+    assert resolved.values == Settings()
     assert "secret-value" not in repr(resolved)
     assert frozenset({"UPSKILL_ENDPOINT_KEY"}) == NOT_SETTINGS
 
