@@ -1,5 +1,6 @@
 """The nouns as frozen values. No files, no clock, no network, no printing."""
 
+from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Case, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, StudentReport
@@ -7,6 +8,7 @@ from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
+from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.domain.trial import (
     NOT_RUN,
     Arm,
@@ -15,15 +17,18 @@ from upskill.domain.trial import (
     Fault,
     Outcome,
     Scored,
+    SkillUse,
     Trial,
     Usage,
 )
 
 __all__ = [
     "NOT_RUN",
+    "Answer",
     "Arm",
     "ArmSummary",
     "Bought",
+    "Call",
     "Case",
     "Check",
     "CheckResult",
@@ -32,17 +37,23 @@ __all__ = [
     "Errored",
     "Evaluation",
     "Fault",
+    "Files",
     "Grade",
     "Interval",
     "Lift",
+    "Observation",
     "Outcome",
     "PlannedTrial",
     "Price",
     "Scored",
     "Skill",
     "SkillFile",
+    "SkillUse",
+    "Step",
     "Student",
     "StudentReport",
+    "Subtrace",
+    "Trace",
     "Trial",
     "TrialPlan",
     "Turn",

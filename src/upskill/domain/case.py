@@ -1,8 +1,10 @@
 """A case and its checks. Which kinds of check exist is not known here: a check is a kind and a spec."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from upskill.domain.answer import Answer, Files
 from upskill.domain.digest import digest_of
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -23,13 +25,25 @@ class Case:
     id: str
     prompt: str
     checks: tuple[Check, ...]
+    files: Files = field(default_factory=dict)
+    """What lies in the student's working folder when it begins."""
+    reference: Answer | None = None
+    """An answer that is right. No student ever sees it."""
+    wrong: tuple[Answer, ...] = ()
+    """Answers that are wrong."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 
     @property
     def digest(self) -> str:
-        """Changes with the prompt or with any check; the id is only a name."""
-        return digest_of({"prompt": self.prompt, "checks": [[check.kind, check.spec] for check in self.checks]})
+        """Changes with the prompt, the files or any check; the id is only a name."""
+        content: dict[str, object] = {
+            "prompt": self.prompt,
+            "checks": [[check.kind, check.spec] for check in self.checks],
+        }
+        if self.files:
+            content["files"] = {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+        return digest_of(content)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

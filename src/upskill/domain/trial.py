@@ -1,12 +1,13 @@
 """One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
 
-Arm = Literal["baseline", "with_skill", "previous"]
-"""The condition: no skill, the skill given, or an older version of it given."""
+Arm = Literal["baseline", "with_skill", "offered", "previous"]
+"""The condition: no skill, the skill given, the skill listed for the student to load, or an older version given."""
 
 End = Literal["answered", "empty", "refused", "cut", "filtered", "overflow", "time limit", "turn limit", "token limit"]
 """How a scored trial ended."""
@@ -70,6 +71,18 @@ Outcome = Scored | Errored
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SkillUse:
+    """What became of the skill in a trial whose student had tools."""
+
+    listed: bool
+    """Its name and description stood in the first request."""
+    loaded: bool
+    """Its SKILL.md reached the student, given or read."""
+    files: tuple[str, ...] = ()
+    """Which of its files were read or run, in the order of first use."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Trial:
     """A finished trial, with all that is needed to grade it again."""
 
@@ -81,6 +94,11 @@ class Trial:
     repeat: int
     outcome: Outcome
     answer: str = ""
+    files: Files = field(default_factory=dict)
+    """What the student left in its working folder: new and changed files."""
+    skill_use: SkillUse | None = None
+    turns: int = 0
+    """Answers of the model in this trial; 0 where the harness does not count them."""
     usage: Usage = Usage()
     seconds: float | None = None
     calls: int = 0
@@ -90,3 +108,8 @@ class Trial:
     finished_at: str | None = None
     stored_at: str | None = None
     """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""
+
+    @property
+    def left(self) -> Answer:
+        """What checks look at."""
+        return Answer(text=self.answer, files=self.files)

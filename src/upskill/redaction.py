@@ -1,0 +1,1 @@
+"""What must never leave: used on traces, skills and logs."""

@@ -1,0 +1,1 @@
+"""Recorded work -> Trace. One reader per recorder; detection by content."""
