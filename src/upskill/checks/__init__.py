@@ -5,11 +5,12 @@
 
 from difflib import get_close_matches
 
+from upskill.checks.bench import Bench, JudgeQuestion, Look
 from upskill.checks.contains import Contains, Excludes
 from upskill.checks.equals import Equals
-from upskill.checks.kind import Kind
+from upskill.checks.kind import Kind, Need, Work
 from upskill.checks.regex import Regex
-from upskill.domain import Case, Check, CheckResult, Grade
+from upskill.domain import Answer, Case, Check, CheckResult, Grade
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex())}
 
@@ -32,14 +33,20 @@ def check_problems(check: Check) -> list[str]:
     return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
 
 
-def grade(case: Case, answer: str) -> Grade:
+def needs(case: Case) -> frozenset[Need]:
+    """What the checks of a case need beside the text of an answer."""
+    return frozenset(need for check in case.checks for need in KINDS[check.kind].needs(check.spec))
+
+
+def grade(case: Case, answer: Answer, *, bench: Bench = Bench()) -> Grade:  # noqa: B008 - frozen
     """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer."""
-    return Grade(results=tuple(_run(check, answer) for check in case.checks))
+    work = Work(case=case, answer=answer, bench=bench)
+    return Grade(results=tuple(_run(check, work) for check in case.checks))
 
 
-def _run(check: Check, answer: str) -> CheckResult:
-    passed, saw = KINDS[check.kind].look(check.spec, answer)
-    return CheckResult(kind=check.kind, passed=passed, saw=saw)
+def _run(check: Check, work: Work) -> CheckResult:
+    look = KINDS[check.kind].look(check.spec, work)
+    return CheckResult(kind=check.kind, passed=look.passed, saw=look.saw, basis=look.basis)
 
 
-__all__ = ["KINDS", "check_problems", "grade"]
+__all__ = ["KINDS", "Bench", "JudgeQuestion", "Look", "Need", "check_problems", "grade", "needs"]

@@ -14,7 +14,8 @@ import unicodedata
 
 import regex
 
-from upskill.checks.kind import Look, shown, string_problems, strings_of
+from upskill.checks.bench import Look
+from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems, strings_of
 from upskill.domain.case import Json
 
 _WITHOUT_SPACES = regex.compile(r"[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{Katakana}\p{Line_Break=SA}]")
@@ -70,10 +71,14 @@ class Contains:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
 
-    def look(self, spec: Json, answer: str) -> Look:
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """The text alone."""
+        return NOTHING
+
+    def look(self, spec: Json, work: Work) -> Look:
         """All strings must be found; those that are not are named."""
         wanted = strings_of(spec)
-        missing = [text for text in wanted if find_token(text, answer) is None]
+        missing = [text for text in wanted if find_token(text, work.answer.text) is None]
         if missing:
             return Look(False, "not found: " + ", ".join(map(shown, missing)))
         return Look(True, "found " + ", ".join(map(shown, wanted)))
@@ -88,9 +93,13 @@ class Excludes:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
 
-    def look(self, spec: Json, answer: str) -> Look:
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """The text alone."""
+        return NOTHING
+
+    def look(self, spec: Json, work: Work) -> Look:
         """Any string that is found is shown where it stands."""
-        normal = unicodedata.normalize("NFC", answer)
+        normal = unicodedata.normalize("NFC", work.answer.text)
         found = [
             f"{shown(text)} in {_around(normal, at, len(text))}"
             for text in strings_of(spec)

@@ -2,7 +2,8 @@
 
 import unicodedata
 
-from upskill.checks.kind import Look, shown, string_problems
+from upskill.checks.bench import Look
+from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems
 from upskill.domain.case import Json
 
 
@@ -15,11 +16,15 @@ class Equals:
         """A non-empty string."""
         return string_problems(spec, kind=self.name, many=False)
 
-    def look(self, spec: Json, answer: str) -> Look:
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """The text alone."""
+        return NOTHING
+
+    def look(self, spec: Json, work: Work) -> Look:
         """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
-        if _normal(answer) == _normal(str(spec)):
+        if _normal(work.answer.text) == _normal(str(spec)):
             return Look(True, "equal")
-        return Look(False, f"the answer is {shown(answer.strip())}")
+        return Look(False, f"the answer is {shown(work.answer.text.strip())}")
 
 
 def _normal(text: str) -> str:

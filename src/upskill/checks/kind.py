@@ -1,19 +1,29 @@
 """What every kind of check promises."""
 
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
+from upskill.checks.bench import Bench, Look
+from upskill.domain import Answer, Case
 from upskill.domain.case import Json
 
+Need = Literal["files", "sandbox", "judge"]
+"""What an answer or a grader must have: files in the answer, a sandbox on the bench, a judge on the bench."""
 
-class Look(NamedTuple):
-    """Whether the answer passed, and what was seen, in words for a person."""
+NOTHING: frozenset[Need] = frozenset()
 
-    passed: bool
-    saw: str
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """One answer to one case, on the bench."""
+
+    case: Case
+    answer: Answer
+    bench: Bench
 
 
 class Kind(Protocol):
-    """One kind of check. Pure over the answer: the same spec and answer always give the same look.
+    """One kind of check. The same spec, case and answer give the same look; only a judge may waver.
 
     `problems` lists everything wrong with a spec before any trial runs; `look` may assume there was
     nothing. An exception from `look` is a fault of ours, never a failed answer.
@@ -25,7 +35,11 @@ class Kind(Protocol):
         """Everything wrong with the spec; empty when it can be used."""
         ...
 
-    def look(self, spec: Json, answer: str) -> Look:
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """What must be there for it; asked only of a spec without problems."""
+        ...
+
+    def look(self, spec: Json, work: Work) -> Look:
         """Look at one answer."""
         ...
 
@@ -50,13 +64,14 @@ def string_problems(spec: Json, *, kind: str, many: bool) -> list[str]:
             return [f"`{kind}` is an empty list, which says nothing about an answer"]
         return [problem for item in spec for problem in string_problems(item, kind=kind, many=False)]
     if not isinstance(spec, str):
-        return [f"`{kind}` must be {wanted}, not {_type_name(spec)}"]
+        return [f"`{kind}` must be {wanted}, not {type_name(spec)}"]
     if not spec.strip():
         return [f"`{kind}` is empty, which says nothing about an answer"]
     return []
 
 
-def _type_name(value: Json) -> str:
+def type_name(value: Json) -> str:
+    """The type of a JSON value, in words."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -5,7 +5,8 @@ from functools import lru_cache
 
 import regex
 
-from upskill.checks.kind import Look, shown, string_problems
+from upskill.checks.bench import Look
+from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems
 from upskill.domain.case import Json
 
 SECONDS = 2.0
@@ -45,10 +46,14 @@ class Regex:
             return ["`regex` does not come to an end on an empty answer"]
         return []
 
-    def look(self, spec: Json, answer: str) -> Look:
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """The text alone."""
+        return NOTHING
+
+    def look(self, spec: Json, work: Work) -> Look:
         """Search, and show what matched."""
         # Other threads go on while it searches.
-        match = _compile(str(spec)).search(answer, timeout=SECONDS, concurrent=True)
+        match = _compile(str(spec)).search(work.answer.text, timeout=SECONDS, concurrent=True)
         if match is None:
             return Look(False, f"no match for {shown(str(spec))}")
         return Look(True, f"matched {shown(match.group(0))}")

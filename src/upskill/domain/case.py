@@ -53,6 +53,8 @@ class CheckResult:
     kind: str
     passed: bool
     saw: str
+    basis: str | None = None
+    """For a judgement that was paid for: the digest of all that it rests on."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 from upskill.domain import Case, Check
 from upskill.domain.case import Json
 from upskill.errors import EngineError, UsageError
+from upskill.storage.answers import answer_as_json, files_as_json, read_answer, read_answers, read_files
 from upskill.storage.evals_json import foreign_case, is_foreign
 from upskill.storage.skill_files import META_FILE, SKILL_FILE
 from upskill.storage.whole_file import read_json, write_whole
@@ -21,7 +22,7 @@ from upskill.storage.wording import on_one_line, skill_invalid
 CheckProblems = Callable[[Check], list[str]]
 
 _LIST_KEYS = ("cases", "tests", "evals")
-_CASE_KEYS = ("id", "input", "prompt", "expected", "checks", "extra")
+_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "extra")
 _MOST_ID_CHARACTERS = 100
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
 
@@ -70,7 +71,13 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
     items = []
     for case in cases:
         item: dict[str, Any] = {"id": case.id, "input": case.prompt}
+        if case.files:
+            item["files"] = files_as_json(case.files)
         item["checks"] = [{check.kind: check.spec} for check in case.checks]
+        if case.reference is not None:
+            item["reference"] = answer_as_json(case.reference)
+        if case.wrong:
+            item["wrong"] = [answer_as_json(answer) for answer in case.wrong]
         if case.extra:
             item["extra"] = dict(case.extra)
         items.append(item)
@@ -168,6 +175,9 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
         checks=(*_expected_checks(item, problems), *_listed_checks(item, problems)),
+        files=read_files(item.get("files", {}), problems),
+        reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
+        wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
         extra=extra,
     )
 

@@ -7,13 +7,13 @@ from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from upskill.domain import Case, Grade
+from upskill.domain import Answer, Case, Grade
 from upskill.models import Purpose, billing
 from upskill.trials.answer import final_text
 from upskill.trials.pending import Pending
 from upskill.trials.request import Request
 
-Grader = Callable[[Case, str], Grade]
+Grader = Callable[[Case, Answer], Grade]
 Find = Callable[[TaskState], Pending]
 
 
@@ -46,7 +46,7 @@ def graded(find: Find, grade: Grader) -> Scorer:
         pending, answer = find(state), final_text(state.output)
         try:
             # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
-            pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, answer)
+            pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, Answer(text=answer))
         except Exception as error:
             pending.check_crash = f"{type(error).__name__}: {error}"
             raise

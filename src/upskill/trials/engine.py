@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from upskill.domain import Case, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.domain import Answer, Case, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
 from upskill.trials.course import Course
@@ -32,7 +32,7 @@ class TrialRun:
     endpoints: Mapping[str, Endpoint]
     """The endpoint of each student, by the student's name."""
     door: Door
-    grade: Callable[[Case, str], Grade]
+    grade: Callable[[Case, Answer], Grade]
     courses: Mapping[str, Course]
     """The course of each student, by the student's name."""
     record: Callable[[Trial], None]

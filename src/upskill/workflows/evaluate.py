@@ -111,7 +111,9 @@ def _carry_out(
 
             def write(trial: Trial) -> None:
                 log.append(trial)
-                finished.append(replace(trial, answer=""))  # the answer is on disk; memory need not grow with it
+                finished.append(
+                    replace(trial, answer="", files={})
+                )  # the answer is on disk; memory need not grow with it
                 progress.finished(trial)
 
             reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write)

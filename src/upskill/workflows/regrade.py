@@ -79,9 +79,9 @@ def _grade_again(trials: Iterable[Trial], cases: dict[str, Case]) -> tuple[list[
     for trial in trials:
         outcome = trial.outcome
         if isinstance(outcome, Scored):
-            outcome = replace(outcome, grade=checks.grade(cases[trial.case_id], trial.answer))
+            outcome = replace(outcome, grade=checks.grade(cases[trial.case_id], trial.left))
             changed += outcome.passed != trial.outcome.passed if isinstance(trial.outcome, Scored) else 0
-        regraded.append(replace(trial, outcome=outcome, answer=""))
+        regraded.append(replace(trial, outcome=outcome, answer="", files={}))
     return regraded, changed
 
 

@@ -64,7 +64,7 @@ class Reuse:
             stored.trial,
             student=student.name,
             case_id=planned.case.id,
-            outcome=replace(stored.trial.outcome, grade=checks.grade(planned.case, stored.trial.answer)),
+            outcome=replace(stored.trial.outcome, grade=checks.grade(planned.case, stored.trial.left)),
             calls=0,
             stored_at=stored.stored_at.isoformat(timespec="seconds"),
         )

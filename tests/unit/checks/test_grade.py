@@ -3,7 +3,7 @@
 import pytest
 
 from upskill.checks import KINDS, check_problems, grade
-from upskill.domain import Case, Check
+from upskill.domain import Answer, Case, Check
 
 
 def case(*checks: Check) -> Case:
@@ -18,7 +18,7 @@ def test_every_check_is_run_and_reported_in_order() -> None:
             Check(kind="equals", spec="9.0"),
             Check(kind="regex", spec=r"\d"),
         ),
-        "it is 9.0",
+        Answer(text="it is 9.0"),
     )
     assert [(result.kind, result.passed) for result in graded.results] == [
         ("contains", True),
@@ -31,12 +31,14 @@ def test_every_check_is_run_and_reported_in_order() -> None:
 
 
 def test_an_answer_that_meets_every_check_passes() -> None:
-    assert grade(case(Check(kind="contains", spec="9.0"), Check(kind="excludes", spec="8.0")), "9.0").passed
+    assert grade(
+        case(Check(kind="contains", spec="9.0"), Check(kind="excludes", spec="8.0")), Answer(text="9.0")
+    ).passed
 
 
 def test_a_kind_that_does_not_exist_raises_instead_of_failing_the_answer() -> None:
     with pytest.raises(KeyError):
-        grade(case(Check(kind="contians", spec="9.0")), "9.0")
+        grade(case(Check(kind="contians", spec="9.0")), Answer(text="9.0"))
 
 
 def test_the_registry_holds_each_kind_under_its_own_name() -> None:

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.checks import KINDS, grade
-from upskill.domain import Case, Check
+from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
+
+from .looking import look
 
 REGEX = KINDS["regex"]
 RUNAWAY = "(?:a|aa)+$"
@@ -25,18 +27,18 @@ RUNAWAY = "(?:a|aa)+$"
 )
 def test_a_pattern_is_searched_anywhere_in_the_answer(pattern: str, answer: str) -> None:
     assert REGEX.problems(pattern) == []
-    assert REGEX.look(pattern, answer).passed
+    assert look(REGEX, pattern, answer).passed
 
 
 @pytest.mark.parametrize(("pattern", "answer"), [("port", "Port"), ("a.b", "a\nb"), ("^b", "a\nb"), ("x", "")])
 def test_a_pattern_that_matches_nowhere_fails(pattern: str, answer: str) -> None:
-    look = REGEX.look(pattern, answer)
-    assert (look.passed, look.saw) == (False, f"no match for {pattern!r}")
+    seen = look(REGEX, pattern, answer)
+    assert (seen.passed, seen.saw) == (False, f"no match for {pattern!r}")
 
 
 def test_what_matched_is_quoted_and_cut() -> None:
-    assert REGEX.look(r"\d+", "port 7413!").saw == "matched '7413'"
-    assert REGEX.look("x+", "x" * 500).saw == f"matched '{'x' * 60}…'"
+    assert look(REGEX, r"\d+", "port 7413!").saw == "matched '7413'"
+    assert look(REGEX, "x+", "x" * 500).saw == f"matched '{'x' * 60}…'"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ def test_a_pattern_that_runs_away_raises_instead_of_failing_the_answer() -> None
     assert REGEX.problems(RUNAWAY) == []
     case = Case(id="c", prompt="p", checks=(Check(kind="regex", spec=RUNAWAY),))
     with pytest.raises(TimeoutError):
-        grade(case, "a" * 100 + "!")
+        grade(case, Answer(text="a" * 100 + "!"))
 
 
 SYNTAX = st.lists(
@@ -107,5 +109,5 @@ def test_any_text_is_either_refused_in_words_or_can_be_searched(pattern: str, an
     problems = REGEX.problems(pattern)
     assert all(problem.startswith("`regex` ") for problem in problems)
     if not problems:
-        assert REGEX.look(pattern, answer).saw.isprintable()
-        assert not REGEX.look(pattern, "").passed
+        assert look(REGEX, pattern, answer).saw.isprintable()
+        assert not look(REGEX, pattern, "").passed

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from upskill.domain import Case, Check
+from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 
 # Sound skills. Most parts are drawn from pools: a thousand skills of random letters take longer to draw than to read.
@@ -146,6 +146,14 @@ json_values: st.SearchStrategy[Json] = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_AWKWARD_TEXT, inner, max_size=3)),
     max_leaves=6,
 )
+_FILES = st.dictionaries(
+    st.sampled_from(["build.toml", "src/é.cu", "a b/c", "x/y/z", ".hidden", "-dash", "日本.md"]),
+    st.one_of(st.binary(max_size=12), _TEXT.map(str.encode)),
+    max_size=3,
+)
+_ANSWERS = st.one_of(
+    st.builds(Answer, text=_TEXT), st.builds(Answer, text=st.one_of(st.just(""), _TEXT), files=_FILES.filter(bool))
+)
 _PRINTABLE = [text for text in _AWKWARD if text.isprintable()]
 case_lists = st.lists(
     st.builds(
@@ -153,6 +161,9 @@ case_lists = st.lists(
         id=st.one_of(st.sampled_from(_PRINTABLE), st.integers(0, 10**6).map(str)),
         prompt=_TEXT,
         checks=st.lists(checks, min_size=1, max_size=3).map(tuple),
+        files=_FILES,
+        reference=st.one_of(st.none(), _ANSWERS),
+        wrong=st.lists(_ANSWERS, max_size=2).map(tuple),
         extra=st.one_of(
             st.just({}),
             st.floats(allow_nan=False, allow_infinity=False).map(lambda number: {"pass_threshold": number}),
@@ -265,6 +276,18 @@ _SOUND_CASES = json.dumps(
         "cases": [
             {"id": "a", "input": "Which port?", "expected": {"contains": ["7413", "9.0"]}},
             {"id": 2, "prompt": "Say yes", "checks": [{"equals": "yes"}, {"regex": "(?i)y"}], "extra": {"k": 1.5}},
+            {
+                "input": "x",
+                "expected": {"contains": "y"},
+                "files": {"a/b": "t", "c": {"base64": "AA=="}},
+                "reference": "y",
+            },
+            {
+                "input": "z",
+                "expected": {"contains": "y"},
+                "reference": {"files": {"a": "y"}},
+                "wrong": ["n", {"text": "o"}],
+            },
         ]
     },
     indent=1,
@@ -303,7 +326,7 @@ _KEYS = st.sampled_from(
     [
         *("cases", "casses", "tests", "evals", "id", "input", "prompt", "expected", "checks", "extra", "contains"),
         *("regex", "assertions", "expected_output", "rubric", "kind", "pattern", "value", "flags", "question"),
-        *("judge", "\ud800", ""),
+        *("judge", "\ud800", "", "files", "reference", "wrong", "text", "base64", "../x", "a/b", "a"),
     ]
 )
 _ANY_JSON: st.SearchStrategy[Any] = st.recursive(

@@ -1,0 +1,22 @@
+"""One kind of check, put to one answer."""
+
+from upskill.checks import KINDS, Bench, Look
+from upskill.checks.kind import Kind, Work
+from upskill.domain import Answer, Case, Files
+from upskill.domain.case import Json
+
+
+def look(
+    kind: Kind | str,
+    spec: Json,
+    text: str = "",
+    *,
+    files: Files | None = None,
+    case_files: Files | None = None,
+    bench: Bench | None = None,
+    reference: Answer | None = None,
+) -> Look:
+    """What a check sees in an answer, after its spec was found to be in order."""
+    found = KINDS[kind] if isinstance(kind, str) else kind
+    case = Case(id="c", prompt="Write it.", checks=(), files=case_files or {}, reference=reference)
+    return found.look(spec, Work(case=case, answer=Answer(text=text, files=files or {}), bench=bench or Bench()))
