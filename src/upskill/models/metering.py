@@ -168,6 +168,7 @@ class Meter:
         reported, price = _reported(output), self._endpoint.price
         sent, said = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
         cost = price.of(input_tokens=sent, output_tokens=said) if price is not None else None
+        bill.tokens += sent + said
         if reported is None:
             bill.add(None, None, None)
         else:

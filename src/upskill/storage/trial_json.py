@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Files, Trial
+from upskill.storage.answers import files_as_json
 
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
@@ -39,7 +40,7 @@ def trial_json(trial: Trial, *, lossy: bool = False) -> bytes:
     if not trial.files:
         return line
     # A path comes out of the sandbox and may be no UTF-8 either: there the escaped form is kept.
-    files = json.dumps({path: _spelt(data) for path, data in trial.files.items()}, separators=(",", ":"))
+    files = json.dumps(files_as_json(trial.files), separators=(",", ":"))
     return line[:-1] + b',"files":' + files.encode("ascii") + b"}"
 
 
@@ -57,13 +58,6 @@ def trial_from_json(line: bytes) -> Trial:
     except (ValueError, AttributeError, RecursionError) as error:
         raise UnreadableTrial(str(error)) from None
     return replace(trial, files=files) if files else trial
-
-
-def _spelt(data: bytes) -> str | dict[str, str]:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode("ascii")}
 
 
 def _read(value: object) -> bytes:
