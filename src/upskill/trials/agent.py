@@ -141,5 +141,7 @@ async def _clear_up(workshop: Workshop, pending: Pending) -> None:
         pending.files = await workshop.take()
     except FileRefused as refusal:
         pending.files_refused = str(refusal)
+    except SandboxLost as error:
+        pending.sandbox_lost = str(error)
     finally:
         await workshop.close()

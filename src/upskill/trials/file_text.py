@@ -19,4 +19,4 @@ def _fenced(path: str, data: bytes) -> str:
         return f"The file {path} holds {len(data):,} bytes that are no text."
     # A fence that is longer than any in the text cannot be closed by it.
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
-    return f"The file {path}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"
+    return f"{path}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"

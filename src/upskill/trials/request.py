@@ -105,9 +105,7 @@ def _given(skill: Skill, *, folder: str | None = None) -> str:
 
 
 def _listed(skill: Skill) -> str:
-    return OFFERED.format(
-        name=skill.name, description=skill.description, path=f"{skill_folder(skill)}/SKILL.md"
-    )
+    return OFFERED.format(name=skill.name, description=skill.description, path=f"{skill_folder(skill)}/SKILL.md")
 
 
 def _files_digest(case: Case) -> str:

@@ -167,11 +167,11 @@ def _ending(pending: Pending, sample: EvalSample) -> Ending:
     output, bill = sample.output, pending.bill
     fault = bill.fault if bill is not None else None
     error = None
-    if sample.error is not None:
+    if pending.sandbox_lost is not None:
+        fault, error = "sandbox", pending.sandbox_lost
+    elif sample.error is not None:
         error = sample.error.message
-        if pending.sandbox_lost is not None:
-            fault, error = "sandbox", pending.sandbox_lost
-        elif pending.check_crash is not None:
+        if pending.check_crash is not None:
             fault, error = "check", pending.check_crash
         elif bill is not None and bill.fault is not None:
             error = bill.fault_message

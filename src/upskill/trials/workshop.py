@@ -16,7 +16,7 @@ import anyio.to_thread
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
 from upskill.domain import Case, Files, SkillUse
-from upskill.sandbox import WORKSPACE, FileRefused, Furnishing, Ran, Sandbox
+from upskill.sandbox import WORKSPACE, FileRefused, Furnishing, Ran, Sandbox, SandboxGone
 from upskill.trials.skill_use import SkillWatch
 from upskill.trials.terms import Terms
 from upskill.trials.tool_specs import READ_FILE, SHELL, WRITE_FILE, ToolSpec
@@ -104,8 +104,10 @@ class Workshop:
 
     async def lay_out(self) -> None:
         """Put the case's files into the working folder."""
-        if self._case.files:
-            await self._threads.call(partial(self._place.put, self._case.files))
+        try:
+            await self._call(partial(self._place.put, self._case.files))
+        except FileRefused as refusal:
+            raise SandboxLost(f"the case's files could not be laid out: {refusal}") from None
 
     @property
     def tools(self) -> list[Tool]:
@@ -125,7 +127,7 @@ class Workshop:
     async def _run(self, command: str) -> str:
         if "\0" in command:
             raise ToolError("a command line cannot hold a null character")
-        ran = await self._threads.call(
+        ran = await self._call(
             partial(self._place.run, [self._shell, "-c", command], seconds=self._terms.command_seconds)
         )
         if ran.ended == "gone":
@@ -137,7 +139,7 @@ class Workshop:
 
     async def _read(self, path: str) -> str:
         try:
-            data = await self._threads.call(partial(self._place.read, path))
+            data = await self._call(partial(self._place.read, path))
         except FileNotFoundError:
             raise ToolError(f"{path}: no such file") from None
         except FileRefused as refusal:
@@ -149,10 +151,16 @@ class Workshop:
     async def _write(self, path: str, content: str) -> str:
         data = content.encode("utf-8")
         try:
-            await self._threads.call(partial(self._place.put, {path: data}))
+            await self._call(partial(self._place.put, {path: data}))
         except FileRefused as refusal:
             raise ToolError(str(refusal)) from None
         return f"{len(data):,} bytes written"
+
+    async def _call(self, work: Callable[[], _Result]) -> _Result:
+        try:
+            return await self._threads.call(work)
+        except SandboxGone as error:
+            raise SandboxLost(str(error)) from None
 
     @property
     def skill_use(self) -> SkillUse | None:
@@ -160,9 +168,12 @@ class Workshop:
         return None if self._watch is None else self._watch.use()
 
     async def take(self) -> Files:
-        """New and changed files, after every process in the sandbox has been ended. Raises `FileRefused`."""
+        """New and changed files, after every process in the sandbox has been ended.
+
+        Raises `FileRefused` where there are more than are taken.
+        """
         terms, given = self._terms, self._case.files
-        left = await self._threads.call(
+        left = await self._call(
             partial(
                 self._place.take,
                 most_files=terms.files + len(given),
@@ -217,9 +228,7 @@ def _tool(spec: ToolSpec, execute: Callable[..., Any]) -> Tool:
         required=[name for name, _ in spec.parameters],
     )
     # The engine must not cut a second time.
-    return ToolDef(
-        execute, name=spec.name, description=spec.description, parameters=parameters, max_output=0
-    ).as_tool()
+    return ToolDef(execute, name=spec.name, description=spec.description, parameters=parameters, max_output=0).as_tool()
 
 
 def _whole(text: str) -> str:
