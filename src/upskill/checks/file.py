@@ -34,7 +34,7 @@ class File:
 
     def look(self, spec: Json, work: Work) -> Look:
         """The file as the answer leaves it. A file of the case that was not touched is still there."""
-        wanted = spec if isinstance(spec, dict) else {"path": spec}
+        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"path": spec}
         path, left = str(wanted["path"]), left_by(work)
         if wanted.get("absent"):
             found = path in left.all
