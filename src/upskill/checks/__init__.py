@@ -6,6 +6,7 @@
 from difflib import get_close_matches
 
 from upskill.checks.bench import Bench, JudgeQuestion, Look
+from upskill.checks.command import Command
 from upskill.checks.contains import Contains, Excludes
 from upskill.checks.equals import Equals
 from upskill.checks.file import File
@@ -17,7 +18,7 @@ from upskill.checks.yaml_text import YAML
 from upskill.domain import Answer, Case, Check, CheckResult, Grade
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML)
+    kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command())
 }
 
 KINDS_TO_COME = {
