@@ -1,5 +1,6 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
+from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
@@ -17,6 +18,7 @@ __all__ = [
     "FRESH_PAIRS",
     "Z_FIXED",
     "Z_SEQUENTIAL",
+    "Agreement",
     "Claim",
     "Decision",
     "Dropped",
@@ -35,6 +37,7 @@ __all__ = [
     "detectable_lift",
     "find_worse",
     "judge",
+    "judge_agreement",
     "measure_cost",
     "measure_lift",
     "measure_tokens",

@@ -3,7 +3,7 @@
 import json
 from importlib.resources import files
 
-from upskill.domain import ArmSummary, Evaluation, Interval, Lift, StudentReport
+from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, StudentReport
 from upskill.domain.case import Json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
@@ -30,6 +30,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
             "oldest_reused_days": evaluation.bought.oldest_reused_days,
         },
         "sandbox": evaluation.sandbox,
+        "judge": None if evaluation.judge is None else _judge(evaluation.judge),
         "notes": list(evaluation.notes),
         "students": [_student(report) for report in evaluation.students],
     }
@@ -40,6 +41,18 @@ def evaluation_schema() -> dict[str, Json]:
     text = files("upskill.reporting").joinpath("eval.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Json] = json.loads(text)
     return schema
+
+
+def _judge(judge: JudgeReport) -> Json:
+    return {
+        "model": judge.model,
+        "judged": judge.judged,
+        "compared": judge.compared,
+        "agreed": judge.agreed,
+        "agreement": judge.agreement,
+        "calls": judge.calls,
+        "cost": judge.cost,
+    }
 
 
 def _student(report: StudentReport) -> Json:
