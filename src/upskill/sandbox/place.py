@@ -81,6 +81,10 @@ class Sandbox(Protocol):
         """Closes it."""
         ...
 
+    def where(self, path: str) -> str:
+        """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""
+        ...
+
     def run(
         self,
         argv: Sequence[str],

@@ -125,4 +125,4 @@ def flags(
 
 def command(interpreter: Interpreter) -> Sequence[str]:
     """What bubblewrap runs: the keeper, isolated from whatever the interpreter would load besides."""
-    return [interpreter.program, "-I", "-S", "-B", KEEPER, WORKSPACE]
+    return [interpreter.program, "-I", "-S", "-B", KEEPER]
