@@ -8,29 +8,22 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from upskill.sandbox import control, profile, seccomp
 from upskill.sandbox.kept import KeptSandbox
 from upskill.sandbox.memory import MemoryGroup, find_controllers, make_group
-from upskill.sandbox.place import HOME, FileRefused, Furnishing
+from upskill.sandbox.place import HOME, FileRefused, Furnishing, Mount
+from upskill.sandbox.programs import find_program
 from upskill.sandbox.refusals import unavailable
 from upskill.sandbox.spawning import spawn
+from upskill.sandbox.staging import Staged, stage
 
-SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 START_SECONDS = 30.0
 MOST_READ_ONLY = 500
 ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
-
-
-def find_program(name: str) -> str | None:
-    """From the system's own folders only: never through a PATH that somebody else can write."""
-    for folder in SYSTEM_FOLDERS:
-        path = Path(folder) / name
-        if path.is_file() and os.access(path, os.X_OK):
-            return str(path)
-    return None
 
 
 @cache
@@ -58,10 +51,15 @@ def open_bubblewrap(furnishing: Furnishing) -> KeptSandbox:
     words = launcher()
     if not seccomp.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
+    interpreter = profile.find_interpreter()
+    if interpreter.prefix is not None:
+        own = Mount(source=interpreter.prefix, target=str(interpreter.prefix))
+        furnishing = replace(furnishing, mounts=(own, *furnishing.mounts))
+    staged = stage(furnishing) if os.geteuid() == 0 else Staged(furnishing=furnishing)
     controllers = find_controllers()
     group = make_group(furnishing.limits, controllers) if controllers else None
     try:
-        process, line, first = _start(words, furnishing, group)
+        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, group)
         return KeptSandbox(
             line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
         )
@@ -69,6 +67,8 @@ def open_bubblewrap(furnishing: Furnishing) -> KeptSandbox:
         if group:
             group.remove()
         raise
+    finally:
+        staged.clear()
 
 
 def check(furnishing: Furnishing) -> None:
@@ -90,7 +90,7 @@ def check(furnishing: Furnishing) -> None:
 
 
 def _start(
-    words: Sequence[str], furnishing: Furnishing, group: MemoryGroup | None
+    words: Sequence[str], furnishing: Furnishing, interpreter: profile.Interpreter, group: MemoryGroup | None
 ) -> tuple["subprocess.Popen[bytes]", control.Line, int]:
     """The bubblewrap process, the line to the keeper, and the keeper's process as the host numbers it."""
     held: list[int] = []
@@ -110,10 +110,8 @@ def _start(
     flags, flags_end = os.pipe()
     try:
         held += [status_end, flags]
-        interpreter = profile.find_interpreter()
         settings = profile.flags(
             furnishing,
-            interpreter=interpreter,
             keeper=keeper_source(),
             status=status_end,
             filter_=data(seccomp.compile_filter(platform.machine())),

@@ -85,7 +85,6 @@ def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
 def flags(
     furnishing: Furnishing,
     *,
-    interpreter: Interpreter,
     keeper: bytes,
     status: int,
     filter_: int,
@@ -101,8 +100,6 @@ def flags(
     for name, value in (("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8")):
         words += ["--setenv", name, value]
     words += system_mounts()
-    if interpreter.prefix is not None:
-        words += ["--ro-bind", str(interpreter.prefix), str(interpreter.prefix)]
     for target, content in ETC.items():
         words += file(target, content)
     words += ["--proc", "/proc", "--dev", "/dev"]
