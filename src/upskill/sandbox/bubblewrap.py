@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from upskill.sandbox import control, profile, seccomp
 from upskill.sandbox.kept import KeptSandbox
@@ -27,16 +26,19 @@ ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
 
 
 @cache
-def keeper_source() -> bytes:
-    return (Path(__file__).parent / "keeper.py").read_bytes()
+def version(program: str) -> str | None:
+    """As it says itself, once per process."""
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, env={})
+    words = done.stdout.split()
+    return words[1] if len(words) > 1 else None
 
 
-def launcher() -> list[str]:
+def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
     """How bubblewrap is started: by the superuser only after all rights are laid down."""
     bwrap = find_program("bwrap")
     if bwrap is None:
         raise unavailable("bubblewrap is not installed")
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not recipe.drops_rights:
         return [bwrap]
     setpriv = find_program("setpriv")
     if setpriv is None:
@@ -45,10 +47,10 @@ def launcher() -> list[str]:
     return [setpriv, "--reuid", nobody, "--regid", nobody, "--clear-groups", "--no-new-privs", bwrap]
 
 
-def open_bubblewrap(furnishing: Furnishing) -> KeptSandbox:
+def open_bubblewrap(furnishing: Furnishing, *, recipe: profile.Recipe = profile.HARDENED) -> KeptSandbox:
     """A new namespace with a keeper that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
     check(furnishing)
-    words = launcher()
+    words = launcher(recipe)
     if not seccomp.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
     interpreter = profile.find_interpreter()
@@ -59,7 +61,7 @@ def open_bubblewrap(furnishing: Furnishing) -> KeptSandbox:
     controllers = find_controllers()
     group = make_group(furnishing.limits, controllers) if controllers else None
     try:
-        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, group)
+        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, recipe, group)
         return KeptSandbox(
             line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
         )
@@ -90,7 +92,11 @@ def check(furnishing: Furnishing) -> None:
 
 
 def _start(
-    words: Sequence[str], furnishing: Furnishing, interpreter: profile.Interpreter, group: MemoryGroup | None
+    words: Sequence[str],
+    furnishing: Furnishing,
+    interpreter: profile.Interpreter,
+    recipe: profile.Recipe,
+    group: MemoryGroup | None,
 ) -> tuple["subprocess.Popen[bytes]", control.Line, int]:
     """The bubblewrap process, the line to the keeper, and the keeper's process as the host numbers it."""
     held: list[int] = []
@@ -112,9 +118,9 @@ def _start(
         held += [status_end, flags]
         settings = profile.flags(
             furnishing,
-            keeper=keeper_source(),
+            recipe=recipe,
             status=status_end,
-            filter_=data(seccomp.compile_filter(platform.machine())),
+            filter_=data(seccomp.compile_filter(platform.machine())) if recipe.filtered else None,
             data=data,
         )
         process = spawn(
