@@ -22,6 +22,7 @@ from upskill.sandbox.staging import Staged, stage
 
 START_SECONDS = 30.0
 MOST_READ_ONLY = 500
+OLDEST = (0, 8)
 ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
 
 
@@ -71,6 +72,17 @@ def open_bubblewrap(furnishing: Furnishing, *, recipe: profile.Recipe = profile.
         raise
     finally:
         staged.clear()
+
+
+def describe_bubblewrap() -> tuple[str, str]:
+    """Its version and the digest of the profile. Raises `SandboxUnavailable` when it is missing or too old."""
+    program = launcher()[-1]
+    found = version(program)
+    if found is None or tuple(int(part) for part in found.split(".")[:2] if part.isdigit()) < OLDEST:
+        raise unavailable(f"bubblewrap {found or 'of unknown version'} is too old, 0.8.0 is needed")
+    if not seccomp.supported(platform.machine()):
+        raise unavailable(f"there is no system call filter for {platform.machine()}")
+    return found, profile.digest(profile.HARDENED, seccomp.compile_filter(platform.machine()))
 
 
 def check(furnishing: Furnishing) -> None:

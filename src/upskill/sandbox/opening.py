@@ -1,9 +1,11 @@
 """Where a sandbox comes from. Fails closed: nothing here falls back to less than what was asked for."""
 
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import assert_never
 
-from upskill.sandbox.place import Backend, Furnishing, Sandbox, SandboxFacts, SandboxUnavailable
+from upskill.sandbox.place import Backend, Furnishing, MemoryBy, Sandbox, SandboxFacts, SandboxUnavailable
 
 
 def open_sandbox(
@@ -25,9 +27,54 @@ def open_sandbox(
 
 
 def require_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
-    """Show by a real one that a sandbox holds here, before anything is bought. Raises `SandboxUnavailable`."""
+    """Show by a real one that a sandbox holds here, before anything is bought. Raises `SandboxUnavailable`.
+
+    Costs about half a second, once per process: what held once is remembered, what did not is tried again.
+    """
     if backend == "none":
-        return SandboxFacts(backend="none", version=None, profile=None, memory_by="watcher", probes=())
-    with open_sandbox(backend=backend) as sandbox:
-        sandbox.run(["true"], seconds=10)
-    return SandboxFacts(backend=backend, version=None, profile=None, memory_by="watcher", probes=())
+        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+    with _asking:
+        facts = _shown.get(backend)
+        if facts is None:
+            facts = _shown[backend] = _show(backend)
+        return facts
+
+
+_asking = Lock()
+_shown: dict[Backend, SandboxFacts] = {}
+
+
+def _show(backend: Backend) -> SandboxFacts:
+    from upskill.sandbox.probes import run_quick_probes
+
+    facts = describe_sandbox(backend)
+    results = run_quick_probes(open_sandbox)
+    broken = [result for result in results if not result.held]
+    if broken:
+        raise SandboxUnavailable(
+            f"the sandbox does not hold here: {len(broken)} of {len(results)} quick probes broke",
+            problems=[f"probe {result.id}, {result.what}: {result.saw}" for result in broken],
+            hint="run `upskill doctor` to see all probes",
+        )
+    return replace(facts, probes=tuple(result.id for result in results))
+
+
+def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
+    """What would confine programs here, before anything is shown of it. Raises `SandboxUnavailable`."""
+    if backend == "none":
+        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+    from upskill.sandbox.bubblewrap import describe_bubblewrap
+
+    version, profile = describe_bubblewrap()
+    return SandboxFacts(backend=backend, version=version, profile=profile, memory_by=_memory_by(), probes=())
+
+
+def _memory_by() -> MemoryBy:
+    from upskill.sandbox.memory import find_controllers, make_group
+
+    controllers = find_controllers()
+    group = make_group(Furnishing().limits, controllers) if controllers else None
+    if group is None:
+        return "watcher"
+    group.remove()
+    return "cgroup"

@@ -3,7 +3,7 @@
 Shipped, because a wall is shown on the machine it stands on. Sends nothing anywhere and writes to a temporary folder.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from upskill.sandbox.place import Furnishing, Sandbox, SandboxGone
@@ -33,26 +33,36 @@ class Result:
 def run_probes(
     open_one: Callable[[Furnishing], Sandbox],
     *,
-    only: Iterable[int] | None = None,
+    only: Collection[int] | None = None,
     furnishing: Furnishing | None = None,
 ) -> Iterator[Result]:
     """Each probe in a sandbox of its own, one after the other. Whatever opening one raises, this raises."""
-    wanted = set(only) if only is not None else {probe.id for probe in PROBES}
     furnishing = furnishing or Furnishing()
     with Bait() as bait:
-        for probe in PROBES:
-            if probe.id in wanted:
-                with open_one(furnishing) as sandbox:
-                    seen = _attempt(probe, Scene(sandbox=sandbox, bait=bait, furnishing=furnishing))
-                yield Result(id=probe.id, what=probe.what, held=seen.held, saw=seen.saw)
+        for probe in _chosen(only):
+            with open_one(furnishing) as sandbox:
+                yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, furnishing=furnishing))
 
 
-def _attempt(probe: Probe, scene: Scene) -> Seen:
+def run_quick_probes(open_one: Callable[[Furnishing], Sandbox]) -> list[Result]:
+    """Those that leave nothing behind, all in one sandbox: what can be afforded before every run."""
+    furnishing = Furnishing()
+    with Bait() as bait, open_one(furnishing) as sandbox:
+        scene = Scene(sandbox=sandbox, bait=bait, furnishing=furnishing)
+        return [_attempt(probe, scene) for probe in _chosen(QUICK)]
+
+
+def _chosen(only: Collection[int] | None) -> list[Probe]:
+    return [probe for probe in PROBES if only is None or probe.id in only]
+
+
+def _attempt(probe: Probe, scene: Scene) -> Result:
     """A sandbox that broke under a probe has not held."""
     try:
-        return probe.attempt(scene)
+        seen = probe.attempt(scene)
     except (SandboxGone, OSError, ValueError, IndexError) as error:
-        return Seen(held=False, saw=f"could not be tried: {type(error).__name__}: {error}")
+        seen = Seen(held=False, saw=f"could not be tried: {type(error).__name__}: {error}")
+    return Result(id=probe.id, what=probe.what, held=seen.held, saw=seen.saw)
 
 
-__all__ = ["PROBES", "QUICK", "Bait", "Probe", "Result", "run_probes"]
+__all__ = ["PROBES", "QUICK", "Bait", "Probe", "Result", "run_probes", "run_quick_probes"]
