@@ -125,6 +125,8 @@ def run_request(
 ) -> list[bytes]:
     if not argv:
         raise ValueError("there is no command to run")
+    if not 0 < seconds < 1e8:
+        raise ValueError(f"a command cannot run for {seconds} seconds")
     for word in (*argv, *environment, *environment.values(), folder):
         if "\0" in word:
             raise ValueError(f"{word!r} holds a zero byte")

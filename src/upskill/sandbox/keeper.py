@@ -422,7 +422,8 @@ def set_limits(values: "list[int]") -> None:
         resource.RLIMIT_NOFILE,
         resource.RLIMIT_NPROC,
     )
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # One byte, not none: with none the kernel would still hand a crash to the host's own collector, which runs as root.
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     for kind, value in zip(kinds, values, strict=True):
         if value:
             _, ceiling = resource.getrlimit(kind)
@@ -568,6 +569,7 @@ def take_files(workspace: str, most_files: int, most_bytes: int) -> "list[bytes]
     """All regular files of the workspace as names and contents. Links, pipes, devices and other mounts are left out."""
     fields: list[bytes] = []
     counts = {"files": 0, "bytes": 0, "entries": 0}
+    os.chmod(workspace, 0o755)  # noqa: PTH101 (pathlib is slow to import)
     top = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
     device = os.fstat(top).st_dev
 
