@@ -1,47 +1,18 @@
 """Students with tools: what they see, what is recorded of them, and how their trials end."""
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from engine.agents import call, is_first, shell, tool_call, turns
 from engine.conftest import Ran, Run
 from provider import Asked, Behaviour
 from upskill.domain import Errored, Scored, Trial
 
 Make = Callable[..., Path]
-
-
-def call(tool: str, **arguments: str) -> dict[str, Any]:
-    """A reply that calls a tool."""
-    return {"tool": tool, "arguments": arguments}
-
-
-def shell(command: str) -> dict[str, Any]:
-    """A reply that runs a command line."""
-    return call("shell", command=command)
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Callable[..., str]:
-    """Writes a script and names it as a student."""
-
-    def write(*rules: dict[str, Any]) -> str:
-        path = tmp_path / "student.yaml"
-        path.write_text(yaml.safe_dump({"rules": list(rules)}), encoding="utf-8")
-        return f"scripted/{path}"
-
-    return write
-
-
-def turns(*replies: Any, arm: str | None = None) -> list[dict[str, Any]]:
-    """Rules that give these replies one after the other."""
-    rules: list[dict[str, Any]] = [{"turn": n, "replies": [reply]} for n, reply in enumerate(replies, 1)]
-    return rules if arm is None else [{**rule, "arm": arm} for rule in rules]
 
 
 def by_arm(ran: Ran) -> dict[str, Trial]:
@@ -71,21 +42,6 @@ def test_an_agent_works_in_its_sandbox_and_what_it_leaves_is_kept(skill: Make, r
 
 
 # What the arms see
-
-
-def tool_call(asked: Asked, name: str, **arguments: str) -> Behaviour:
-    """What a server answers when its model calls a tool."""
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    message = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": f"t{asked.number}", "type": "function", "function": function}],
-    }
-    return Behaviour(body={"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
-
-
-def is_first(asked: Asked) -> bool:
-    return len(asked.body["messages"]) == 2
 
 
 def test_the_first_requests_of_the_arms_differ_by_the_place_of_the_skill_and_by_nothing_else(
@@ -168,7 +124,7 @@ BODY = "Always ask the port from the harbour master.\n"
         ([shell("cat /skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
         ([shell("grep -n harbour /skills/*/SKILL.md"), "done"], True, ("SKILL.md",)),
         ([call("read_file", path="/skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
-        ([call("read_file", path="../skills/thing/SKILL.md"), "done"], False, ()),
+        ([call("read_file", path="../skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
         ([shell("ls /skills/thing/SKILL.md; ls -R /skills"), "done"], False, ()),
         ([shell("cat /skills/thing/SKILL.md > copy"), "done"], False, ()),
         ([shell("cat /skills/thing/SKILL.md > copy; tail -n 1 copy"), "done"], True, ("SKILL.md",)),
@@ -230,11 +186,12 @@ def test_who_runs_out_of_tokens_has_failed(skill: Make, run: Run, script: Any) -
 
 def test_who_runs_out_of_time_has_failed_and_what_it_left_is_kept(skill: Make, run: Run, script: Any) -> None:
     student = script(*turns(shell("echo 1 > early; sleep 300 & sleep 300"), "done"))
-    before = time.monotonic()
-    ran = run(skill(CASE), [student], harness="agent", max_trial_minutes=0.05, baseline=False)
+    ran = run(skill(CASE), [student], harness="agent", max_trial_minutes=0.05, baseline=False, command_seconds=290)
+    (trial,) = ran.trials
     assert ends(ran) == {"time limit"}
-    assert dict(ran.trials[0].files) == {"early": b"1\n"}
-    assert time.monotonic() - before < 60
+    assert dict(trial.files) == {"early": b"1\n"}
+    assert trial.seconds is not None
+    assert trial.seconds < 60
 
 
 def test_a_command_that_takes_too_long_is_ended_and_the_trial_goes_on(skill: Make, run: Run, script: Any) -> None:
