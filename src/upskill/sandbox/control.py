@@ -3,19 +3,24 @@
 Trusts nothing that comes back.
 """
 
+import os
 import socket
+import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 
 from upskill.domain.answer import Files
 from upskill.sandbox.keeper import HEADER, pack, unpack
-from upskill.sandbox.place import Ended, FileRefused, Limits, Ran, SandboxGone
+from upskill.sandbox.place import Ended, FileRefused, Limits, Ran, RefusalKind, SandboxGone
 
 SLACK = 1_048_576
 GRACE_SECONDS = 10.0
 """How long a keeper may be late before its sandbox is ended from outside."""
 FILE_SECONDS = 60.0
 _ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
+
+
+_KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
 
 
 class LineLost(Exception):
@@ -31,10 +36,12 @@ class Line:
 
     def __init__(self, host: socket.socket) -> None:
         self._socket = host
+        self._sending = threading.Lock()
 
     def ask(self, fields: Sequence[bytes], *, seconds: float, most_bytes: int) -> list[bytes]:
         deadline = time.monotonic() + seconds
-        self._send(pack(list(fields)), deadline)
+        with self._sending:
+            self._send(pack(list(fields)), deadline)
         return self.answer(deadline, most_bytes)
 
     def answer(self, deadline: float, most_bytes: int) -> list[bytes]:
@@ -49,12 +56,21 @@ class Line:
             raise LineLost("an empty answer")
         return fields
 
-    def interrupt(self, why: bytes) -> None:
-        """Ask the keeper to end everything inside. Small enough to go in one piece, while a run is waited for."""
+    def interrupt(self, why: bytes) -> bool:
+        """Ask the keeper to end everything inside, while a run is waited for. There is no answer but the run's.
+
+        Small enough to go in one piece, and never into the middle of a request: whoever asks tries again.
+        """
+        if not self._sending.acquire(blocking=False):
+            return False
         try:
-            self._socket.send(pack([b"kill", why]), socket.MSG_DONTWAIT)
+            os.write(self._socket.fileno(), pack([b"kill", why]))
         except OSError:
-            return
+            return False
+        else:
+            return True
+        finally:
+            self._sending.release()
 
     def hang_up(self) -> None:
         try:
@@ -109,6 +125,8 @@ def run_request(
 ) -> list[bytes]:
     if not argv:
         raise ValueError("there is no command to run")
+    if not 0 < seconds < 1e8:
+        raise ValueError(f"a command cannot run for {seconds} seconds")
     for word in (*argv, *environment, *environment.values(), folder):
         if "\0" in word:
             raise ValueError(f"{word!r} holds a zero byte")
@@ -176,7 +194,8 @@ def expect_ok(answer: Sequence[bytes], what: str) -> Sequence[bytes]:
     if word == b"ok":
         return answer[1:]
     if word == b"refused":
-        raise FileRefused(detail)
+        kind = _KINDS.get(answer[2], "other") if len(answer) > 2 else "other"
+        raise FileRefused(detail, kind=kind)
     if word == b"missing":
         raise FileNotFoundError(detail)
     if word == b"fault":

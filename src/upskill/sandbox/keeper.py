@@ -1,9 +1,11 @@
 """The program that is process 1 of a sandbox: runs commands and hands files in and out, on request of the host.
 
 It runs under `python3 -I -S` with the standard library only, and imports nothing of upskill: the host hands it in as
-one file, and spares what is slow to import. Students' processes share its user, so it is not dumpable: nobody inside can
-open its descriptors or its memory. What it answers is still never evidence for a check. The host imports this module
-only for the framing.
+one file, and it spares what is slow to import. Students' processes share its user, so it is not dumpable: nobody inside
+can open its descriptors or its memory. What it answers is still never evidence for a check. The host imports this
+module only for the framing.
+
+Without a sandbox the same program serves, in a folder of the host and as an ordinary process: `unconfined`.
 """
 
 import errno
@@ -16,6 +18,7 @@ import struct
 import sys
 import time
 
+WORKSPACE = "/workspace"
 HEADER = struct.Struct("<I")
 LIMITS = ("address_space", "cpu_seconds", "file_bytes", "open_files", "processes")
 """The order in which a run request carries them; 0 means no limit."""
@@ -23,6 +26,7 @@ DEEPEST = 64
 MOST_ENTRIES = 200_000
 NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def pack(fields: "list[bytes]") -> bytes:
@@ -50,6 +54,17 @@ def unpack(body: bytes) -> "list[bytes]":
 class Refused(Exception):
     """A file is not handed in or out."""
 
+    def __init__(self, message: str, kind: bytes = b"other") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+KINDS = {errno.EISDIR: b"folder", errno.EACCES: b"denied", errno.EPERM: b"denied", errno.EROFS: b"denied"}
+
+
+def refused(path: str, error: OSError) -> Refused:
+    return Refused(f"{path}: {error.strerror}", KINDS.get(error.errno or 0, b"other"))
+
 
 class Missing(Exception):
     """There is no such file."""
@@ -59,29 +74,32 @@ class Gone(Exception):
     """The host closed its end."""
 
 
-def set_dumpable(value: int) -> None:
+def process_control(option: int, value: int) -> None:
     """`prctl`, without the cost of importing the whole of ctypes where that can be had."""
     try:
         import _ctypes
 
         library = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
-        result = _ctypes.call_function(_ctypes.dlsym(library, "prctl"), (PR_SET_DUMPABLE, value, 0, 0, 0))
+        result = _ctypes.call_function(_ctypes.dlsym(library, "prctl"), (option, value, 0, 0, 0))
     except (ImportError, AttributeError, OSError):
         import ctypes
 
-        result = ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
+        result = ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
     if result != 0:
-        raise OSError("the keeper could not make itself unreadable")
+        raise OSError(f"prctl {option} was refused")
 
 
 class Keeper:
     """Serves one request after the other until the host hangs up."""
 
-    def __init__(self, control: int, workspace: str) -> None:
+    def __init__(self, control: int, root: str, *, confined: bool) -> None:
         self.control = control
-        self.workspace = workspace
+        self.root = root
+        self.confined = confined
         self.received = bytearray()
-        self.woken, self.wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.woken, self.wake = os.pipe()
+        os.set_blocking(self.woken, False)
+        os.set_blocking(self.wake, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
         self.status_of: dict[int, int] = {}
@@ -94,12 +112,13 @@ class Keeper:
             try:
                 answer = self.handle(request)
             except Refused as refusal:
-                answer = [b"refused", os.fsencode(str(refusal))]
+                answer = [b"refused", os.fsencode(str(refusal)), refusal.kind]
             except Missing as missing:
                 answer = [b"missing", os.fsencode(str(missing))]
             except (OSError, ValueError, MemoryError) as error:
                 answer = [b"fault", os.fsencode(f"{type(error).__name__}: {error}")]
-            self.answer(answer)
+            if answer:
+                self.answer(answer)
 
     def handle(self, request: "list[bytes]") -> "list[bytes]":
         verb = request[0]
@@ -108,14 +127,14 @@ class Keeper:
         if verb == b"put":
             return self.put(request)
         if verb == b"read":
-            return [b"ok", read_file(self.workspace, os.fsdecode(request[1]), int(request[2]))]
+            return [b"ok", read_file(self.root, os.fsdecode(request[1]), int(request[2]))]
         if verb == b"take":
             self.end_all()
-            return [b"ok", *take_files(self.workspace, int(request[1]), int(request[2]))]
+            return [b"ok", *take_files(self.root + WORKSPACE, int(request[1]), int(request[2]))]
         if verb == b"kill":
-            # It came when the command had already ended.
+            # It came after the command had ended, or for what was left in the background: nobody waits for an answer.
             self.end_all()
-            return [b"killed"]
+            return []
         raise ValueError(f"unknown request {verb!r}")
 
     # Talking with the host
@@ -184,9 +203,7 @@ class Keeper:
     def end_all(self) -> None:
         """Kill everything but this process, and wait until it is gone."""
         while True:
-            try:
-                os.kill(-1, signal.SIGKILL)
-            except ProcessLookupError:
+            if not self.kill_all():
                 self.reap()
                 return
             while True:
@@ -196,6 +213,22 @@ class Keeper:
                     break
                 if pid == self.watched:
                     self.status_of[pid] = status
+
+    def kill_all(self) -> bool:
+        """Whether there was anybody. In a sandbox this is one call that no fork can slip through."""
+        if self.confined:
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+            return True
+        others = descendants(os.getpid())
+        for pid in others:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        return bool(others)
 
     def run(self, request: "list[bytes]") -> "list[bytes]":
         _, folder, seconds, most_output, limits, arguments, environment, stdin = request
@@ -214,7 +247,7 @@ class Keeper:
 
     def put(self, request: "list[bytes]") -> "list[bytes]":
         for name, mode, content in zip(request[1::3], request[2::3], request[3::3], strict=True):
-            write_file(self.workspace, os.fsdecode(name), int(mode, 8), content)
+            write_file(self.root, os.fsdecode(name), int(mode, 8), content)
         return [b"ok"]
 
 
@@ -233,9 +266,9 @@ class Job:
         self.keeper = keeper
         self.output = (bytearray(), bytearray())
         self.stdin = memoryview(stdin)
-        ends = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
+        ends = [os.pipe() for _ in range(2)]
         self.readable = {ends[0][0]: 0, ends[1][0]: 1}
-        feed: tuple[int, int] | None = os.pipe2(os.O_CLOEXEC) if stdin else None
+        feed: tuple[int, int] | None = os.pipe() if stdin else None
         self.feed = feed[1] if feed else None
         self.pid = os.fork()
         if self.pid == 0:
@@ -373,7 +406,7 @@ def become(
 def offer_to_the_killer() -> None:
     """When memory runs out, the kernel shall choose the command and not the keeper."""
     try:
-        set_dumpable(1)
+        process_control(PR_SET_DUMPABLE, 1)
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(descriptor, b"1000")
         os.close(descriptor)
@@ -389,7 +422,8 @@ def set_limits(values: "list[int]") -> None:
         resource.RLIMIT_NOFILE,
         resource.RLIMIT_NPROC,
     )
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # One byte, not none: with none the kernel would still hand a crash to the host's own collector, which runs as root.
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     for kind, value in zip(kinds, values, strict=True):
         if value:
             _, ceiling = resource.getrlimit(kind)
@@ -397,9 +431,30 @@ def set_limits(values: "list[int]") -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def parts_of(workspace: str, path: str) -> "list[str]":
+def descendants(first: int) -> "list[int]":
+    """Every process below this one, orphans included: they come to it. Without /proc, its own children."""
+    children: dict[int, list[int]] = {}
+    try:
+        names = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
+    except OSError:
+        names = []
+    for name in names:
+        try:
+            with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123 (pathlib is slow to import)
+                facts = stream.read().rsplit(b")", 1)[1].split()
+        except (OSError, IndexError):
+            continue
+        if facts[0] != b"Z":
+            children.setdefault(int(facts[1]), []).append(int(name))
+    found = list(children.get(first, ()))
+    for pid in found:
+        found.extend(children.get(pid, ()))
+    return found
+
+
+def parts_of(path: str) -> "list[str]":
     """The names on the way from the root. No `..`, and nothing of the kernel's own file systems."""
-    whole = path if path.startswith("/") else f"{workspace}/{path}"
+    whole = path if path.startswith("/") else f"{WORKSPACE}/{path}"
     parts = [part for part in whole.split("/") if part not in ("", ".")]
     if not parts or ".." in parts or "\0" in whole:
         raise Refused(f"{path}: not a plain path")
@@ -408,9 +463,9 @@ def parts_of(workspace: str, path: str) -> "list[str]":
     return parts
 
 
-def open_folder(parts: "list[str]", path: str, *, make: bool) -> int:
+def open_folder(root: str, parts: "list[str]", path: str, *, make: bool) -> int:
     """Each folder opened from the one before, no link followed."""
-    here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
+    here = os.open(root or "/", os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
     try:
         for part in parts:
             try:
@@ -423,7 +478,7 @@ def open_folder(parts: "list[str]", path: str, *, make: bool) -> int:
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
                     raise Refused(f"{path}: goes through a link or a file") from None
-                raise Refused(f"{path}: {error.strerror}") from None
+                raise refused(path, error) from None
             os.close(here)
             here = step
     except BaseException:
@@ -439,16 +494,19 @@ def read_plain(folder: int, name: str, path: str, most_bytes: int) -> bytes:
     except FileNotFoundError:
         raise Missing(path) from None
     except OSError as error:
-        why = "is a link" if error.errno == errno.ELOOP else error.strerror
-        raise Refused(f"{path}: {why}") from None
+        if error.errno == errno.ELOOP:
+            raise Refused(f"{path}: is a link") from None
+        raise refused(path, error) from None
     try:
         facts = os.fstat(descriptor)
+        if stat.S_ISDIR(facts.st_mode):
+            raise Refused(f"{path}: is a directory", b"folder")
         if not stat.S_ISREG(facts.st_mode):
             raise Refused(f"{path}: not a regular file")
         if facts.st_nlink > 1:
             raise Refused(f"{path}: has a second name (hard link)")
         if facts.st_size > most_bytes:
-            raise Refused(f"{path}: {facts.st_size} bytes, more than {most_bytes}")
+            raise Refused(f"{path}: {facts.st_size} bytes, more than {most_bytes}", b"large")
         chunks = []
         left = most_bytes + 1
         while left > 0:
@@ -458,28 +516,28 @@ def read_plain(folder: int, name: str, path: str, most_bytes: int) -> bytes:
             chunks.append(chunk)
             left -= len(chunk)
         if left <= 0:
-            raise Refused(f"{path}: grew over {most_bytes} bytes while it was read")
+            raise Refused(f"{path}: grew over {most_bytes} bytes while it was read", b"large")
         return b"".join(chunks)
     finally:
         os.close(descriptor)
 
 
-def read_file(workspace: str, path: str, most_bytes: int) -> bytes:
-    parts = parts_of(workspace, path)
-    folder = open_folder(parts[:-1], path, make=False)
+def read_file(root: str, path: str, most_bytes: int) -> bytes:
+    parts = parts_of(path)
+    folder = open_folder(root, parts[:-1], path, make=False)
     try:
         return read_plain(folder, parts[-1], path, most_bytes)
     finally:
         os.close(folder)
 
 
-def write_file(workspace: str, path: str, mode: int, content: bytes) -> None:
+def write_file(root: str, path: str, mode: int, content: bytes) -> None:
     """Written beside and moved into place: a link, a pipe or a hard link of that name is replaced, never followed."""
-    parts = parts_of(workspace, path)
+    parts = parts_of(path)
     try:
-        folder = open_folder(parts[:-1], path, make=True)
+        folder = open_folder(root, parts[:-1], path, make=True)
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from None
+        raise refused(path, error) from None
     beside = f".{os.getpid()}-{time.monotonic_ns()}"
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode, dir_fd=folder)
@@ -494,7 +552,7 @@ def write_file(workspace: str, path: str, mode: int, content: bytes) -> None:
     except OSError as error:
         if exists(folder, beside):
             os.unlink(beside, dir_fd=folder)
-        raise Refused(f"{path}: {error.strerror}") from None
+        raise refused(path, error) from None
     finally:
         os.close(folder)
 
@@ -511,6 +569,7 @@ def take_files(workspace: str, most_files: int, most_bytes: int) -> "list[bytes]
     """All regular files of the workspace as names and contents. Links, pipes, devices and other mounts are left out."""
     fields: list[bytes] = []
     counts = {"files": 0, "bytes": 0, "entries": 0}
+    os.chmod(workspace, 0o755)  # noqa: PTH101 (pathlib is slow to import)
     top = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
     device = os.fstat(top).st_dev
 
@@ -553,8 +612,11 @@ def take_files(workspace: str, most_files: int, most_bytes: int) -> "list[bytes]
     return fields
 
 
-def main() -> None:
-    set_dumpable(0)
+def main(root: str, *, confined: bool) -> None:
+    if confined:
+        process_control(PR_SET_DUMPABLE, 0)
+    elif sys.platform == "linux":
+        process_control(PR_SET_CHILD_SUBREAPER, 1)
     for number in range(1, signal.NSIG):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             try:
@@ -562,18 +624,18 @@ def main() -> None:
             except (OSError, ValueError):
                 continue
     control = os.dup(0)
-    os.set_inheritable(control, False)
     os.set_blocking(control, False)
-    nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    nothing = os.open("/dev/null", os.O_RDWR)
     for at in range(3):
         os.dup2(nothing, at)
     os.closerange(max(control, nothing) + 1, 4096)
     os.umask(0o022)
+    keeper = Keeper(control, root, confined=confined)
     try:
-        Keeper(control, sys.argv[1]).serve()
+        keeper.serve()
     except Gone:
-        return
+        keeper.end_all()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)

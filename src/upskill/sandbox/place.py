@@ -15,8 +15,14 @@ HOME = "/home/agent"
 Backend = Literal["bubblewrap", "none"]
 """`none` confines nothing: it must be asked for, and every report says so."""
 
+MemoryBy = Literal["cgroup", "watcher"]
+"""Who bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
+
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
+
+
+RefusalKind = Literal["folder", "large", "denied", "other"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +87,10 @@ class Sandbox(Protocol):
         """Closes it."""
         ...
 
+    def where(self, path: str) -> str:
+        """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""
+        ...
+
     def run(
         self,
         argv: Sequence[str],
@@ -105,13 +115,21 @@ class Sandbox(Protocol):
         """End every process, then hand out all regular files of the workspace. Raises `FileRefused` when too many."""
         ...
 
+    def stop(self) -> None:
+        """End every process, from any thread; a command that is being run ends with `timeout`. The files stay."""
+        ...
+
     def close(self) -> None:
-        """End everything in it. May be called twice."""
+        """End everything in it, from any thread. May be called twice."""
         ...
 
 
 class FileRefused(Exception):
-    """A file is not handed out: a link, a device, a pipe, too large or too many. Says which and why."""
+    """A file is not handed in or out: a link, a device, a pipe, too large or too many. Says which and why."""
+
+    def __init__(self, message: str, *, kind: RefusalKind = "other") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class SandboxUnavailable(UpskillError):
@@ -130,6 +148,6 @@ class SandboxFacts:
     version: str | None
     profile: str | None
     """Digest of everything that is set for each sandbox alike: flags, filter, the program inside."""
-    memory_by: Literal["cgroup", "watcher", "nothing"]
-    probes: tuple[str, ...]
+    memory_by: MemoryBy
+    probes: tuple[int, ...]
     """The quick probes that held just now."""
