@@ -6,13 +6,20 @@
 from difflib import get_close_matches
 
 from upskill.checks.bench import Bench, JudgeQuestion, Look
+from upskill.checks.command import Command
 from upskill.checks.contains import Contains, Excludes
 from upskill.checks.equals import Equals
+from upskill.checks.file import File
+from upskill.checks.json_text import JSON
 from upskill.checks.kind import Kind, Need, Work
 from upskill.checks.regex import Regex
+from upskill.checks.toml_text import TOML
+from upskill.checks.yaml_text import YAML
 from upskill.domain import Answer, Case, Check, CheckResult, Grade
 
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex())}
+KINDS: dict[str, Kind] = {
+    kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command())
+}
 
 KINDS_TO_COME = {
     "judge": "statements in prose need a judge, which this version does not have; "

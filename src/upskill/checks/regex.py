@@ -52,11 +52,17 @@ class Regex:
 
     def look(self, spec: Json, work: Work) -> Look:
         """Search, and show what matched."""
-        # Other threads go on while it searches.
-        match = _compile(str(spec)).search(work.answer.text, timeout=SECONDS, concurrent=True)
+        match = search(str(spec), work.answer.text)
         if match is None:
             return Look(False, f"no match for {shown(str(spec))}")
-        return Look(True, f"matched {shown(match.group(0))}")
+        return Look(True, f"matched {shown(match)}")
+
+
+def search(pattern: str, text: str) -> str | None:
+    """What a pattern matched first in a text. One that runs away raises `TimeoutError`."""
+    # Other threads go on while it searches.
+    match = _compile(pattern).search(text, timeout=SECONDS, concurrent=True)
+    return None if match is None else match.group(0)
 
 
 @lru_cache(maxsize=1_000)

@@ -1,5 +1,34 @@
 """A confined place to run what models wrote. Fails closed."""
 
-from upskill.sandbox.place import WORKSPACE, FileRefused, Furnishing, Limits, Mount, Ran, Sandbox
+from upskill.sandbox.opening import open_sandbox, require_sandbox
+from upskill.sandbox.place import (
+    HOME,
+    WORKSPACE,
+    Backend,
+    FileRefused,
+    Furnishing,
+    Limits,
+    Mount,
+    Ran,
+    Sandbox,
+    SandboxFacts,
+    SandboxGone,
+    SandboxUnavailable,
+)
 
-__all__ = ["WORKSPACE", "FileRefused", "Furnishing", "Limits", "Mount", "Ran", "Sandbox"]
+__all__ = [
+    "HOME",
+    "WORKSPACE",
+    "Backend",
+    "FileRefused",
+    "Furnishing",
+    "Limits",
+    "Mount",
+    "Ran",
+    "Sandbox",
+    "SandboxFacts",
+    "SandboxGone",
+    "SandboxUnavailable",
+    "open_sandbox",
+    "require_sandbox",
+]

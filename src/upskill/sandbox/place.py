@@ -3,11 +3,17 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from types import TracebackType
+from typing import Literal, Protocol, Self
 
 from upskill.domain.answer import Files
+from upskill.errors import EngineError, UpskillError
 
 WORKSPACE = "/workspace"
+HOME = "/home/agent"
+
+Backend = Literal["bubblewrap", "none"]
+"""`none` confines nothing: it must be asked for, and every report says so."""
 
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
@@ -26,6 +32,7 @@ class Limits:
     file_mb: int = 64
     workspace_mb: int = 100
     tmp_mb: int = 64
+    home_mb: int = 1
     output_bytes: int = 1_048_576
     """Both streams of one command together."""
 
@@ -48,6 +55,8 @@ class Furnishing:
     """Files by absolute path inside; nobody inside can change them."""
     executable: frozenset[str] = frozenset()
     """Which of the read-only files may be run."""
+    sockets: tuple[Mount, ...] = ()
+    """Unix sockets of the host that programs inside may talk to, the only way out there is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +72,14 @@ class Ran:
 
 class Sandbox(Protocol):
     """One confined place with a workspace of its own; it lives until it is closed, and nothing in it outlives that."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        ...
 
     def run(
         self,
@@ -95,3 +112,24 @@ class Sandbox(Protocol):
 
 class FileRefused(Exception):
     """A file is not handed out: a link, a device, a pipe, too large or too many. Says which and why."""
+
+
+class SandboxUnavailable(UpskillError):
+    """No sandbox can be had on this machine as it is. The hint is the one command that changes that."""
+
+
+class SandboxGone(EngineError):
+    """The sandbox ended before it could answer. What was asked of it has measured nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SandboxFacts:
+    """What confines the programs of a run, as the run records it."""
+
+    backend: Backend
+    version: str | None
+    profile: str | None
+    """Digest of everything that is set for each sandbox alike: flags, filter, the program inside."""
+    memory_by: Literal["cgroup", "watcher", "nothing"]
+    probes: tuple[str, ...]
+    """The quick probes that held just now."""

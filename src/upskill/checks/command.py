@@ -1,0 +1,226 @@
+"""`command`: a program that runs in a fresh sandbox, on a copy of what the answer left.
+
+The sandbox is new, so nothing the student started or replaced is in it. The files of the case come first, then those of
+the answer, then the check's own, which win over any of the same name. What the artifact does to the command (a crash, a
+time-out, too much memory or output) fails the answer; a sandbox or a program that is not there measures nothing.
+"""
+
+import math
+import shlex
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from fnmatch import fnmatchcase
+
+from upskill.checks.bench import Look
+from upskill.checks.kind import Need, Work, type_name
+from upskill.checks.left import Left, left_by
+from upskill.checks.spec import path_problems, unknown_keys
+from upskill.domain import Files
+from upskill.domain.case import Json
+from upskill.domain.files_json import read_files
+from upskill.sandbox import Furnishing, Limits, Ran, Sandbox, SandboxGone
+
+SECONDS = 30.0
+MOST_SECONDS = 600
+MOST_LIMITS = {
+    "memory_mb": 8_192,
+    "processes": 1_024,
+    "address_space_mb": 262_144,
+    "cpu_seconds": 2_400,
+    "open_files": 4_096,
+    "file_mb": 2_048,
+    "workspace_mb": 4_096,
+    "tmp_mb": 4_096,
+    "home_mb": 1_024,
+    "output_bytes": 16_777_216,
+}
+"""A case may come from a stranger or from a model: this much it can ask for and no more."""
+MOST_OUTPUT_SHOWN = 600
+_KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
+_RESOLVE = 'command -v -- "$1" >/dev/null'
+
+
+class ProgramMissing(Exception):
+    """A program that a check runs is not in the sandbox: nothing was measured."""
+
+
+class Command:
+    """Passes when the command ends by itself with the exit code that is wanted."""
+
+    name = "command"
+
+    def problems(self, spec: Json) -> list[str]:
+        """A command, or an object with `run` and how it is to be run."""
+        if isinstance(spec, str | list):
+            spec = {"run": spec}
+        if not isinstance(spec, dict):
+            return [f"`command` must be a command or an object with `run`, not {type_name(spec)}"]
+        problems = unknown_keys(spec, _KEYS, kind=self.name)
+        if not _is_command(spec.get("run")):
+            problems.append('`command`: `run` must be a shell command, or a list such as ["python3", "-I", "check.py"]')
+        if "files" in spec:
+            read_files(spec["files"], problems, where="`command`: `files`")
+        if "block" in spec:
+            problems += path_problems(spec, "block", kind=self.name)
+        for key in ("take", "programs"):
+            listed = spec.get(key, [])
+            if not isinstance(listed, list) or not all(isinstance(item, str) and item.strip() for item in listed):
+                problems.append(f"`command`: `{key}` must be a list of texts")
+        if not _is_whole(spec.get("exit_code", 0), least=0, most=255):
+            problems.append("`command`: `exit_code` must be a number from 0 to 255")
+        seconds = spec.get("seconds", SECONDS)
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= MOST_SECONDS:
+            problems.append(f"`command`: `seconds` must be more than 0 and at most {MOST_SECONDS}")
+        return problems + _limit_problems(spec.get("limits", {}))
+
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """A sandbox; and files, unless the only block of a text or the text itself is all it looks at."""
+        text_will_do = isinstance(spec, dict) and ("block" in spec or spec.get("take") == [])
+        return frozenset({"sandbox"}) if text_will_do else frozenset({"sandbox", "files"})
+
+    def look(self, spec: Json, work: Work) -> Look:
+        """Run it once. The text of the answer is on its standard input."""
+        if work.bench.open_sandbox is None:
+            raise RuntimeError("a `command` check needs a sandbox, and none was given")
+        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"run": spec}
+        argv = _argv(wanted["run"])
+        seconds = float(str(wanted.get("seconds", SECONDS)))
+        left = left_by(work)
+        files, executable = _furnish(wanted, left)
+        if "/" in argv[0] and not argv[0].startswith("/") and argv[0].removeprefix("./") not in files:
+            return Look(False, left.missing(argv[0].removeprefix("./")))
+        with work.bench.open_sandbox(Furnishing(limits=_limits(wanted, seconds))) as sandbox:
+            # Before anything of the student is inside: what is found now is the system's own.
+            _require_programs(sandbox, wanted, argv)
+            sandbox.put(files, executable=executable)
+            ran = sandbox.run(argv, seconds=seconds, stdin=work.answer.text.encode("utf-8", "replace"))
+        return _judged(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
+
+
+def _is_command(value: Json) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip()) and "\0" not in value
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(word, str) and "\0" not in word for word in value)
+        and bool(str(value[0]).strip())
+    )
+
+
+def _is_whole(value: Json, *, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _limit_problems(limits: Json) -> list[str]:
+    if not isinstance(limits, dict):
+        return ['`command`: `limits` must be an object such as {"memory_mb": 1024}']
+    problems = unknown_keys(limits, MOST_LIMITS, kind="command: limits")
+    for key, value in limits.items():
+        if key in MOST_LIMITS and not _is_whole(value, least=1, most=MOST_LIMITS[key]):
+            problems.append(f"`command: limits`: `{key}` must be a whole number from 1 to {MOST_LIMITS[key]:,}")
+    return problems
+
+
+def _argv(run: Json) -> list[str]:
+    return [str(word) for word in run] if isinstance(run, list) else ["/bin/sh", "-c", str(run)]
+
+
+def _limits(wanted: Mapping[str, Json], seconds: float) -> Limits:
+    asked = wanted.get("limits")
+    given = {key: int(str(value)) for key, value in asked.items()} if isinstance(asked, dict) else {}
+    # The clock is the limit that was asked for; the processor's must not come before it.
+    given.setdefault("cpu_seconds", max(Limits().cpu_seconds, math.ceil(seconds) * 4))
+    known = {field.name for field in fields(Limits)}
+    return replace(Limits(), **{key: value for key, value in given.items() if key in known})
+
+
+def _furnish(wanted: Mapping[str, Json], left: Left) -> tuple[Files, list[str]]:
+    """The files of the case, of the answer and of the check, the later over the earlier, and which may be run."""
+    files = dict(left.given)
+    files = _laid_over(files, {path: data for path, data in left.own.items() if _is_taken(path, wanted.get("take"))})
+    block = wanted.get("block")
+    if isinstance(block, str) and not left.own and left.fenced.only_block is not None:
+        files = _laid_over(files, {block: left.fenced.only_block.encode("utf-8", "replace")})
+    files = _laid_over(files, read_files(wanted.get("files", {}), [], where=""))
+    # Files carry no mode here; what says by its first bytes that it is a program may be run.
+    return files, [path for path, data in files.items() if data.startswith((b"#!", b"\x7fELF"))]
+
+
+def _is_taken(path: str, take: Json) -> bool:
+    return not isinstance(take, list) or any(fnmatchcase(path, str(pattern)) for pattern in take)
+
+
+def _laid_over(below: Files, above: Files) -> dict[str, bytes]:
+    """Both, where a file of the upper one takes the place of a folder of that name below, and the other way round."""
+    folders = {folder for path in above for folder in _folders_of(path)}
+    kept = {
+        path: data
+        for path, data in below.items()
+        if path not in folders and not any(folder in above for folder in _folders_of(path))
+    }
+    return {**kept, **above}
+
+
+def _folders_of(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def _require_programs(sandbox: Sandbox, wanted: Mapping[str, Json], argv: list[str]) -> None:
+    """A program that is not there would look like an answer that fails (exit 127)."""
+    listed = wanted.get("programs")
+    programs = [str(item) for item in listed] if isinstance(listed, list) else []
+    first = argv[0] if isinstance(wanted["run"], list) else _first_word(str(wanted["run"]))
+    if first and not ("/" in first and not first.startswith("/")):
+        programs.append(first)
+    for program in dict.fromkeys(programs):
+        found = sandbox.run(["/bin/sh", "-c", _RESOLVE, "sh", program], seconds=SECONDS)
+        if found.ended == "gone":
+            raise SandboxGone("the sandbox ended before the check could begin")
+        if found.exit_code != 0:
+            raise ProgramMissing(f"the program {program[:60]!r} is not in the sandbox, so nothing was measured")
+
+
+def _first_word(command: str) -> str | None:
+    """The program that a shell command begins with, where that is plain to see."""
+    try:
+        words = list(shlex.shlex(command, posix=True, punctuation_chars=True))[:1]
+        plain = shlex.split(command)[:1]
+    except ValueError:
+        return None
+    if not words or words != plain or "=" in words[0] or not words[0].replace("/", "").replace(".", "").isascii():
+        return None
+    return words[0] if words[0][0].isalnum() or words[0][0] in "/." else None
+
+
+def _judged(ran: Ran, *, code: int, seconds: float) -> Look:
+    if ran.ended == "gone":
+        raise SandboxGone("the sandbox ended before the check did")
+    output = _output(ran)
+    if ran.ended == "timeout":
+        return Look(False, f"not done after {seconds:g} s{output}")
+    if ran.ended == "memory":
+        return Look(False, f"ended: it used more memory than it may{output}")
+    if ran.ended == "output":
+        return Look(False, f"ended: it wrote more than it may{output}")
+    if ran.exit_code is not None and ran.exit_code < 0:
+        return Look(False, f"killed by signal {-ran.exit_code}{output}")
+    wanted = "" if ran.exit_code == code else f" instead of {code}"
+    return Look(ran.exit_code == code, f"exit {ran.exit_code}{wanted}{output}")
+
+
+def _output(ran: Ran) -> str:
+    """The ends of both streams, where errors usually stand."""
+    told = ""
+    for name, data in (("stderr", ran.stderr), ("stdout", ran.stdout)):
+        text = data[-4 * MOST_OUTPUT_SHOWN :].decode("utf-8", "replace").strip()
+        if text:
+            cut = "…" if len(text) > MOST_OUTPUT_SHOWN else ""
+            told += f"; {name}: {cut}{_on_one_line(text[-MOST_OUTPUT_SHOWN:])}"
+    return told
+
+
+def _on_one_line(text: str) -> str:
+    kept = "".join(character if character.isprintable() or character.isspace() else "�" for character in text)
+    return " / ".join(" ".join(line.split()) for line in kept.splitlines() if line.strip())

@@ -1,0 +1,209 @@
+"""Files in the fenced blocks of a text, so that an answer in chat reaches the same checks as files on a disk.
+
+The rules, also in docs/reference/checks.md. A block begins with three or more backticks or tildes and ends with a line
+of at least as many of the same, not indented four more; what stands in between is taken as it is, less the indentation
+of the fence. A block that is never closed is no file: nobody knows what was still to come. The name of a block is the
+first of these that looks like a file name:
+
+1. in the line that opens it: `title="build.toml"` (also `file=`, `filename=`, `name=`, `path=`), `toml build.toml`,
+   `toml:build.toml` or `build.toml` alone;
+2. the line before it (one empty line may lie between), if the name is all it says: in backticks, bold or quotes, as a
+   heading, as an item of a list, after `File:`, with or without a colon at its end;
+3. its first line, if that is a comment that says nothing but the name. The line stays in the file, except in JSON,
+   which has no comments.
+
+A name that leads out of the folder is refused. Of two blocks with one name the later counts.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from upskill.domain import Files
+from upskill.domain.paths import clash, path_problem
+
+MOST_FILES = 200
+_MOST_NAMING_CHARACTERS = 300
+"""A longer line names nothing."""
+
+_OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*)")
+_ATTRIBUTE = re.compile(r"\b(?:title|file|filename|name|path)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))")
+_BARE_NAMES = frozenset(
+    [
+        "Dockerfile",
+        "Gemfile",
+        "Justfile",
+        "Makefile",
+        "Procfile",
+        "Rakefile",
+        "LICENSE",
+        "README",
+        "CHANGELOG",
+        "NOTICE",
+        "BUILD",
+        "WORKSPACE",
+    ]
+)
+_LANGUAGES_WITH_A_DOT = frozenset({"asp.net", "vb.net", "node.js"})
+_NAME = re.compile(r"[\w@+.~-][\w@+./~-]*")
+_EXTENSION = re.compile(r".*\.[A-Za-z][\w+-]{0,15}")
+_LEAD = re.compile(r"(?:#{1,6}|[-*+]|\d{1,3}[.)])[ \t]+")
+_FILE_WORD = re.compile(r"\**(?:file|filename|file name|path)\**[ \t]*:\**[ \t]*", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:\#|//|--|;|%|<!--|/\*)[ \t]*(?P<said>.+?)[ \t]*(?:-->|\*/)?")
+_WRAPPERS = ("**", "__", "`", "*", "_", '"', "'")
+
+
+class Block(NamedTuple):
+    """One closed block."""
+
+    name: str | None
+    """The name that was given to it, whether or not it is safe."""
+    language: str
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fenced:
+    """What the blocks of a text amount to."""
+
+    files: Files
+    blocks: tuple[Block, ...]
+    refused: tuple[str, ...] = ()
+    """Why a named block is no file, in words."""
+
+    @property
+    def only_block(self) -> str | None:
+        """The content of the only block, where no block has a name."""
+        return self.blocks[0].content if len(self.blocks) == 1 and self.blocks[0].name is None else None
+
+
+def read_fenced(text: str) -> Fenced:
+    """All blocks of a text, and the files among them."""
+    blocks: list[Block] = []
+    refused: list[str] = []
+    files: dict[str, bytes] = {}
+    lines = text.replace("\r\n", "\n").split("\n")
+    at, before = 0, ""
+    gap = 0
+    while at < len(lines):
+        opening = _opening(lines[at])
+        if opening is None:
+            gap = gap + 1 if not lines[at].strip() else 0
+            before = lines[at] if lines[at].strip() else before
+            at += 1
+            continue
+        end = _closing(lines, at, opening)
+        if end is None:
+            refused.append("a fenced block is not closed")
+            break
+        blocks.append(_block(opening, lines[at + 1 : end], before if gap <= 1 else ""))
+        at, before, gap = end + 1, "", 0
+    for block in blocks:
+        if block.name is None:
+            continue
+        if problem := path_problem(block.name):
+            refused.append(f"the name {block.name[:60]!r} {problem}")
+        elif len(files) >= MOST_FILES and block.name not in files:
+            refused.append(f"more than {MOST_FILES} files")
+            break
+        else:
+            files[block.name] = block.content.encode("utf-8", "replace")
+    while (folder := clash(files)) is not None:
+        refused.append(f"{folder[:60]!r} is a file and also the folder of another")
+        del files[folder]
+    return Fenced(files=files, blocks=tuple(blocks), refused=tuple(refused))
+
+
+def _opening(line: str) -> re.Match[str] | None:
+    found = _OPENING.fullmatch(line)
+    # Three backticks around words on one line are code in a sentence.
+    return None if found is None or (found["fence"][0] == "`" and "`" in found["info"]) else found
+
+
+def _closing(lines: list[str], at: int, opening: re.Match[str]) -> int | None:
+    fence, indent = opening["fence"], len(opening["indent"])
+    for number in range(at + 1, len(lines)):
+        stripped = lines[number].strip()
+        if (
+            len(stripped) >= len(fence)
+            and stripped == fence[0] * len(stripped)
+            and len(lines[number]) - len(lines[number].lstrip()) <= indent + 3
+        ):
+            return number
+    return None
+
+
+def _block(opening: re.Match[str], lines: list[str], before: str) -> Block:
+    indent = len(opening["indent"])
+    content = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+    info = opening["info"].strip()
+    language = re.split(r"[\s:{]", info, maxsplit=1)[0].lower()
+    name = _name_in_info(info) or _name_alone(before)
+    if name is None and content and (name := _name_in_comment(content[0])) and name.endswith(".json"):
+        del content[0]
+    return Block(name=name, language=language, content="".join(f"{line}\n" for line in content))
+
+
+def _name_in_info(info: str) -> str | None:
+    if not info or len(info) > _MOST_NAMING_CHARACTERS:
+        return None
+    if found := _ATTRIBUTE.search(info):
+        return _file_name(next(group for group in found.groups() if group is not None))
+    for number, word in enumerate(info.split()):
+        if number == 0 and word.lower() in _LANGUAGES_WITH_A_DOT:
+            continue
+        if name := _file_name(word.rsplit(":", 1)[-1]):
+            return name
+    return None
+
+
+def _name_alone(line: str) -> str | None:
+    line = line.strip()
+    if not line or len(line) > _MOST_NAMING_CHARACTERS:
+        return None
+    marked = False
+    if lead := _LEAD.match(line):
+        line, marked = line[lead.end() :].strip(), True
+        if again := _LEAD.match(line):  # "### 1. build.toml"
+            line = line[again.end() :].strip()
+    if line.endswith(":"):
+        line, marked = line[:-1].rstrip(), True
+    if word := _FILE_WORD.match(line):
+        line, marked = line[word.end() :], True
+    line, unwrapped = _unwrap(line)
+    if line.endswith(":"):  # "**build.toml:**"
+        line = line[:-1].rstrip()
+        line, _ = _unwrap(line)
+    # A bare word on a line of its own is a sentence, unless something marks it as a name.
+    return _file_name(line) if marked or unwrapped else None
+
+
+def _unwrap(text: str) -> tuple[str, bool]:
+    unwrapped, again = False, True
+    while again:
+        again = False
+        for mark in _WRAPPERS:
+            if len(text) > 2 * len(mark) and text.startswith(mark) and text.endswith(mark):
+                text, unwrapped, again = text[len(mark) : -len(mark)].strip(), True, True
+                break
+    return text, unwrapped
+
+
+def _name_in_comment(line: str) -> str | None:
+    if len(line) > _MOST_NAMING_CHARACTERS or (found := _COMMENT.fullmatch(line.strip())) is None:
+        return None
+    said = found["said"]
+    if word := _FILE_WORD.match(said):
+        said = said[word.end() :]
+    return _file_name(_unwrap(said)[0])
+
+
+def _file_name(text: str) -> str | None:
+    """The text, if it looks like the name of a file; whether it is a safe one is asked later."""
+    text = text.strip().removeprefix("./")
+    if not _NAME.fullmatch(text) and not (text.startswith("/") and _NAME.fullmatch(text[1:])):
+        return None
+    last = text.rsplit("/", 1)[-1]
+    if last in _BARE_NAMES or _EXTENSION.fullmatch(last) or ("/" in text and last):
+        return text
+    return None

@@ -1,0 +1,76 @@
+"""A place in a parsed file, written as `general.cuda.capabilities[0]`, and whether two values are the same."""
+
+import re
+
+from upskill.domain.case import Json
+
+_STEP = re.compile(
+    r"""(?:\.|^)(?P<key>[^.\[\]"']+)|\[(?P<index>-?\d{1,9})\]|\[(?:"(?P<quoted>[^"]*)"|'(?P<single>[^']*)')\]"""
+)
+Step = str | int
+
+
+def steps_of(place: str) -> list[Step] | None:
+    """The steps to a place: keys and indexes; `None` if it cannot be understood. A key with dots is `["a.b"]`."""
+    steps: list[Step] = []
+    at = 0
+    while at < len(place):
+        found = _STEP.match(place, at)
+        if found is None:
+            return None
+        if found["index"] is not None:
+            steps.append(int(found["index"]))
+        else:
+            steps.append(next(part for part in (found["key"], found["quoted"], found["single"]) if part is not None))
+        at = found.end()
+    return steps or None
+
+
+class NotThere(Exception):
+    """There is nothing at a place; says how far the way goes."""
+
+
+def value_at(value: Json, steps: list[Step]) -> Json:
+    """The value at a place. Raises `NotThere`."""
+    for number, step in enumerate(steps):
+        so_far = written(steps[:number]) or "the top"
+        if isinstance(step, int):
+            if not isinstance(value, list):
+                raise NotThere(f"{so_far} is no list")
+            if not -len(value) <= step < len(value):
+                raise NotThere(f"{so_far} has {len(value)} item{'' if len(value) == 1 else 's'}")
+            value = value[step]
+            continue
+        if not isinstance(value, dict):
+            raise NotThere(f"{so_far} is no table of keys")
+        if step not in value:
+            keys = ", ".join(key[:30] for key in list(value)[:6])
+            raise NotThere(f"{so_far} has no {step!r}; it has {keys or 'no key'}{', …' if len(value) > 6 else ''}")
+        value = value[step]
+    return value
+
+
+def written(steps: list[Step]) -> str:
+    """Steps as a person writes them."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.search(r"[.\[\]\"']", step) or not step:
+            text += f'["{step}"]'
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def same(one: Json, other: Json, *, exact: bool) -> bool:
+    """Whether two values are the same. Truth is no number; with `exact`, nor is a whole number a fraction."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other and (not exact or type(one) is type(other))
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(same(a, b, exact=exact) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key], exact=exact) for key in one)
+    return type(one) is type(other) and one == other

@@ -1,0 +1,128 @@
+"""The hardened profile: every flag that bubblewrap is started with. A list of words; starts nothing.
+
+Order matters: later mounts cover earlier ones, and the root becomes read-only last.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
+
+KEEPER = "/run/keeper.py"
+PATH = "/usr/local/bin:/usr/bin:/bin"
+MEBIBYTE = 1_048_576
+SHARED_MEMORY_MB = 32
+HOME_MB = 1
+UNPRIVILEGED = 65534
+"""Whom the superuser becomes before bubblewrap starts."""
+
+ETC = {
+    "/etc/passwd": b"agent:x:1000:1000:agent:/home/agent:/bin/sh\n",
+    "/etc/group": b"agent:x:1000:\n",
+    "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
+    "/etc/os-release": b'NAME="sandbox"\nID=sandbox\nPRETTY_NAME="sandbox"\n',
+}
+"""Programs ask who they are and what localhost is; nothing of the host's own answers goes in."""
+
+NAMESPACES = (
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--cap-drop",
+    "ALL",
+    "--uid",
+    "1000",
+    "--gid",
+    "1000",
+    "--hostname",
+    "sandbox",
+    "--new-session",
+    "--die-with-parent",
+    "--as-pid-1",
+    "--clearenv",
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interpreter:
+    """The python3 that runs the keeper inside, and what must be mounted for it beside /usr."""
+
+    program: str
+    prefix: Path | None = None
+
+
+def find_interpreter() -> Interpreter:
+    """The system's own; else the one that runs us, with its prefix mounted."""
+    if Path("/usr/bin/python3").exists():
+        return Interpreter(program="/usr/bin/python3")
+    base = Path(sys.base_prefix)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    if base == Path("/usr"):
+        return Interpreter(program=f"/usr/bin/{version}")
+    return Interpreter(program=str(base / "bin" / version), prefix=base)
+
+
+def system_mounts() -> list[str]:
+    """Programs and libraries, laid out as the host has them."""
+    words = ["--ro-bind", "/usr", "/usr", "--dir", "/etc"]
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        folder = Path("/") / name
+        if folder.is_symlink():
+            words += ["--symlink", str(folder.readlink()), str(folder)]
+        elif folder.is_dir():
+            words += ["--ro-bind", str(folder), str(folder)]
+    for path in ("/etc/ld.so.cache", "/etc/alternatives"):
+        words += ["--ro-bind-try", path, path]
+    return words
+
+
+def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
+    return ["--perms", mode, "--size", str(megabytes * MEBIBYTE), "--tmpfs", target]
+
+
+def flags(
+    furnishing: Furnishing,
+    *,
+    interpreter: Interpreter,
+    keeper: bytes,
+    status: int,
+    filter_: int,
+    data: Callable[[bytes], int],
+) -> Sequence[str]:
+    """All flags. `data` turns bytes into a descriptor that bubblewrap reads them from."""
+
+    def file(target: str, content: bytes, mode: str = "0444") -> list[str]:
+        return ["--perms", mode, "--ro-bind-data", str(data(content)), target]
+
+    limits = furnishing.limits
+    words = [*NAMESPACES, "--json-status-fd", str(status), "--seccomp", str(filter_)]
+    for name, value in (("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8")):
+        words += ["--setenv", name, value]
+    words += system_mounts()
+    if interpreter.prefix is not None:
+        words += ["--ro-bind", str(interpreter.prefix), str(interpreter.prefix)]
+    for target, content in ETC.items():
+        words += file(target, content)
+    words += ["--proc", "/proc", "--dev", "/dev"]
+    words += tmpfs("/dev/shm", SHARED_MEMORY_MB, mode="1777")
+    words += ["--remount-ro", "/dev"]
+    words += tmpfs("/tmp", limits.tmp_mb, mode="1777")
+    words += ["--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
+    words += [*tmpfs("/home", limits.home_mb), "--dir", HOME]
+    words += tmpfs(WORKSPACE, limits.workspace_mb)
+    for mount in furnishing.mounts:
+        words += ["--ro-bind", str(mount.source), mount.target]
+    for mount in furnishing.sockets:
+        words += ["--ro-bind", str(mount.source), mount.target]
+    for target, content in furnishing.read_only.items():
+        words += file(target, content, "0555" if target in furnishing.executable else "0444")
+    words += file(KEEPER, keeper)
+    words += ["--chdir", WORKSPACE, "--remount-ro", "/"]
+    return words
+
+
+def command(interpreter: Interpreter) -> Sequence[str]:
+    """What bubblewrap runs: the keeper, isolated from whatever the interpreter would load besides."""
+    return [interpreter.program, "-I", "-S", "-B", KEEPER, WORKSPACE]

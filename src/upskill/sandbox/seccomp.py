@@ -1,0 +1,162 @@
+"""The system calls that nobody in a sandbox may make, compiled to a classic BPF filter in plain Python.
+
+Knows two architectures. On any other there is no filter, and so no sandbox.
+"""
+
+import errno
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Machine = Literal["x86_64", "aarch64"]
+
+NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
+    # name: (x86_64, aarch64); tests compare them with the kernel's headers
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "perf_event_open": (298, 241),
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "setns": (308, 268),
+    "unshare": (272, 97),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "reboot": (169, 142),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "acct": (163, 89),
+    "syslog": (103, 116),
+    "fanotify_init": (300, 262),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "clock_settime": (227, 112),
+    "settimeofday": (164, 170),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "lookup_dcookie": (212, 18),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "clone3": (435, 435),
+    "clone": (56, 220),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "prlimit64": (302, 261),
+    "ioctl": (16, 29),
+}
+
+NOT_THERE = frozenset({"clone3", "memfd_create", "memfd_secret", "shmget", "msgget"})
+"""Answered as an older kernel would. libc falls back from clone3 to clone, whose flags a filter can see. The others
+make memory that no process has mapped, which the watcher of a sandbox without a control group could not count."""
+
+BY_ARGUMENT = frozenset({"clone", "socket", "socketpair", "prlimit64", "ioctl"})
+"""Refused for some arguments only; everything else in `NUMBERS` is refused whole."""
+
+NAMESPACE_FLAGS = 0x7E020000
+FAMILIES = (1, 2, 10)
+"""AF_UNIX, AF_INET, AF_INET6. AF_VSOCK and others ignore network namespaces."""
+TERMINAL_INJECTION = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: typing into a terminal in somebody's name."""
+
+_AUDIT_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_X32_BIT = 0x40000000
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Step:
+    code: int
+    value: int
+    if_true: int = 0
+    if_false: int = 0
+
+    def packed(self) -> bytes:
+        return struct.pack("<HBBI", self.code, self.if_true, self.if_false, self.value)
+
+
+def _refuse(number: int) -> _Step:
+    return _Step(code=_RETURN, value=_ERRNO | number)
+
+
+def _argument(index: int) -> _Step:
+    """The low half: every argument judged here is an int."""
+    return _Step(code=_LOAD, value=_ARGUMENTS_AT + 8 * index)
+
+
+_PASS = _Step(code=_RETURN, value=_ALLOW)
+
+
+def _judged(name: str) -> list[_Step]:
+    """What happens once the number of this call was met."""
+    if name in NOT_THERE:
+        return [_refuse(errno.ENOSYS)]
+    if name == "clone":
+        return [_argument(0), _Step(code=_ANY_BIT, value=NAMESPACE_FLAGS, if_false=1), _refuse(errno.EPERM), _PASS]
+    if name in ("socket", "socketpair"):
+        steps = [_argument(0)]
+        for family in FAMILIES:
+            steps += [_Step(code=_EQUAL, value=family, if_false=1), _PASS]
+        return [*steps, _refuse(errno.EAFNOSUPPORT)]
+    if name == "prlimit64":
+        # Of oneself only: all processes share one user, and process 1 must not be squeezed from below.
+        return [_argument(0), _Step(code=_EQUAL, value=0, if_false=1), _PASS, _refuse(errno.EPERM)]
+    if name == "ioctl":
+        steps = [_argument(1)]
+        for request in TERMINAL_INJECTION:
+            steps += [_Step(code=_EQUAL, value=request, if_false=1), _refuse(errno.EPERM)]
+        return [*steps, _PASS]
+    return [_refuse(errno.EPERM)]
+
+
+def supported(machine: str) -> bool:
+    return machine in _AUDIT_ARCHITECTURE
+
+
+def compile_filter(machine: str) -> bytes:
+    """The filter as an array of `struct sock_filter`. Raises `KeyError` for an architecture without a table."""
+    column = 0 if machine == "x86_64" else 1
+    program = [
+        _Step(code=_LOAD, value=_ARCHITECTURE_AT),
+        _Step(code=_EQUAL, value=_AUDIT_ARCHITECTURE[machine], if_true=1),
+        _Step(code=_RETURN, value=_KILL_PROCESS),
+        _Step(code=_LOAD, value=_NUMBER_AT),
+    ]
+    if machine == "x86_64":
+        program += [_Step(code=_AT_LEAST, value=_X32_BIT, if_false=1), _refuse(errno.EPERM)]
+    for name, numbers in NUMBERS.items():
+        number = numbers[column]
+        if number is None:
+            continue
+        block = _judged(name)
+        program += [_Step(code=_EQUAL, value=number, if_false=len(block)), *block]
+    program.append(_PASS)
+    return b"".join(step.packed() for step in program)
