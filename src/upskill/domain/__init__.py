@@ -6,6 +6,7 @@ from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
+from upskill.domain.qualification import LABELS, Label, Qualification, Reason, State
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
@@ -23,6 +24,7 @@ from upskill.domain.trial import (
 )
 
 __all__ = [
+    "LABELS",
     "NOT_RUN",
     "Answer",
     "Arm",
@@ -40,15 +42,19 @@ __all__ = [
     "Files",
     "Grade",
     "Interval",
+    "Label",
     "Lift",
     "Observation",
     "Outcome",
     "PlannedTrial",
     "Price",
+    "Qualification",
+    "Reason",
     "Scored",
     "Skill",
     "SkillFile",
     "SkillUse",
+    "State",
     "Step",
     "Student",
     "StudentReport",
