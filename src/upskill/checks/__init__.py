@@ -1,4 +1,4 @@
-"""An answer -> what was seen, pass or fail. One module per kind; knows nothing of trials, files or models.
+"""An answer and its files -> what was seen, pass or fail. One module per kind; knows nothing of trials or models.
 
 `KINDS` is the registry: a new kind is a new module and one line here.
 """
@@ -11,30 +11,33 @@ from upskill.checks.contains import Contains, Excludes
 from upskill.checks.equals import Equals
 from upskill.checks.file import File
 from upskill.checks.json_text import JSON
+from upskill.checks.judge import Judge, JudgeMissing, questions
 from upskill.checks.kind import Kind, Need, Work
+from upskill.checks.python import Python
 from upskill.checks.regex import Regex
 from upskill.checks.toml_text import TOML
 from upskill.checks.yaml_text import YAML
 from upskill.domain import Answer, Case, Check, CheckResult, Grade
 
 KINDS: dict[str, Kind] = {
-    kind.name: kind for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command())
+    kind.name: kind
+    for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command(), Python(), Judge())
 }
 
-KINDS_TO_COME = {
-    "judge": "statements in prose need a judge, which this version does not have; "
-    "add `contains`, `excludes`, `equals` or `regex` checks"
-}
-"""Kinds that are read and kept but cannot be graded yet, with what to do about it."""
+NO_JUDGE = (
+    "statements in prose need a judge; name a model with --judge, "
+    "or add `contains`, `excludes`, `equals` or `regex` checks"
+)
 
 
-def check_problems(check: Check) -> list[str]:
-    """What is wrong with a check, in words for the person who wrote it; empty when it can be graded."""
+def check_problems(check: Check, *, judge: bool = False) -> list[str]:
+    """What is wrong with a check, in words for the person who wrote it; empty when it can be graded.
+
+    `judge` says whether there is a model that judges. Without one, a check that needs it cannot be graded.
+    """
     kind = KINDS.get(check.kind)
     if kind is not None:
-        return kind.problems(check.spec)
-    if check.kind in KINDS_TO_COME:
-        return [KINDS_TO_COME[check.kind]]
+        return [NO_JUDGE] if check.kind == Judge.name and not judge else kind.problems(check.spec)
     near = get_close_matches(check.kind, KINDS, n=1)
     guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(KINDS))}"
     return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
@@ -56,4 +59,20 @@ def _run(check: Check, work: Work) -> CheckResult:
     return CheckResult(kind=check.kind, passed=look.passed, saw=look.saw, basis=look.basis)
 
 
-__all__ = ["KINDS", "Bench", "JudgeQuestion", "Look", "Need", "check_problems", "grade", "needs"]
+def judge_questions(case: Case) -> int:
+    """How many questions grading one answer of a case puts to the judge."""
+    return sum(questions(check.spec) for check in case.checks if check.kind == Judge.name)
+
+
+__all__ = [
+    "KINDS",
+    "Bench",
+    "JudgeMissing",
+    "JudgeQuestion",
+    "Look",
+    "Need",
+    "check_problems",
+    "grade",
+    "judge_questions",
+    "needs",
+]

@@ -29,20 +29,10 @@ _MOST_NAMING_CHARACTERS = 300
 _OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*)")
 _ATTRIBUTE = re.compile(r"\b(?:title|file|filename|name|path)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))")
 _BARE_NAMES = frozenset(
-    [
-        "Dockerfile",
-        "Gemfile",
-        "Justfile",
-        "Makefile",
-        "Procfile",
-        "Rakefile",
-        "LICENSE",
-        "README",
-        "CHANGELOG",
-        "NOTICE",
-        "BUILD",
-        "WORKSPACE",
-    ]
+    {
+        *("Dockerfile", "Gemfile", "Justfile", "Makefile", "Procfile", "Rakefile"),
+        *("LICENSE", "README", "CHANGELOG", "NOTICE", "BUILD", "WORKSPACE"),
+    }
 )
 _LANGUAGES_WITH_A_DOT = frozenset({"asp.net", "vb.net", "node.js"})
 _NAME = re.compile(r"[\w@+.~-][\w@+./~-]*")

@@ -1,0 +1,121 @@
+"""`python`: a function from an installed plug-in. The function is trusted code of whoever installed it."""
+
+import sys
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from upskill.checks.bench import Look
+from upskill.checks.kind import NOTHING, Need, Work, type_name
+from upskill.checks.left import left_by
+from upskill.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
+from upskill.checks.spec import unknown_keys
+from upskill.domain import Answer
+from upskill.domain.case import Json
+from upskill.sandbox import Furnishing, Sandbox
+
+_NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
+
+
+class PluginFault(Exception):
+    """A plug-in cannot be loaded, or handed back something else than a finding."""
+
+
+class Python:
+    """Passes when the plug-in says so."""
+
+    name = "python"
+
+    def problems(self, spec: Json) -> list[str]:
+        """The name of an installed plug-in, or an object with `name` and `with`."""
+        if isinstance(spec, str):
+            spec = {"name": spec}
+        if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+            return [f"`python` must be the name of a plug-in, or an object with `name`, not {type_name(spec)}"]
+        problems = unknown_keys(spec, ("name", "with"), kind=self.name)
+        found = _entry_point(str(spec["name"]))
+        if isinstance(found, str):
+            return [*problems, found]
+        try:
+            plugin = _load(found)
+        except PluginFault as error:
+            return [*problems, f"`python`: {error}"]
+        return problems + [f"`python`: {spec['name']}: {told}" for told in _told_by(plugin, spec.get("with"))]
+
+    def needs(self, spec: Json) -> frozenset[Need]:
+        """What the plug-in declares."""
+        found = _entry_point(_name_in(spec))
+        plugin = None if isinstance(found, str) else _load(found)
+        return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
+
+    def look(self, spec: Json, work: Work) -> Look:
+        """Hand the answer over, and hold the plug-in to its contract."""
+        found = _entry_point(_name_in(spec))
+        if isinstance(found, str):
+            raise PluginFault(found)
+        left = left_by(work)
+
+        def open_sandbox(furnishing: Furnishing) -> Sandbox:
+            if work.bench.open_sandbox is None:
+                raise PluginFault(f"{found.name}: asks for a sandbox, and none was given; declare `needs`")
+            return work.bench.open_sandbox(furnishing)
+
+        finding: Any = _load(found)(
+            Inspection(
+                case=work.case,
+                answer=Answer(text=work.answer.text, files=left.own),
+                files=left.all,
+                only_block=None if left.own else left.fenced.only_block,
+                given=spec.get("with") if isinstance(spec, dict) else None,
+                open_sandbox=open_sandbox,
+            )
+        )
+        if not isinstance(finding, tuple) or len(finding) != 2 or not isinstance(finding[0], bool):
+            raise PluginFault(f"{found.name}: handed back {type(finding).__name__}, not a Finding(passed, saw)")
+        return Look(finding[0], " ".join(str(finding[1]).split())[:1_000])
+
+
+def _told_by(plugin: Any, given: Json) -> list[str]:
+    """What the plug-in says of the spec. If it cannot even say that, this is what is wrong."""
+    if not isinstance(plugin, HasProblems):
+        return []
+    try:
+        return [" ".join(str(problem).split())[:300] for problem in plugin.problems(given)]
+    except Exception as error:  # noqa: BLE001 - somebody else's code, which may fail in any way at all
+        return [f"cannot look at `with`: {type(error).__name__}: {error}"]
+
+
+def _name_in(spec: Json) -> str:
+    return str(spec.get("name")) if isinstance(spec, dict) else str(spec)
+
+
+def _entry_point(name: str) -> EntryPoint | str:
+    """The plug-in of that name; or, in words, that there is none and which are installed."""
+    known = _installed(tuple(sys.path))
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=1)
+    installed = f"installed are {', '.join(sorted(known))}" if known else "none is installed"
+    guess = f"; did you mean `{near[0]}`?" if near else "; install the package that brings it"
+    return f"`python`: there is no plug-in `{name[:60]}`: {installed}{guess}"
+
+
+@lru_cache(maxsize=4)
+def _installed(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 - where they are looked for
+    """Every plug-in by its name. Looking through all installed packages takes tens of milliseconds: done once."""
+    return {found.name: found for found in entry_points(group=GROUP)}
+
+
+def _load(found: EntryPoint) -> Any:
+    """What the entry point names. Importing somebody's package may fail in any way at all."""
+    try:
+        plugin = found.load()
+    except Exception as error:
+        raise PluginFault(f"{found.name} ({found.value}) cannot be loaded: {type(error).__name__}: {error}") from error
+    if not callable(plugin):
+        raise PluginFault(f"{found.name} ({found.value}) is no function")
+    declared = getattr(plugin, "needs", ())
+    if isinstance(declared, str) or not _NEEDS.issuperset(declared):
+        raise PluginFault(f"{found.name}: `needs` may hold {' and '.join(sorted(_NEEDS))}, not {declared!r}")
+    return plugin
