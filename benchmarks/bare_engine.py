@@ -21,7 +21,9 @@ def main() -> None:
     from inspect_ai.solver import generate
 
     from benchmarks.big_skill import BODY, prompt
-    from upskill.trials import FRAME
+    from upskill.trials import FRAMES
+
+    frame = FRAMES["chat"]
 
     config = GenerateConfig(max_connections=concurrency, max_tokens=40)
     model = get_model("openai-api/endpoint/any", base_url=url, api_key="none", config=config)
@@ -29,7 +31,7 @@ def main() -> None:
         Sample(
             id=str(number),
             input=[
-                ChatMessageSystem(content=f'{FRAME}\n\n<skill name="big">\n{BODY}\n</skill>' if number % 2 else FRAME),
+                ChatMessageSystem(content=f'{frame}\n\n<skill name="big">\n{BODY}\n</skill>' if number % 2 else frame),
                 ChatMessageUser(content=prompt(number // 2)),
             ],
             target="never",

@@ -61,10 +61,21 @@ class Settings:
     """Reuse young trials of the same request from the trial store."""
     store_days: float = 7.0
     """How old a stored trial may be."""
+    harness: str = "auto"
+    """How students are asked: chat, agent (with tools), or auto, which gives tools where cases need them."""
+    max_turns: int = 30
+    """The most answers of a student with tools in one trial; who needs more has failed."""
+    max_trial_tokens: int = 200_000
+    """The most tokens of a student with tools in one trial, in and out together."""
+    max_trial_minutes: float = 10.0
+    """The most minutes of a student with tools in one trial, without waiting for a busy provider."""
+    command_seconds: int = 60
+    """The most seconds of one command of a student with tools."""
     aliases: Mapping[str, str] | None = None
     """Short names for models, as a table; they go before the built-in ones."""
 
 
+_CHOICES = {"harness": ("auto", "chat", "agent")}
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(field.name for field in fields(Settings))
@@ -184,7 +195,7 @@ def _from_text(name: str, text: str, *, where: str) -> object:
         raise SettingsError(f"{where}: `{name}` must be a number, not {text!r}") from None
     if name == "aliases":
         raise SettingsError(f"{where}: aliases can only be set in a file", hint=f"put them into {PROJECT_FILE}")
-    return text
+    return _checked(name, text, where=where)
 
 
 def _checked(name: str, value: object, *, where: str) -> object:
@@ -203,6 +214,8 @@ def _checked(name: str, value: object, *, where: str) -> object:
             raise SettingsError(f"{where}: `{name}` must be {wanted_range}, not {value}")
         return float(value)
     if wanted in (str, str | None) and isinstance(value, str):
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise SettingsError(f"{where}: `{name}` must be one of {', '.join(_CHOICES[name])}, not {value!r}")
         return value
     if wanted == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
         return tuple(value)

@@ -32,11 +32,19 @@ Run = Callable[..., Ran]
 def skill(tmp_path: Path) -> Callable[..., Path]:
     """Makes a skill with cases, each a prompt and what the answer must contain."""
 
-    def make(cases: Sequence[tuple[str, Any]], *, body: str = "Say so.\n", name: str = "thing") -> Path:
+    def make(
+        cases: Sequence[tuple[str, Any]],
+        *,
+        body: str = "Say so.\n",
+        name: str = "thing",
+        files: dict[str, str] | None = None,
+    ) -> Path:
         folder = tmp_path / "skills" / name
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does a thing.\n---\n{body}")
         items = [{"id": f"c{n}", "input": prompt, "expected": expected} for n, (prompt, expected) in enumerate(cases)]
+        if files:
+            items = [{**item, "files": files} for item in items]
         (folder / "skill_meta.json").write_text(json.dumps({"cases": items}))
         return folder
 
@@ -57,11 +65,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         baseline: bool = True,
         min_lift: float | None = None,
         previous: Path | None = None,
+        sandbox: Any = "bubblewrap",
         **settings: Any,
     ) -> Ran:
         flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), "store": False, **settings}
         evaluation = evaluate(
-            EvaluationOrder(skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift, previous=previous),
+            EvaluationOrder(
+                skill=skill,
+                repeats=repeats,
+                baseline=baseline,
+                min_lift=min_lift,
+                previous=previous,
+                sandbox=sandbox,
+            ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )
         folder = tmp_path / evaluation.run

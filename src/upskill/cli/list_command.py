@@ -14,7 +14,7 @@ from upskill.cli.output import NO_COLOR, console
 @NO_COLOR
 def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
     """List the skills below FOLDER, by default the one in `skills_dir`."""
-    from upskill.reporting import estimate_tokens
+    from upskill.domain import estimate_tokens
     from upskill.reporting.listings import show_rows
     from upskill.settings import resolve_settings
     from upskill.workflows.list_skills import list_skills

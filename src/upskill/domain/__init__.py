@@ -9,6 +9,7 @@ from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.qualification import LABELS, Label, Qualification, Reason, State
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
+from upskill.domain.tokens import estimate_tokens
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.domain.trial import (
     NOT_RUN,
@@ -67,4 +68,5 @@ __all__ = [
     "Verdict",
     "canonical_json",
     "digest_of",
+    "estimate_tokens",
 ]

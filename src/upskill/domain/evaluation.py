@@ -34,11 +34,22 @@ class ArmSummary:
     """Repeats in which every case was scored."""
     runs_all_passed: int
     """Repeats in which every case passed."""
+    turns: float | None = None
+    """Mean answers of the model per scored trial; `None` where the harness does not count them."""
+    loaded: int | None = None
+    """Scored trials in which the skill reached the student, given or read; `None` where there was none to load."""
+    skill_files: tuple[tuple[str, int], ...] = ()
+    """Which files of the skill were read or run, and in how many scored trials, most frequent first."""
 
     @property
     def pass_rate(self) -> float | None:
         """The share of scored trials that passed."""
         return self.passed / self.trials if self.trials else None
+
+    @property
+    def load_rate(self) -> float | None:
+        """The share of scored trials in which the skill reached the student."""
+        return self.loaded / self.trials if self.trials and self.loaded is not None else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +63,7 @@ class StudentReport:
     sentence: str
     arms: tuple[ArmSummary, ...]
     lifts: tuple[Lift, ...]
+    """First the one that the verdict is about; then, for students with tools, what the skill does once it is given."""
     spent: float | None
     """Dollars for all calls of this student, errored ones included; `None` if the price is unknown."""
     claim: str | None = None
@@ -62,6 +74,17 @@ class StudentReport:
     """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
+
+    @property
+    def compared(self) -> tuple[Arm, Arm]:
+        """The arm that the verdict is about, and the arm it is measured against, whether or not that was run."""
+        if len(self.arms) > 1:
+            return self.arms[1].arm, self.arms[0].arm
+        return (self.arms[0].arm if self.arms else "with_skill"), "baseline"
+
+    def arm(self, name: Arm) -> ArmSummary | None:
+        """What the student did in one arm; `None` where that arm was not run."""
+        return next((summary for summary in self.arms if summary.arm == name), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,3 +124,6 @@ class Evaluation:
     bought: Bought
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    sandbox: str | None = None
+    """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
+    where nothing was executed."""

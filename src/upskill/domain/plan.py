@@ -67,6 +67,11 @@ class TrialPlan:
         return self.arms[0] if len(self.arms) > 1 else None
 
     @property
+    def measured(self) -> Arm:
+        """The arm that the verdict is about. Arms after it are run beside it and decide nothing."""
+        return self.arms[1] if len(self.arms) > 1 else self.arms[0]
+
+    @property
     def trials_per_student(self) -> int:
         """How many trials one student is put through, at most."""
         return len(self.cases) * len(self.arms) * self.repeats

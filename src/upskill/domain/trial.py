@@ -7,15 +7,29 @@ from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
 
 Arm = Literal["baseline", "with_skill", "offered", "previous"]
-"""The condition: no skill, the skill given, the skill listed for the student to load, or an older version given."""
+"""The condition: no skill, the skill given, the skill listed for the student to load, or an older version.
 
-End = Literal["answered", "empty", "refused", "cut", "filtered", "overflow", "time limit", "turn limit", "token limit"]
+The older version reaches the student in the same way as the version it is compared with.
+"""
+
+End = Literal[
+    "answered",
+    "empty",
+    "refused",
+    "cut",
+    "filtered",
+    "overflow",
+    "time limit",
+    "turn limit",
+    "token limit",
+    "file limit",
+]
 """How a scored trial ended."""
 
 ENDS_THAT_CAN_PASS: frozenset[End] = frozenset({"answered", "cut"})
 """The other ends are failures of the student, whatever the checks say of the text that is there."""
 
-Fault = Literal["provider", "rate limit", "transport", "timeout", "check", "crash", "budget", "cancelled"]
+Fault = Literal["provider", "rate limit", "transport", "timeout", "sandbox", "check", "crash", "budget", "cancelled"]
 """Why a trial measured nothing. None of these is the student's doing."""
 
 

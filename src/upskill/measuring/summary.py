@@ -16,6 +16,7 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummar
     rounds: dict[int, list[bool]] = defaultdict(list)
     for trial, outcome in scored:
         rounds[trial.repeat].append(outcome.passed)
+    uses = [trial.skill_use for trial, _ in scored if trial.skill_use is not None]
     complete = [passed for passed in rounds.values() if len(passed) == cases]
     return ArmSummary(
         arm=arm,
@@ -30,6 +31,9 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummar
         spent=_sum([trial.usage.cost for trial in mine if trial.usage.input_tokens is not None and trial.calls]),
         runs=len(complete),
         runs_all_passed=sum(all(passed) for passed in complete),
+        turns=_mean([trial.turns or None for trial, _ in scored]),
+        loaded=sum(use.loaded for use in uses) if uses else None,
+        skill_files=tuple(Counter(path for use in uses for path in use.files).most_common()),
     )
 
 

@@ -29,6 +29,8 @@ class Bill:
     input_tokens: int | None = 0
     output_tokens: int | None = 0
     cost: float | None = 0.0
+    tokens: int = 0
+    """In and out together, estimated where a provider did not say: for limits, never for a report."""
     fault: Fault | None = None
     """The last fault of a call that was not made good by a retry."""
     fault_message: str = ""

@@ -6,17 +6,9 @@ flight; the cap on calls is exact.
 
 from dataclasses import dataclass
 
-BYTES_PER_TOKEN = 4
-"""How many bytes of UTF-8 are counted as a token where a provider does not say."""
-
 
 class BudgetReached(Exception):
     """A cap of the run is reached: the request was not sent, and asking again will not help."""
-
-
-def estimated_tokens(text_bytes: int) -> int:
-    """Tokens of so many bytes of UTF-8, rounded up, for a provider that does not say."""
-    return -(-text_bytes // BYTES_PER_TOKEN)
 
 
 @dataclass(slots=True)

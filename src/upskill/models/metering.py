@@ -20,10 +20,11 @@ from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
 from upskill.domain import Fault
+from upskill.domain.tokens import estimated_tokens
 from upskill.models.answer_shape import require_an_answer
 from upskill.models.bill import Bill, current_bill
 from upskill.models.body_cap import cap_bodies
-from upskill.models.budget import BudgetReached, Spent, estimated_tokens
+from upskill.models.budget import BudgetReached, Spent
 from upskill.models.door import Door
 from upskill.models.endpoint import Endpoint
 from upskill.models.faults import (
@@ -168,6 +169,7 @@ class Meter:
         reported, price = _reported(output), self._endpoint.price
         sent, said = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
         cost = price.of(input_tokens=sent, output_tokens=said) if price is not None else None
+        bill.tokens += sent + said
         if reported is None:
             bill.add(None, None, None)
         else:

@@ -46,7 +46,30 @@ class Rule:
 
     replies: tuple[Reply, ...]
     when: str | None = None
+    """Searched in the last message: the prompt at first, then the result of the last tool."""
+    prompt: str | None = None
+    """Searched in the case's prompt, also when tools have answered since."""
+    turn: int | None = None
+    """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
+
+    def fits(self, said: "Said", *, arm: str | None) -> bool:
+        """Whether this rule answers."""
+        return (
+            self.arm in (None, arm)
+            and self.turn in (None, said.turn)
+            and (self.when is None or regex.search(self.when, said.last, timeout=2.0) is not None)
+            and (self.prompt is None or regex.search(self.prompt, said.prompt, timeout=2.0) is not None)
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """A conversation as rules look at it."""
+
+    prompt: str
+    last: str
+    turn: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,13 +79,15 @@ class Script:
     rules: tuple[Rule, ...]
     seed: int = 0
 
-    def reply(self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int) -> Reply:
-        """The reply to a request, whose last text is what the rules look at."""
-        asked = request[-1] if request else ""
+    def reply(
+        self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int, said: Said | None = None
+    ) -> Reply:
+        """The reply to a request; `turn` counts requests. Without `said` its last text is all that was said."""
+        if said is None:
+            last = request[-1] if request else ""
+            said = Said(prompt=last, last=last)
         for rule in self.rules:
-            if rule.arm is not None and rule.arm != arm:
-                continue
-            if rule.when is not None and not regex.search(rule.when, asked, timeout=2.0):
+            if not rule.fits(said, arm=arm):
                 continue
             draw = random.Random(json.dumps([self.seed, list(request), repeat, turn]))
             return draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]
@@ -110,24 +135,30 @@ def _rule(value: object, where: str, problems: list[str]) -> Rule | None:
     if not isinstance(value, dict):
         problems.append(f"{where}: must be a table with `replies`")
         return None
-    _unknown_keys(value, ("when", "arm", "replies"), where, problems)
+    _unknown_keys(value, ("when", "prompt", "turn", "arm", "replies"), where, problems)
     replies = value.get("replies")
     if not isinstance(replies, list) or not replies:
         problems.append(f"{where}: needs a list `replies`")
         return None
-    when = value.get("when")
-    if when is not None:
+    patterns: dict[str, str | None] = {}
+    for key in ("when", "prompt"):
+        pattern = value.get(key)
+        patterns[key] = None if pattern is None else str(pattern)
         try:
-            regex.compile(str(when))
+            regex.compile(patterns[key] or "")
         except (regex.error, ValueError, RecursionError) as error:
-            problems.append(f"{where}: `when` does not compile: {error}")
+            problems.append(f"{where}: `{key}` does not compile: {error}")
+    turn = value.get("turn")
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 1):
+        problems.append(f"{where}: `turn` must be a whole number of at least 1")
+        turn = None
     arm = value.get("arm")
     if arm is not None and arm not in get_args(Arm):
         problems.append(f"{where}: `arm` must be one of {', '.join(get_args(Arm))}")
     parsed = tuple(_reply(reply, f"{where}, reply {n}", problems) for n, reply in enumerate(replies, 1))
     if not any(reply.weight for reply in parsed):
         problems.append(f"{where}: at least one reply needs a weight above 0")
-    return Rule(replies=parsed, when=None if when is None else str(when), arm=None if arm is None else str(arm))
+    return Rule(replies=parsed, turn=turn, arm=None if arm is None else str(arm), **patterns)
 
 
 def _reply(value: object, where: str, problems: list[str]) -> Reply:

@@ -17,7 +17,7 @@ from inspect_ai.model._model_output import ChatCompletionChoice
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
 from upskill.models.bill import current_bill
-from upskill.models.scripted import Failure, Reply, load_script
+from upskill.models.scripted import Failure, Reply, Said, load_script
 
 
 class ScriptedFailure(Exception):
@@ -54,7 +54,9 @@ class ScriptedAPI(ModelAPI):
         # The arm comes from the bill: a request does not tell, because arms must differ by the skill alone.
         bill = current_bill()
         request = [message.text for message in input]
-        reply = self._script.reply(request, arm=bill.purpose.arm, repeat=bill.purpose.repeat, turn=bill.calls)
+        reply = self._script.reply(
+            request, arm=bill.purpose.arm, repeat=bill.purpose.repeat, turn=bill.calls, said=_said(input)
+        )
         if reply.stall_seconds:
             await anyio.sleep(reply.stall_seconds)
         if reply.fail is not None:
@@ -67,10 +69,16 @@ class ScriptedAPI(ModelAPI):
         return isinstance(ex, ScriptedFailure)
 
 
+def _said(messages: list[ChatMessage]) -> Said:
+    prompt = next((message.text for message in messages if message.role == "user"), "")
+    answers = sum(message.role == "assistant" for message in messages)
+    return Said(prompt=prompt, last=messages[-1].text if messages else "", turn=answers + 1)
+
+
 def _output(model: str, reply: Reply, request: list[str]) -> ModelOutput:
     calls = None
     if reply.tool is not None:
-        calls = [ToolCall(id="call-1", function=reply.tool, arguments=dict(reply.arguments or {}))]
+        calls = [ToolCall(id=f"call-{len(request)}", function=reply.tool, arguments=dict(reply.arguments or {}))]
     stop: Any = "tool_calls" if calls else reply.stop
     sent, said = sum(len(text) for text in request) // 4 + 1, len(reply.text) // 4 + 1
     return ModelOutput(

@@ -4,13 +4,11 @@ from upskill.reporting.csv_report import csv_report
 from upskill.reporting.json_report import EVALUATION_SCHEMA, evaluation_json, evaluation_schema
 from upskill.reporting.junit import junit_report
 from upskill.reporting.money import dollars
-from upskill.reporting.tokens import estimate_tokens
 
 __all__ = [
     "EVALUATION_SCHEMA",
     "csv_report",
     "dollars",
-    "estimate_tokens",
     "evaluation_json",
     "evaluation_schema",
     "junit_report",

@@ -7,9 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Bought, Evaluation, Lift, StudentReport
+from upskill.domain import ArmSummary, Bought, Evaluation, Lift, StudentReport, estimate_tokens
 from upskill.reporting.money import dollars
-from upskill.reporting.tokens import estimate_tokens
 
 BAR = 20
 _NAMES = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}

@@ -2,7 +2,7 @@
 
 from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
 from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, runs_in
-from upskill.storage.skills import copy_skill, find_skills, read_skill, write_skill
+from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
 from upskill.storage.trial_log import collector_paused
 from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
 from upskill.storage.trial_store_file import StoredTrial
@@ -20,6 +20,7 @@ __all__ = [
     "default_store_path",
     "find_skills",
     "read_case_file",
+    "read_contents",
     "read_run",
     "read_skill",
     "read_skill_cases",

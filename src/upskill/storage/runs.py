@@ -72,6 +72,8 @@ class RunRecord:
     seed: int
     harness: str
     frame: str
+    sandbox: dict[str, JsonValue] | None = None
+    """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     results: dict[str, JsonValue] | None = None

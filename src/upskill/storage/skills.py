@@ -1,5 +1,6 @@
 """Skill folders: read, digested, copied byte for byte, written. Cases never count as part of a skill."""
 
+import hashlib
 import os
 import re
 import secrets
@@ -8,16 +9,19 @@ from collections.abc import Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
 
-from upskill.domain import Skill, SkillFile, digest_of
+from upskill.domain import Files, Skill, SkillFile, digest_of
 from upskill.errors import EngineError, UsageError
 from upskill.storage.frontmatter import MOST_CHARACTERS, SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, FoundFile, describe, find_files
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line, skill_invalid
 
-__all__ = ["META_FILE", "SKILL_FILE", "copy_skill", "find_skills", "read_skill", "write_skill"]
+__all__ = ["META_FILE", "SKILL_FILE", "copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"]
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
+MOST_HANDED_FILES = 400
+MOST_HANDED_BYTES = 20_000_000
+"""A skill that is handed to a student with tools is laid into every sandbox anew."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NEARBY_FOLDERS = 2_000
 
@@ -130,6 +134,26 @@ def _safe_name(text: str) -> str:
 def _digest(files: tuple[SkillFile, ...]) -> str:
     """Names and bytes only. Mode bits are left out: Windows has none, and a student reads the same text."""
     return digest_of([[file.path, file.sha256] for file in files])
+
+
+def read_contents(folder: Path, skill: Skill) -> Files:
+    """The bytes of every file that a student may see, by path, as they were when the skill was read."""
+    size = sum(file.size for file in skill.files)
+    if len(skill.files) > MOST_HANDED_FILES or size > MOST_HANDED_BYTES:
+        raise UsageError(
+            f"{skill.name}: {len(skill.files):,} files of {size:,} bytes are too much to lay into a sandbox",
+            hint=f"at most {MOST_HANDED_FILES} files and {MOST_HANDED_BYTES:,} bytes; or use --harness chat",
+        )
+    known = {file.path: file.sha256 for file in skill.files}
+    contents: dict[str, bytes] = {}
+    for file in find_files(_skill_root(folder), []):
+        try:
+            contents[file.path] = file.source.read_bytes()
+        except OSError as error:
+            raise EngineError(f"{skill.name}: {file.path} cannot be read ({error.strerror})") from None
+    if {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()} != known:
+        raise UsageError(f"{skill.name}: changed while it was read", hint="try again")
+    return contents
 
 
 def copy_skill(source: Path, target: Path) -> None:

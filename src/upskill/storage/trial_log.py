@@ -2,7 +2,6 @@
 
 import errno
 import gc
-import json
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,13 +11,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
-
 from upskill.domain import Trial
 from upskill.errors import EngineError
+from upskill.storage.trial_json import UnreadableTrial, trial_from_json, trial_json
 
-_TRIAL = TypeAdapter(Trial)
 _KEPT = "free some space; everything finished so far is kept"
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Not a disk: there is nothing to bring anything to."""
@@ -48,9 +44,9 @@ class TrialLog:
         return TrialWriter(self.path)
 
     def load(self) -> list[Trial]:
-        """Every trial, without its answer, so that memory does not grow with what the students said."""
+        """Every trial, without its answer and files, so that memory does not grow with what the students left."""
         with collector_paused():
-            return [replace(trial, answer="") for trial in self.read()]
+            return [replace(trial, answer="", files={}) for trial in self.read()]
 
     def read(self) -> Iterator[Trial]:
         """The trials in the order they finished, one at a time.
@@ -68,10 +64,10 @@ class TrialLog:
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    yield _TRIAL.validate_json(line)
-                except ValidationError as error:
+                    yield trial_from_json(line)
+                except UnreadableTrial as error:
                     raise EngineError(
-                        f"{self.path}: line {number} is damaged: {error.errors()[0]['msg']}",
+                        f"{self.path}: line {number} is damaged: {error}",
                         hint="the lines before it are sound; remove the damaged one to read the rest",
                     ) from None
 
@@ -101,7 +97,8 @@ class TrialWriter:
         if self._closed:
             raise EngineError(f"{self._path}: was closed already")
         self._require_synced()
-        line = _line(trial)
+        # A server can send half a character (a lone surrogate), which has no UTF-8: it is kept as a question mark.
+        line = trial_json(trial, lossy=True) + b"\n"
         before = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)
@@ -152,15 +149,6 @@ class TrialWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _line(trial: Trial) -> bytes:
-    try:
-        return _TRIAL.dump_json(trial, exclude_none=True) + b"\n"
-    except PydanticSerializationError:
-        # A server can send half a character (a lone surrogate), which has no UTF-8: it is kept as a question mark.
-        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True)
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 def _drop_unterminated(file: int) -> None:

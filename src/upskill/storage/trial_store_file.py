@@ -14,10 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
-
 from upskill.domain import Scored, Trial
+from upskill.storage.trial_json import NotText, UnreadableTrial, trial_from_json, trial_json
 
 STORE_FORMAT = 1
 """Kept as the file's `user_version`. A table that an older version would misread is a new number."""
@@ -30,7 +28,6 @@ State = Literal["ours", "empty", "newer", "foreign", "damaged"]
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TRIAL = TypeAdapter(Trial)
 _TABLE = (
     "CREATE TABLE trials (id TEXT PRIMARY KEY, fingerprint TEXT, stored_at INTEGER NOT NULL,"
     " expires_at INTEGER NOT NULL, checksum INTEGER NOT NULL, trial BLOB NOT NULL)",
@@ -142,8 +139,8 @@ class StoredTrial:
 def row_of(trial: Trial, *, fingerprint: str | None, stored_at: int) -> tuple[str, str | None, int, int, bytes] | None:
     """The values of `COLUMNS`. `None` for half a character: what came back would not be what was measured."""
     try:
-        data = _TRIAL.dump_json(trial, exclude_none=True)
-    except PydanticSerializationError:
+        data = trial_json(trial)
+    except NotText:
         return None
     return trial.id, fingerprint, stored_at, checksum_of(trial.id, fingerprint, stored_at, data), data
 
@@ -157,8 +154,8 @@ def trial_of(row: tuple[object, ...]) -> StoredTrial | None:
     if checksum != checksum_of(trial_id, fingerprint, stored_at, data):
         return None
     try:
-        trial = _TRIAL.validate_json(data)
-    except ValidationError:
+        trial = trial_from_json(data)
+    except UnreadableTrial:
         return None
     if trial.id != trial_id or not isinstance(trial.outcome, Scored):
         return None

@@ -2,6 +2,7 @@
 
 from upskill.trials.course import Course
 from upskill.trials.engine import RunEnd, TrialRun, run_trials
-from upskill.trials.request import FRAME, HARNESSES, Request, Requests
+from upskill.trials.request import FRAMES, HARNESSES, Request, Requests
+from upskill.trials.terms import Terms
 
-__all__ = ["FRAME", "HARNESSES", "Course", "Request", "Requests", "RunEnd", "TrialRun", "run_trials"]
+__all__ = ["FRAMES", "HARNESSES", "Course", "Request", "Requests", "RunEnd", "Terms", "TrialRun", "run_trials"]

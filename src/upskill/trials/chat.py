@@ -7,7 +7,7 @@ from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from upskill.domain import Answer, Case, Grade
+from upskill.domain import Answer, Case, CheckResult, Grade
 from upskill.models import Purpose, billing
 from upskill.trials.answer import final_text
 from upskill.trials.pending import Pending
@@ -40,19 +40,24 @@ def ask(find: Find, *, began: Callable[[], None]) -> Solver:
 
 @scorer(metrics=[accuracy()])
 def graded(find: Find, grade: Grader) -> Scorer:
-    """Grade the final text, never the thinking, with the function that was handed in."""
+    """Grade the final text, never the thinking, and the files, with the function that was handed in."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the engine's signature
-        pending, answer = find(state), final_text(state.output)
-        try:
-            # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
-            pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, Answer(text=answer))
-        except Exception as error:
-            pending.check_crash = f"{type(error).__name__}: {error}"
-            raise
+        pending = find(state)
+        answer = Answer(text=final_text(state.output), files=pending.files)
+        if pending.files_refused is not None:
+            # The student's own doing, so it is a failed answer and no fault of a check.
+            pending.grade = Grade(results=(CheckResult(kind="files", passed=False, saw=pending.files_refused),))
+        else:
+            try:
+                # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
+                pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, answer)
+            except Exception as error:
+                pending.check_crash = f"{type(error).__name__}: {error}"
+                raise
         return Score(
             value=int(pending.grade.passed),
-            answer=answer,
+            answer=answer.text,
             explanation="\n".join(f"{result.kind}: {result.saw}" for result in pending.grade.results),
         )
 

@@ -9,16 +9,18 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from upskill.domain import Answer, Case, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
+from upskill.sandbox import Furnishing, Sandbox, open_sandbox
 from upskill.trials.course import Course
 from upskill.trials.interrupting import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
+from upskill.trials.terms import Terms
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +43,12 @@ class TrialRun:
     """Finds a trial that need not be bought."""
     logs: Path
     engine_data: Path
+    terms: Terms = field(default_factory=Terms)
+    """What students with tools work under."""
+    contents: Mapping[str, Files] = field(default_factory=dict)
+    """For students with tools: the files of each skill, by the skill's digest."""
+    open_sandbox: Callable[[Furnishing], Sandbox] = open_sandbox
+    """Where students with tools work."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,11 +68,16 @@ def run_trials(run: TrialRun) -> RunEnd:
         from inspect_ai import Task
         from inspect_ai import eval as run_tasks
 
+        from upskill.trials.agent import Furnisher, work
         from upskill.trials.chat import ask, graded
         from upskill.trials.source import PlannedSource
 
-        requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness)
+        requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness, terms=run.terms)
         in_flight = run.door.policy.concurrency
+        with_tools = run.plan.harness == "agent"
+        furnisher = Furnisher(
+            requests, contents=run.contents, terms=run.terms, open_sandbox=run.open_sandbox, in_flight=in_flight
+        )
         failure: list[BaseException] = []
         sources: list[PlannedSource] = []
 
@@ -99,9 +112,10 @@ def run_trials(run: TrialRun) -> RunEnd:
                 Task(
                     name=f"{run.skill.name}-{number}",
                     dataset=source,
-                    solver=ask(source.find, began=arm),
+                    solver=work(source.find, furnisher, began=arm) if with_tools else ask(source.find, began=arm),
                     scorer=graded(source.find, run.grade),
                     model=model,
+                    working_limit=run.terms.seconds if with_tools else None,
                     metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
                 )
             )
@@ -125,6 +139,8 @@ def run_trials(run: TrialRun) -> RunEnd:
             )
         except KeyboardInterrupt:
             logs = []
+        finally:
+            furnisher.close()
         interrupted = len(logs) < len(tasks)  # an interrupted engine hands out no log
         for source in sources:
             source.record_what_was_in_flight()

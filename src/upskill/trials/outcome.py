@@ -4,15 +4,17 @@
 |---|---|
 | an answer; the checks decide | scored, `answered` |
 | an answer cut at the length limit; the checks decide on what is there | scored, `cut` |
-| no text at all | scored, `empty`: failed |
+| no text at all, and no file | scored, `empty`: failed |
 | the provider reports a refusal | scored, `refused`: failed |
 | the content filter stopped it | scored, `filtered`: failed |
 | prompt and answer overflow the model's window | scored, `overflow`: failed |
 | the student's time, turns or tokens ran out | scored, `time limit`, `turn limit`, `token limit`: failed |
+| it left too many files, or too large ones | scored, `file limit`: failed |
 | the provider failed | errored, `provider` |
 | the provider asked to slow down until we gave up | errored, `rate limit` |
 | the request or the answer was lost on the way | errored, `transport` |
 | no complete answer within the deadline of a call | errored, `timeout` |
+| the sandbox did not open, or ended by itself | errored, `sandbox` |
 | a check crashed | errored, `check` |
 | anything else went wrong in our own code | errored, `crash` |
 | a cap of the run (cost, calls, tokens, time) was reached first | errored, `budget` |
@@ -35,6 +37,10 @@ class Ending:
     text: str = ""
     stop: StopReason | None = None
     """Why the model stopped; `None` when it never answered."""
+    left_files: bool = False
+    """Whether files were left behind: then it need not have said anything."""
+    files_refused: bool = False
+    """What was left behind is more than is taken."""
     refused: bool = False
     limit: Limit | None = None
     error: str | None = None
@@ -65,6 +71,8 @@ def outcome_of(ending: Ending) -> Outcome:
         return Errored(fault=ending.fault or "crash", message=ending.error)
     if ending.limit is not None:
         return Scored(end=_LIMITS[ending.limit], grade=ending.grade or Grade(results=()))
+    if ending.files_refused and ending.grade is not None:
+        return Scored(end="file limit", grade=ending.grade)
     if ending.stop is None or ending.grade is None:
         return Errored(fault=ending.fault or "crash", message="the trial ended without an answer or a grade")
     return Scored(end=_end_of(ending), grade=ending.grade)
@@ -77,6 +85,6 @@ def _end_of(ending: Ending) -> End:
         return "filtered"
     if ending.stop == "model_length":
         return "overflow"
-    if not ending.text.strip():
+    if not ending.text.strip() and not ending.left_files:
         return "empty"
     return "cut" if ending.stop == "max_tokens" else "answered"

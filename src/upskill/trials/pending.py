@@ -1,8 +1,9 @@
 """A trial under way: what was planned, and what is learned about it before it ends."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
-from upskill.domain import Arm, Grade, PlannedTrial, Trial, Turn
+from upskill.domain import Arm, Files, Grade, PlannedTrial, SkillUse, Trial, Turn
 from upskill.models import Bill
 
 
@@ -29,3 +30,11 @@ class Pending:
     bill: Bill | None = None
     grade: Grade | None = None
     check_crash: str | None = None
+    files: Files = field(default_factory=dict)
+    """What a student with tools left in its working folder."""
+    files_refused: str | None = None
+    """Why nothing was taken from there: too many files, or too large ones."""
+    skill_use: SkillUse | None = None
+    turns: int = 0
+    ran_out: Literal["turn", "token"] | None = None
+    sandbox_lost: str | None = None

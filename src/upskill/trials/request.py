@@ -9,15 +9,26 @@ from functools import cache
 from importlib.resources import files
 
 from upskill.domain import Arm, Case, PlannedTrial, Skill, Student, digest_of
+from upskill.trials.file_text import with_files
+from upskill.trials.terms import SKILLS, Terms
+from upskill.trials.tool_specs import TOOLS
 
-FRAME = files("upskill.trials").joinpath("frame.md").read_text(encoding="utf-8").strip()
-HARNESSES = {"chat": "chat/1"}
+
+def _text(name: str) -> str:
+    return files("upskill.trials").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+FRAMES = {"chat": _text("frame.md"), "agent": _text("agent_frame.md")}
+"""What every student of a harness is told first."""
+OFFERED = _text("offered.md")
+"""How a skill is listed for a student that may load it, in neutral words."""
+HARNESSES = {"chat": "chat/1", "agent": "agent/1"}
 """The harnesses and their versions: a harness that asks in another way is another version."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """The rendered request of a chat student: all that it is told."""
+    """The rendered first request of a student: all that it is told before it acts."""
 
     system: str
     prompt: str
@@ -26,35 +37,79 @@ class Request:
 class Requests:
     """The requests of an evaluation of one skill. What the arms say is rendered and digested once."""
 
-    def __init__(self, skill: Skill, *, previous: Skill | None = None, harness: str = "chat") -> None:
-        """`previous` is an older version of the skill, where two versions are compared."""
+    def __init__(
+        self, skill: Skill, *, previous: Skill | None = None, harness: str = "chat", terms: Terms | None = None
+    ) -> None:
+        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`."""
         self.harness = HARNESSES[harness]
+        self._terms = (terms or Terms()) if harness == "agent" else None
+        frame = FRAMES[harness]
         # A baseline says nothing that depends on the skill, so that any skill can share it.
-        self._systems: dict[Arm, str] = {"baseline": FRAME, "with_skill": _given(skill)}
-        if previous is not None:
-            self._systems["previous"] = _given(previous)
-        self._request_digests: dict[tuple[Arm, str], str] = {}
+        self._systems: dict[Arm, str] = {"baseline": frame}
+        self._skills: dict[Arm, Skill] = {}
+        if self._terms is None:
+            self._systems["with_skill"] = f"{frame}\n\n{_given(skill)}"
+            if previous is not None:
+                self._systems["previous"] = f"{frame}\n\n{_given(previous)}"
+        else:
+            self._systems["with_skill"] = f"{frame}\n\n{_given(skill, folder=skill_folder(skill))}"
+            self._systems["offered"] = f"{frame}\n\n{_listed(skill)}"
+            self._skills = {"with_skill": skill, "offered": skill}
+            if previous is not None:
+                self._systems["previous"] = f"{frame}\n\n{_listed(previous)}"
+                self._skills["previous"] = previous
+        self._request_digests: dict[tuple[Arm, str, str], str] = {}
         self._system_digests = {arm: digest_of(text) for arm, text in self._systems.items()}
 
     def render(self, case: Case, arm: Arm) -> Request:
-        """What the student is told in one trial."""
-        return Request(system=self._systems[arm], prompt=case.prompt)
+        """What the student is told in one trial. Who has no tools is shown the case's files in the prompt."""
+        return Request(system=self._systems[arm], prompt=self._prompt(case))
+
+    def _prompt(self, case: Case) -> str:
+        return with_files(case) if self._terms is None else case.prompt
+
+    def skill_in(self, arm: Arm) -> Skill | None:
+        """The skill whose files lie in the sandbox of this arm; `None` where none does."""
+        return self._skills.get(arm)
 
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
-        key = planned.arm, planned.case.prompt
+        prompt = self._prompt(planned.case)
+        there = "" if self._terms is None or not planned.case.files else _files_digest(planned.case)
+        key = planned.arm, prompt, there
         request = self._request_digests.get(key)
         if request is None:
-            system = self._system_digests[planned.arm]
-            request = digest_of({"system": system, "prompt": planned.case.prompt, "tools": [], "limits": {}})
+            request = digest_of(self._seen(planned.arm, prompt, there))
             self._request_digests[key] = request
         # Joined as plain text: this is done for every trial of every plan.
         whole = f"{request}/{_student_digest(student, self.harness)}/{planned.repeat}"
         return hashlib.sha256(whole.encode("ascii")).hexdigest()
 
+    def _seen(self, arm: Arm, prompt: str, files: str) -> dict[str, object]:
+        seen: dict[str, object] = {"system": self._system_digests[arm], "prompt": prompt, "tools": [], "limits": {}}
+        if self._terms is not None:
+            seen |= {"tools": [tool.as_json() for tool in TOOLS], "limits": self._terms.as_json(), "files": files}
+        if (skill := self.skill_in(arm)) is not None:
+            seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]
+        return seen
 
-def _given(skill: Skill) -> str:
-    return f'{FRAME}\n\n<skill name="{skill.name}">\n{skill.body.strip()}\n</skill>'
+
+def skill_folder(skill: Skill) -> str:
+    """Where a skill lies in the sandbox."""
+    return f"{SKILLS}/{skill.name}"
+
+
+def _given(skill: Skill, *, folder: str | None = None) -> str:
+    place = "" if folder is None else f' folder="{folder}"'
+    return f'<skill name="{skill.name}"{place}>\n{skill.body.strip()}\n</skill>'
+
+
+def _listed(skill: Skill) -> str:
+    return OFFERED.format(name=skill.name, description=skill.description, path=f"{skill_folder(skill)}/SKILL.md")
+
+
+def _files_digest(case: Case) -> str:
+    return digest_of({path: hashlib.sha256(data).hexdigest() for path, data in case.files.items()})
 
 
 @cache

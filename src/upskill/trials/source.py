@@ -152,6 +152,9 @@ class PlannedSource(SampleSource):
             repeat=planned.repeat,
             outcome=outcome_of(ending),
             answer=ending.text,
+            files=pending.files,
+            skill_use=pending.skill_use,
+            turns=pending.turns,
             usage=usage,
             seconds=seconds,
             calls=bill.calls if bill is not None else 0,
@@ -164,17 +167,21 @@ def _ending(pending: Pending, sample: EvalSample) -> Ending:
     output, bill = sample.output, pending.bill
     fault = bill.fault if bill is not None else None
     error = None
-    if sample.error is not None:
+    if pending.sandbox_lost is not None:
+        fault, error = "sandbox", pending.sandbox_lost
+    elif sample.error is not None:
         error = sample.error.message
         if pending.check_crash is not None:
             fault, error = "check", pending.check_crash
         elif bill is not None and bill.fault is not None:
             error = bill.fault_message
-    limit: Any = sample.limit.type if sample.limit is not None else None
+    limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
     stopped = sample.error is not None and sample.error.message.startswith(("CancelledError(", "Cancelled("))
     return Ending(
         text=final_text(output),
         stop=output.stop_reason if output.choices else None,
+        left_files=bool(pending.files),
+        files_refused=pending.files_refused is not None,
         refused=bool(output.choices) and _refused(output.choices[0]),
         limit=limit,
         error=error,

@@ -1,9 +1,93 @@
-"""From a student's finished trials to what is said of it."""
+"""From finished trials to what is said of each student, and of the whole evaluation."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 
 from upskill import measuring
-from upskill.domain import Arm, Errored, Scored, Student, StudentReport, Trial, TrialPlan
+from upskill.domain import (
+    Bought,
+    Errored,
+    Evaluation,
+    Lift,
+    Scored,
+    Skill,
+    Student,
+    StudentReport,
+    Trial,
+    TrialPlan,
+)
 from upskill.measuring.verdict import CutShort
 from upskill.workflows.course import FixedCourse, SequentialCourse
+
+
+def sum_up(
+    plan: TrialPlan,
+    finished: Iterable[Trial],
+    *,
+    skill: Skill,
+    run: str,
+    courses: Mapping[str, FixedCourse | SequentialCourse],
+    cut_short: Callable[[Student], CutShort | None],
+    min_lift: float | None,
+    bought: Bought,
+    notes: tuple[str, ...],
+    interrupted: bool = False,
+    sandbox: str | None = None,
+) -> Evaluation:
+    """The evaluation as it is reported, whether its trials were run just now or graded again."""
+    mine: dict[str, list[Trial]] = defaultdict(list)
+    for trial in finished:
+        mine[trial.student].append(trial)
+    return Evaluation(
+        skill=skill,
+        run=run,
+        cases=len(plan.cases),
+        repeats=plan.repeats,
+        planned=len(plan),
+        design=plan.design,
+        min_lift=min_lift,
+        students=tuple(
+            conclude(
+                student,
+                plan,
+                courses[student.name],
+                mine[student.name],
+                min_lift=min_lift,
+                cut_short=cut_short(student),
+            )
+            for student in plan.students
+        ),
+        bought=bought,
+        notes=(*notes, *_no_tools_notes(plan, mine)),
+        interrupted=interrupted,
+        sandbox=sandbox,
+    )
+
+
+def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """A student that never used a tool may be one whose server knows none: a pass rate of 0 would hide that."""
+    if plan.harness != "agent":
+        return ()
+    notes = []
+    for name, mine in trials.items():
+        refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
+        scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
+        if refused is not None and not scored:
+            notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
+        elif scored and all(trial.turns == 1 for trial in scored):
+            notes.append(
+                f"{name}: never called a tool in {len(scored)} trials; "
+                "if its server does not pass tools on, ask it without them: --harness chat"
+            )
+    return tuple(notes)
+
+
+def _refusal_of_tools(trial: Trial) -> str | None:
+    """What a server said that wants no tools; `None` where it did not say so."""
+    outcome = trial.outcome
+    if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
+        return outcome.message
+    return None
 
 
 def conclude(
@@ -31,14 +115,14 @@ def conclude(
             lifts=(),
             spent=spent,
         )
-    judgement = _judge(course, counted, against=plan.against, min_lift=min_lift, cut_short=cut_short)
+    judgement = _judge(course, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
     return StudentReport(
         student=student,
         harness=plan.harness,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
         arms=arms,
-        lifts=(judgement.lift,) if judgement.lift is not None else (),
+        lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
         spent=spent,
         claim=judgement.claim,
         stopped=judgement.reason,
@@ -61,21 +145,31 @@ def _without_superseded(finished: list[Trial]) -> list[Trial]:
     ]
 
 
+def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
+    """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
+    z = measuring.Z_SEQUENTIAL if plan.design == "sequential" else measuring.Z_FIXED
+    against = plan.against or "baseline"
+    pairings = (measuring.pair_trials(counted, arm=arm, against=against) for arm in plan.arms[2:])
+    lifts = (measuring.measure_lift(pairing, z=z) for pairing in pairings)
+    return tuple(lift for lift in lifts if lift is not None)
+
+
 def _judge(
     course: FixedCourse | SequentialCourse,
     counted: list[Trial],
     *,
-    against: Arm,
+    plan: TrialPlan,
     min_lift: float | None,
     cut_short: CutShort | None,
 ) -> measuring.Judgement:
+    arm, against = plan.measured, plan.against or "baseline"
     if isinstance(course, SequentialCourse):
         decision = course.end("cap" if cut_short is None or cut_short == "down" else cut_short)
         z, pairing = measuring.Z_SEQUENTIAL, course.pairing
     else:
         decision = None
-        z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm="with_skill", against=against)
-    tokens = measuring.measure_tokens(counted, arm="with_skill", against=against, z=z)
+        z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm=arm, against=against)
+    tokens = measuring.measure_tokens(counted, arm=arm, against=against, z=z)
     # A decision that fell before the endpoint went down, or before the person stopped, stands.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(

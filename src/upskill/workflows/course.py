@@ -47,6 +47,24 @@ class FixedCourse:
 class SequentialCourse:
     """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
 
+    @classmethod
+    def of(
+        cls,
+        plan: TrialPlan,
+        *,
+        min_lift: float | None,
+        after_first_round: Callable[[Pairing], None] = lambda _: None,
+    ) -> "SequentialCourse":
+        """The course of a sequential plan."""
+        design = Sequential(
+            cases=len(plan.cases),
+            rounds=plan.repeats,
+            min_lift=min_lift,
+            arm=plan.measured,
+            against=plan.against or "baseline",
+        )
+        return cls(plan, design, after_first_round=after_first_round)
+
     def __init__(
         self, plan: TrialPlan, design: Sequential, *, after_first_round: Callable[[Pairing], None] = lambda _: None
     ) -> None:
@@ -85,11 +103,13 @@ class SequentialCourse:
         called_off = any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
         if self._design.decision.stop or called_off:
             return
-        pair = pair_up(trials[self._design.arm], trials[self._design.against])
+        # What is run beside the pair decides nothing, so an error there does not send the pair round again.
+        compared = {arm: trials[arm] for arm in (self._design.arm, self._design.against)}
+        pair = pair_up(compared[self._design.arm], compared[self._design.against])
         self._fed.add(turn.key)
         rounds = self._design.complete_rounds
         self._design.add(pair)
-        self._queue.run_again_if_errored(turn, trials)
+        self._queue.run_again_if_errored(turn, compared)
         if rounds == 0 and self._design.complete_rounds == 1:
             self._after_first_round(self._design.pairing)
 

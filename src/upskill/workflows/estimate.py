@@ -3,14 +3,18 @@
 from dataclasses import dataclass
 
 from upskill import measuring
-from upskill.domain import TrialPlan
-from upskill.reporting import dollars, estimate_tokens
-from upskill.trials import Requests
+from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.reporting import dollars
+from upskill.trials import Requests, Terms
 
 EXPECTED_SHARE = 0.5
 """A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
 EXPECTED_ANSWER_TOKENS = 300
 """How long an answer is taken to be, where it may be longer."""
+EXPECTED_TURNS = 6
+"""How many answers a student with tools is taken to give in a trial."""
+EXPECTED_RESULT_TOKENS = 300
+"""How long a tool's result is taken to be: it is sent again with every later answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,28 +51,34 @@ class PlanEstimate:
         return f"{known}, and unknown for {', '.join(self.unknown)}"
 
 
-def estimate_plan(plan: TrialPlan, requests: Requests) -> PlanEstimate:
-    """Prompt tokens are estimated; retries are not counted."""
+def estimate_plan(plan: TrialPlan, requests: Requests, *, terms: Terms | None = None) -> PlanEstimate:
+    """Prompt tokens are estimated; retries are not counted. Students with tools work under `terms`."""
+    terms = terms or Terms()
+    with_tools = plan.harness == "agent"
     prompts = sum(
         estimate_tokens(request.system) + estimate_tokens(request.prompt)
         for case in plan.cases
         for arm in plan.arms
         for request in (requests.render(case, arm),)
     )
-    round_calls = len(plan.cases) * len(plan.arms)
     sequential = plan.design == "sequential"
     share = EXPECTED_SHARE if sequential else 1.0
+    trials = len(plan.cases) * len(plan.arms)
     expected = at_most = 0.0
     for student in plan.students:
         if student.price is not None:
-            longest = student.max_output_tokens or 0
-            usual = min(longest, EXPECTED_ANSWER_TOKENS)
-            rounds = plan.repeats
-            expected += student.price.of(input_tokens=prompts, output_tokens=round_calls * usual) * rounds * share
-            at_most += student.price.of(input_tokens=prompts, output_tokens=round_calls * longest) * rounds
+            usual = min(student.max_output_tokens or 0, EXPECTED_ANSWER_TOKENS)
+            turns = min(EXPECTED_TURNS, terms.turns) if with_tools else 1
+            # Every turn sends again what was said and seen in those before it.
+            growth = trials * (usual + EXPECTED_RESULT_TOKENS) * turns * (turns - 1) // 2
+            price = student.price.of(input_tokens=prompts * turns + growth, output_tokens=trials * usual * turns)
+            expected += price * plan.repeats * share
+            at_most += _most(student, prompts, trials, terms if with_tools else None) * plan.repeats
+    calls = len(plan) * (terms.turns if with_tools else 1)
+    usual_calls = len(plan) * (min(EXPECTED_TURNS, terms.turns) if with_tools else 1)
     return PlanEstimate(
-        calls_expected=round(len(plan) * share),
-        calls_at_most=len(plan),
+        calls_expected=round(usual_calls * share),
+        calls_at_most=calls,
         price_expected=expected,
         price_at_most=at_most,
         unknown=tuple(student.name for student in plan.students if student.price is None),
@@ -78,3 +88,14 @@ def estimate_plan(plan: TrialPlan, requests: Requests) -> PlanEstimate:
             else "no baseline, so no lift"
         ),
     )
+
+
+def _most(student: Student, prompts: int, trials: int, terms: Terms | None) -> float:
+    """The most that one round of trials can cost, in dollars. The last call may go over a trial's tokens."""
+    if student.price is None:
+        return 0.0
+    longest = student.max_output_tokens or 0
+    if terms is None:
+        return student.price.of(input_tokens=prompts, output_tokens=trials * longest)
+    said = min(terms.turns * longest, terms.tokens + longest)
+    return trials * student.price.of(input_tokens=max(0, 2 * terms.tokens - said), output_tokens=said)

@@ -3,9 +3,9 @@
 import importlib.metadata
 import os
 import platform
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -16,7 +16,8 @@ from upskill.measuring.verdict import CutShort
 from upskill.models import Budget, Door, Policy
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
-from upskill.workflows.conclude import conclude
+from upskill.workflows.conclude import sum_up
+from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_backend
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
@@ -81,11 +82,12 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
             skill=run / record.skill_source,
             case_file=run / record.case_source,
             repeats=record.repeats if record.design == "fixed" else None,
-            baseline="baseline" in record.arms,
+            baseline=len(record.arms) > 1,
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
+            sandbox=recorded_backend(record),
         ),
-        settings,
+        replace(settings, harness=record.harness.partition("/")[0]),
     )
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
@@ -111,13 +113,13 @@ def _carry_out(
 
             def write(trial: Trial) -> None:
                 log.append(trial)
-                finished.append(
-                    replace(trial, answer="", files={})
-                )  # the answer is on disk; memory need not grow with it
+                # What was left is on disk; memory need not grow with it.
+                finished.append(replace(trial, answer="", files={}))
                 progress.finished(trial)
 
-            reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write)
-            end = _run(prepared, door, folder, courses, reuse, write)
+            bench = bench_for(prepared.sandbox, folder.engine_data)
+            reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
+            end = _run(prepared, door, folder, courses, reuse, write, bench)
         stored_notes = () if store is None else store.notes
     except BaseException:
         folder.release_space()
@@ -125,28 +127,14 @@ def _carry_out(
         raise
     folder.release_space()
     notes = (*prepared.notes, *_end_notes(end, prepared), *stored_notes)
-    mine: dict[str, list[Trial]] = defaultdict(list)
-    for trial in finished:
-        mine[trial.student].append(trial)
-    evaluation = Evaluation(
+    evaluation = sum_up(
+        prepared.plan,
+        finished,
         skill=prepared.skill,
         run=_relative(folder.path, Path.cwd()),
-        cases=len(prepared.plan.cases),
-        repeats=prepared.plan.repeats,
-        planned=len(prepared.plan),
-        design=prepared.plan.design,
+        courses=courses,
+        cut_short=lambda student: _cut_short(student, end),
         min_lift=prepared.min_lift,
-        students=tuple(
-            conclude(
-                student,
-                prepared.plan,
-                courses[student.name],
-                mine[student.name],
-                min_lift=prepared.min_lift,
-                cut_short=_cut_short(student, end),
-            )
-            for student in prepared.plan.students
-        ),
         bought=Bought(
             calls=door.spent.calls,
             failed_calls=door.spent.failed_calls,
@@ -158,13 +146,14 @@ def _carry_out(
         ),
         notes=notes,
         interrupted=end.interrupted,
+        sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     folder.write_record(
         replace(
             record,
             status="interrupted" if end.interrupted else "finished",
             finished_at=now(),
-            notes=notes,
+            notes=evaluation.notes,
             results=reporting.evaluation_json(evaluation),
         )
     )
@@ -194,10 +183,11 @@ def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCo
     plan = prepared.plan
     if plan.design == "fixed":
         return FixedCourse(plan)
-    design = measuring.Sequential(
-        cases=len(plan.cases), rounds=plan.repeats, min_lift=prepared.min_lift, against=plan.against or "baseline"
+    return SequentialCourse.of(
+        plan,
+        min_lift=prepared.min_lift,
+        after_first_round=lambda pairing: progress.first_round(student.name, pairing),
     )
-    return SequentialCourse(plan, design, after_first_round=lambda pairing: progress.first_round(student.name, pairing))
 
 
 def _run(
@@ -207,6 +197,7 @@ def _run(
     courses: dict[str, FixedCourse | SequentialCourse],
     reuse: Reuse,
     write: Callable[[Trial], None],
+    bench: checks.Bench,
 ) -> trials.RunEnd:
     def bought(trial: Trial) -> None:
         write(trial)
@@ -219,12 +210,15 @@ def _run(
             previous=prepared.previous,
             endpoints=prepared.endpoints,
             door=door,
-            grade=checks.grade,
+            grade=partial(checks.grade, bench=bench),
             courses=courses,
             record=bought,
             recall=reuse.recall,
             logs=folder.logs,
             engine_data=folder.engine_data,
+            terms=prepared.terms,
+            contents=prepared.contents,
+            open_sandbox=bench.open_sandbox or no_sandbox,
         )
     )
 
@@ -270,7 +264,8 @@ def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> 
         min_lift=prepared.min_lift,
         seed=plan.seed,
         harness=trials.HARNESSES[plan.harness],
-        frame=trials.FRAME,
+        frame=trials.FRAMES[plan.harness],
+        sandbox=recorded(prepared.sandbox),
         settings={name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()},
         notes=prepared.notes,
     )
@@ -293,7 +288,10 @@ def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
     if prepared.plan.students != record.students:
         problems.append("the models resolve to something else now")
-    if record.harness != trials.HARNESSES[prepared.plan.harness] or record.frame != trials.FRAME:
+    if (
+        record.harness != trials.HARNESSES[prepared.plan.harness]
+        or record.frame != trials.FRAMES[prepared.plan.harness]
+    ):
         problems.append("this version of upskill asks students in another way")
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")

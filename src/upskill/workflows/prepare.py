@@ -1,15 +1,17 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from upskill import checks, measuring, reporting, storage, trials
-from upskill.domain import Arm, Case, Skill, Student, TrialPlan
+from upskill import checks, measuring, storage, trials
+from upskill.domain import Arm, Case, Files, Skill, Student, TrialPlan, estimate_tokens
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.preflight import count_tokens
+from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
 
 MOST_ESTIMATE_ERROR = 0.67
@@ -29,6 +31,8 @@ class EvaluationOrder:
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
+    sandbox: Backend = "bubblewrap"
+    """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +50,12 @@ class Prepared:
     served: dict[str, Served]
     estimate: PlanEstimate
     notes: tuple[str, ...]
+    terms: trials.Terms = field(default_factory=trials.Terms)
+    """What students with tools work under."""
+    contents: Mapping[str, Files] = field(default_factory=dict)
+    """For students with tools, the files of each skill by its digest."""
+    sandbox: SandboxFacts | None = None
+    """What confines whatever is executed; `None` where nothing is."""
 
 
 def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
@@ -59,17 +69,29 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
             hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
         )
     _check_order(order)
+    harness = choose_harness(settings.harness, case_file.cases)
+    sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     plan = _plan(
-        order, case_file.cases, tuple(_student(endpoint, settings) for endpoint in endpoints.values()), settings
+        order,
+        case_file.cases,
+        tuple(_student(endpoint, settings) for endpoint in endpoints.values()),
+        seed=settings.seed,
+        harness=harness,
     )
     previous = None if order.previous is None else storage.read_skill(order.previous)
     if previous is not None and previous.digest == skill.digest:
         raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
-    requests = trials.Requests(skill, previous=previous, harness=plan.harness)
+    terms = _terms(settings, order.sandbox)
+    contents = {}
+    if harness == "agent":
+        contents[skill.digest] = storage.read_contents(order.skill, skill)
+        if previous is not None and order.previous is not None:
+            contents[previous.digest] = storage.read_contents(order.previous, previous)
+    requests = trials.Requests(skill, previous=previous, harness=harness, terms=terms)
     for name, endpoint in endpoints.items():
-        _require_window(endpoint, served[name], skill, requests, plan.cases)
+        _require_window(endpoint, served[name], skill, requests, plan)
     return Prepared(
         skill=skill,
         skill_folder=order.skill,
@@ -80,13 +102,39 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         min_lift=order.min_lift,
         endpoints=endpoints,
         served=served,
-        estimate=estimate_plan(plan, requests),
+        estimate=estimate_plan(plan, requests, terms=terms),
         notes=(
+            *unconfined_notes(None if sandbox is None else sandbox.backend),
             *skill.notes,
-            *_unseen_notes(skill),
+            *_unseen_notes(skill, harness),
             *_copies_notes(plan, settings),
             *(note for one in served.values() for note in one.notes),
         ),
+        terms=terms,
+        contents=contents,
+        sandbox=sandbox,
+    )
+
+
+def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
+    """What was asked for; with `auto`, students get tools where a case has files, or a check that wants some."""
+    if wanted != "auto":
+        return wanted
+    return "agent" if any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases) else "chat"
+
+
+def _executes(harness: str, cases: Iterable[Case]) -> bool:
+    """Whether anything that a model wrote is run, by a student or by a check."""
+    return harness == "agent" or any("sandbox" in checks.needs(case) for case in cases)
+
+
+def _terms(settings: Settings, sandbox: Backend) -> trials.Terms:
+    return trials.Terms(
+        turns=settings.max_turns,
+        tokens=settings.max_trial_tokens,
+        seconds=max(1, round(settings.max_trial_minutes * 60)),
+        command_seconds=settings.command_seconds,
+        confined=sandbox != "none",
     )
 
 
@@ -100,20 +148,34 @@ def _check_order(order: EvaluationOrder) -> None:
 
 
 def _plan(
-    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], settings: Settings
+    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], *, seed: int, harness: str
 ) -> TrialPlan:
     """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
-    arms: tuple[Arm, ...] = ("with_skill",)
+    arms = _arms(order, harness)
+    repeats, sequential = order.repeats or 1, order.repeats is None and len(arms) > 1
+    return TrialPlan(
+        cases=cases,
+        students=students,
+        arms=arms,
+        repeats=measuring.default_rounds(len(cases)) if sequential else repeats,
+        seed=seed,
+        harness=harness,
+        design="sequential" if sequential else "fixed",
+    )
+
+
+def _arms(order: EvaluationOrder, harness: str) -> tuple[Arm, ...]:
+    """First what is measured against, then what the verdict is about, then what is run beside it.
+
+    A student with tools is offered the skill, because that is what a user gets; where there is a baseline it is also
+    given to it, to tell a skill that is not loaded from one that does not help. An older version is offered likewise.
+    """
+    measured: Arm = "offered" if harness == "agent" else "with_skill"
     if order.previous is not None:
-        arms = ("previous", "with_skill")
-    elif order.baseline:
-        arms = ("baseline", "with_skill")
-    if order.repeats is None and len(arms) > 1:
-        rounds = measuring.default_rounds(len(cases))
-        return TrialPlan(
-            cases=cases, students=students, arms=arms, repeats=rounds, seed=settings.seed, design="sequential"
-        )
-    return TrialPlan(cases=cases, students=students, arms=arms, repeats=order.repeats or 1, seed=settings.seed)
+        return ("previous", measured)
+    if not order.baseline:
+        return (measured,)
+    return ("baseline", "offered", "with_skill") if harness == "agent" else ("baseline", "with_skill")
 
 
 def _cases(order: EvaluationOrder, skill: Skill) -> storage.CaseFile:
@@ -140,16 +202,17 @@ def _student(endpoint: Endpoint, settings: Settings) -> Student:
 
 
 def _require_window(
-    endpoint: Endpoint, served: Served, skill: Skill, requests: trials.Requests, cases: Iterable[Case]
+    endpoint: Endpoint, served: Served, skill: Skill, requests: trials.Requests, plan: TrialPlan
 ) -> None:
     """Refuse a skill that cannot fit, before anything is spent on finding out."""
     window = served.window or endpoint.window
     if window is None:
         return
-    longest = max((requests.render(case, "with_skill") for case in cases), key=lambda request: len(request.prompt))
+    given = plan.arms[-1]
+    longest = max((requests.render(case, given) for case in plan.cases), key=lambda request: len(request.prompt))
     text = f"{longest.system}\n{longest.prompt}"
     tokens = count_tokens(endpoint, text)
-    needed = tokens if tokens is not None else int(reporting.estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
     if needed > window:
         raise ProviderError(
             f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
@@ -166,9 +229,9 @@ def _copies_notes(plan: TrialPlan, settings: Settings) -> tuple[str, ...]:
     )
 
 
-def _unseen_notes(skill: Skill) -> tuple[str, ...]:
+def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:
     unseen = skill.other_files
-    if not unseen:
+    if not unseen or harness != "chat":
         return ()
     shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
     return (f"chat students see SKILL.md only, not the {len(unseen)} other file(s): {shown}",)

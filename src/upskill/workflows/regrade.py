@@ -4,12 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from upskill import checks, measuring, storage
+from upskill import checks, storage
 from upskill.domain import Bought, Case, Evaluation, Scored, Trial, TrialPlan
 from upskill.errors import UsageError
+from upskill.sandbox import require_sandbox
 from upskill.storage import RunFolder, RunRecord
-from upskill.workflows.conclude import conclude
+from upskill.workflows.conclude import sum_up
+from upskill.workflows.confine import bench_for, recorded_backend, unconfined_notes
 from upskill.workflows.course import FixedCourse, SequentialCourse
 
 
@@ -33,37 +36,33 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         arms=record.arms,
         repeats=record.repeats,
         seed=record.seed,
+        harness=record.harness.partition("/")[0],
         design=record.design,
     )
-    with storage.collector_paused():
-        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known)
+    backend = recorded_backend(record)
+    executes = any("sandbox" in checks.needs(case) for case in plan.cases)
+    sandbox = require_sandbox(backend) if executes else None
+    with storage.collector_paused(), TemporaryDirectory() as scratch:
+        bench = bench_for(sandbox, Path(scratch))
+        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known, bench)
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
         by_student[trial.student].append(trial)
-    return Evaluation(
+    return sum_up(
+        plan,
+        regraded,
         skill=skill,
         run=run.as_posix(),
-        cases=len(plan.cases),
-        repeats=plan.repeats,
-        planned=len(plan),
-        design=plan.design,
+        courses={student.name: _replayed(plan, by_student[student.name], record) for student in plan.students},
+        cut_short=lambda _: None if record.status == "finished" else "interrupted",
         min_lift=record.min_lift,
-        students=tuple(
-            conclude(
-                student,
-                plan,
-                _replayed(plan, by_student[student.name], record),
-                by_student[student.name],
-                min_lift=record.min_lift,
-                cut_short=None if record.status == "finished" else "interrupted",
-            )
-            for student in plan.students
-        ),
         bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
+            *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
+        sandbox=None if record.sandbox is None and not executes else backend,
     )
 
 
@@ -73,13 +72,13 @@ def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
     )
 
 
-def _grade_again(trials: Iterable[Trial], cases: dict[str, Case]) -> tuple[list[Trial], int]:
+def _grade_again(trials: Iterable[Trial], cases: dict[str, Case], bench: checks.Bench) -> tuple[list[Trial], int]:
     """Every scored trial with its new grade, without its answer, and how many grades differ."""
     regraded, changed = [], 0
     for trial in trials:
         outcome = trial.outcome
         if isinstance(outcome, Scored):
-            outcome = replace(outcome, grade=checks.grade(cases[trial.case_id], trial.left))
+            outcome = replace(outcome, grade=checks.grade(cases[trial.case_id], trial.left, bench=bench))
             changed += outcome.passed != trial.outcome.passed if isinstance(trial.outcome, Scored) else 0
         regraded.append(replace(trial, outcome=outcome, answer="", files={}))
     return regraded, changed
@@ -89,12 +88,7 @@ def _replayed(plan: TrialPlan, trials: list[Trial], record: RunRecord) -> FixedC
     """The course as it would have gone with these grades, as far as answers are there."""
     if plan.design == "fixed":
         return FixedCourse(plan)
-    course = SequentialCourse(
-        plan,
-        measuring.Sequential(
-            cases=len(plan.cases), rounds=plan.repeats, min_lift=record.min_lift, against=plan.against or "baseline"
-        ),
-    )
+    course = SequentialCourse.of(plan, min_lift=record.min_lift)
     found = {(trial.case_id, trial.repeat, trial.arm): trial for trial in trials if isinstance(trial.outcome, Scored)}
     while (turn := course.take()) is not None:
         mine = {arm: found.get((turn.case.id, turn.repeat, arm)) for arm in turn.arms}

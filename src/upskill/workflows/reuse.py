@@ -5,10 +5,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from upskill import checks
-from upskill.domain import PlannedTrial, Scored, Student, Trial
+from upskill import checks, trials
+from upskill.domain import Grade, PlannedTrial, Scored, Student, Trial
 from upskill.settings import Settings
-from upskill.storage import TrialStore, default_store_path
+from upskill.storage import StoredTrial, TrialStore, default_store_path
 from upskill.workflows.prepare import Prepared
 
 Key = tuple[str, str, str, int]
@@ -32,8 +32,10 @@ class Reuse:
         store: TrialStore | None,
         days: float,
         note: Callable[[Trial], None],
+        bench: checks.Bench,
     ) -> None:
         """`before` are the trials of this run that had ended when it was resumed; `note` hears of stored ones used."""
+        self._bench = bench
         self._prepared = prepared
         self._store = store
         self._newest_after = datetime.now(UTC) - timedelta(days=days)
@@ -45,18 +47,19 @@ class Reuse:
         }
         self.reused = 0
         self.oldest_days: float | None = None
+        self._graded: dict[tuple[str, str], Grade] = {}
+        self._grade_what_takes_long()
 
     def recall(self, student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
         """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
         known = self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
         if known is not None and known.id == identity:
             return known
-        if self._store is None or self._prepared.endpoints[student.name].is_scripted:
-            return None
-        fingerprint = self._prepared.served[student.name].fingerprint
-        stored = self._store.recall(identity, fingerprint=fingerprint, newest_after=self._newest_after)
+        stored = self._stored(student, identity)
         if stored is None or not isinstance(stored.trial.outcome, Scored):
             return None
+        graded = self._graded.get((identity, planned.case.id))
+        grade = graded or checks.grade(planned.case, stored.trial.left, bench=self._bench)
         days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
         self.reused += 1
         self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
@@ -64,12 +67,39 @@ class Reuse:
             stored.trial,
             student=student.name,
             case_id=planned.case.id,
-            outcome=replace(stored.trial.outcome, grade=checks.grade(planned.case, stored.trial.left)),
+            arm=planned.arm,  # what is an older version now may have been the newest then
+            outcome=replace(stored.trial.outcome, grade=grade),
             calls=0,
             stored_at=stored.stored_at.isoformat(timespec="seconds"),
         )
         self._note(trial)
         return trial
+
+    def _stored(self, student: Student, identity: str) -> StoredTrial | None:
+        if self._store is None or self._prepared.endpoints[student.name].is_scripted:
+            return None
+        fingerprint = self._prepared.served[student.name].fingerprint
+        return self._store.recall(identity, fingerprint=fingerprint, newest_after=self._newest_after)
+
+    def _grade_what_takes_long(self) -> None:
+        """Checks that run something block, and `recall` is asked on the engine's event loop: they are run before."""
+        prepared = self._prepared
+        slow = {case.id for case in prepared.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
+        if self._store is None or not slow:
+            return
+        requests = trials.Requests(
+            prepared.skill, previous=prepared.previous, harness=prepared.plan.harness, terms=prepared.terms
+        )
+        for student in prepared.plan.students:
+            for planned in prepared.plan.trials():
+                if planned.case.id not in slow:
+                    continue
+                identity = requests.trial_id(planned, student)
+                stored = self._stored(student, identity)
+                if stored is not None:
+                    self._graded[identity, planned.case.id] = checks.grade(
+                        planned.case, stored.trial.left, bench=self._bench
+                    )
 
     def keep(self, trial: Trial) -> None:
         """Put a trial that was bought into the store."""

@@ -4,7 +4,9 @@ import time
 from dataclasses import replace
 
 from upskill.domain import Case, Check, PlannedTrial, Skill, Student, TrialPlan
-from upskill.trials import FRAME, Requests
+from upskill.trials import FRAMES, Requests
+
+FRAME = FRAMES["chat"]
 
 CASE = Case(id="port", prompt="Which port?", checks=(Check(kind="contains", spec="7413"),))
 SKILL = Skill(name="thing", description="Does a thing.", body="\nThe port is 7413.\n", digest="d1")

@@ -1,0 +1,77 @@
+"""What became of a skill in a trial with tools: seen in what really came back to the student.
+
+A file counts as read when the file tool handed it out, or when a line of it that the student could not know otherwise
+came back from a command. A file beside `SKILL.md` also counts as run when a command that went well names the skill's
+folder and the file in it. Nothing is asked of the student.
+"""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from itertools import islice
+
+from upskill.domain import Files, SkillUse
+
+LEAST_CHARACTERS = 12
+"""A shorter line is too common to tell where it came from."""
+MOST_LINES = 2_000
+"""Per file: who reads a longer one sees its beginning or its end."""
+SKILL_FILE = "SKILL.md"
+
+Marks = Mapping[str, tuple[str, ...]]
+"""Per file of a skill, the lines by which it is recognised."""
+
+
+def marks_of(contents: Files) -> Marks:
+    """Lines that are long enough and stand in no other file of the skill."""
+    lines = {path: _lines(data) for path, data in contents.items()}
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for mine in lines.values():
+        twice |= seen & mine.keys()
+        seen |= mine.keys()
+    return {path: tuple(line for line in mine if line not in twice) for path, mine in lines.items()}
+
+
+def _lines(data: bytes) -> dict[str, None]:
+    stripped = (line.strip() for line in data.decode("utf-8", "replace").splitlines())
+    return dict.fromkeys(islice((line for line in stripped if len(line) >= LEAST_CHARACTERS), MOST_LINES))
+
+
+class SkillWatch:
+    """Follows one trial."""
+
+    def __init__(self, marks: Marks, *, folder: str, given: bool, told: str) -> None:
+        """`told` is what the student knows without opening anything of the skill: its first request and its files."""
+        self._marks = marks
+        self._folder = folder
+        self._given = given
+        self._told = told
+        self._used: dict[str, None] = {}
+
+    def read(self, path: str) -> None:
+        """The file tool handed out a file."""
+        inside = posixpath.relpath(posixpath.normpath(path), self._folder)
+        if inside in self._marks:
+            self._used.setdefault(inside)
+
+    def ran(self, command: str, output: str, *, well: bool) -> None:
+        """A command came back with this output, as the student saw it."""
+        for path, marks in self._marks.items():
+            if path not in self._used and (
+                (well and self._names(command, path))
+                or any(mark in output and mark not in self._told for mark in marks)
+            ):
+                self._used[path] = None
+
+    def _names(self, command: str, path: str) -> bool:
+        """Whether a command names a file of the skill. To name `SKILL.md` is not to read it: that must come back."""
+        return (
+            path != SKILL_FILE
+            and self._folder in command
+            and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", command) is not None
+        )
+
+    def use(self) -> SkillUse:
+        """What was seen up to now."""
+        return SkillUse(listed=not self._given, loaded=self._given or SKILL_FILE in self._used, files=tuple(self._used))

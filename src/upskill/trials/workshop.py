@@ -1,0 +1,236 @@
+"""Where a student with tools works: its sandbox, the three tools over it, and what it leaves there.
+
+Every call of the sandbox blocks, so each goes to a thread. A thread that nobody waits for any more, after Ctrl-C or at
+the end of the student's time, ends with the sandbox.
+"""
+
+import posixpath
+import shutil
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
+
+from upskill.domain import Case, Files, SkillUse
+from upskill.sandbox import WORKSPACE, FileRefused, Furnishing, Ran, Sandbox, SandboxGone
+from upskill.trials.skill_use import SkillWatch
+from upskill.trials.terms import Terms
+from upskill.trials.tool_specs import READ_FILE, SHELL, WRITE_FILE, ToolSpec
+
+OpenSandbox = Callable[[Furnishing], Sandbox]
+"""Opens a new, confined place. Raises where there can be none."""
+
+_Result = TypeVar("_Result")
+
+
+class SandboxLost(Exception):
+    """The sandbox did not open, or ended under the student without its doing: nothing was measured."""
+
+
+class Places:
+    """Every sandbox of a run that is open, so that none is left when the run ends, however it ends."""
+
+    def __init__(self, open_sandbox: OpenSandbox) -> None:
+        self._open_sandbox = open_sandbox
+        self._lock = threading.Lock()
+        self._open: set[Sandbox] = set()
+        self._closed = False
+
+    def open(self, furnishing: Furnishing) -> Sandbox:
+        """A new place. Blocks."""
+        place = self._open_sandbox(furnishing)
+        with self._lock:
+            late = self._closed
+            if not late:
+                self._open.add(place)
+        if late:
+            # It opened in a thread that nobody waited for any more.
+            place.close()
+        return place
+
+    def close(self, place: Sandbox) -> None:
+        """End everything in it. Blocks."""
+        place.close()
+        with self._lock:
+            self._open.discard(place)
+
+    def close_all(self) -> None:
+        """End everything in every place that is open."""
+        with self._lock:
+            self._closed = True
+            left = tuple(self._open)
+        for place in left:
+            self.close(place)
+
+
+class Threads:
+    """Threads enough for every trial in flight: a command that sleeps must not make another student wait."""
+
+    def __init__(self, in_flight: int) -> None:
+        self._most = 4 * in_flight + 8
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def call(self, work: Callable[[], _Result]) -> _Result:
+        """Do blocking work in a thread. Whoever is cancelled does not wait for it."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(self._most)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+
+
+class Workshop:
+    """One trial's sandbox. Whoever opens it closes it, whatever happens in between."""
+
+    def __init__(
+        self,
+        place: Sandbox,
+        case: Case,
+        *,
+        terms: Terms,
+        watch: SkillWatch | None,
+        threads: Threads,
+        close: Callable[[Sandbox], None],
+    ) -> None:
+        self._place = place
+        self._case = case
+        self._terms = terms
+        self._watch = watch
+        self._threads = threads
+        self._close = close
+        self._shell = _shell()
+
+    async def lay_out(self) -> None:
+        """Put the case's files into the working folder."""
+        try:
+            await self._call(partial(self._place.put, self._case.files))
+        except FileRefused as refusal:
+            raise SandboxLost(f"the case's files could not be laid out: {refusal}") from None
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The student's tools. They know the arm as little as the student does."""
+
+        async def shell(command: str) -> str:
+            return await self._run(_whole(command))
+
+        async def read_file(path: str) -> str:
+            return await self._read(_whole(path))
+
+        async def write_file(path: str, content: str) -> str:
+            return await self._write(_whole(path), _whole(content))
+
+        return [_tool(SHELL, shell), _tool(READ_FILE, read_file), _tool(WRITE_FILE, write_file)]
+
+    async def _run(self, command: str) -> str:
+        if "\0" in command:
+            raise ToolError("a command line cannot hold a null character")
+        ran = await self._call(
+            partial(self._place.run, [self._shell, "-c", command], seconds=self._terms.command_seconds)
+        )
+        if ran.ended == "gone":
+            raise SandboxLost("the sandbox ended while a command ran in it")
+        said = cut_middle(_told(ran, self._terms), self._terms.output_characters)
+        if self._watch is not None:
+            self._watch.ran(command, said, well=ran.exit_code == 0)
+        return said
+
+    async def _read(self, path: str) -> str:
+        try:
+            data = await self._call(partial(self._place.read, path))
+        except FileNotFoundError:
+            raise ToolError(f"{path}: no such file") from None
+        except FileRefused as refusal:
+            raise ToolError(str(refusal)) from None
+        if self._watch is not None:
+            self._watch.read(posixpath.join(WORKSPACE, path))
+        return cut_middle(_plain(data), self._terms.output_characters)
+
+    async def _write(self, path: str, content: str) -> str:
+        data = content.encode("utf-8")
+        try:
+            await self._call(partial(self._place.put, {path: data}))
+        except FileRefused as refusal:
+            raise ToolError(str(refusal)) from None
+        return f"{len(data):,} bytes written"
+
+    async def _call(self, work: Callable[[], _Result]) -> _Result:
+        try:
+            return await self._threads.call(work)
+        except SandboxGone as error:
+            raise SandboxLost(str(error)) from None
+
+    @property
+    def skill_use(self) -> SkillUse | None:
+        """What became of the skill up to now; `None` where there is none."""
+        return None if self._watch is None else self._watch.use()
+
+    async def take(self) -> Files:
+        """New and changed files, after every process in the sandbox has been ended.
+
+        Raises `FileRefused` where there are more than are taken.
+        """
+        terms, given = self._terms, self._case.files
+        left = await self._call(
+            partial(
+                self._place.take,
+                most_files=terms.files + len(given),
+                most_bytes=terms.file_bytes + sum(len(path.encode()) + len(data) for path, data in given.items()),
+            )
+        )
+        return {path: data for path, data in left.items() if given.get(path) != data}
+
+    async def close(self) -> None:
+        """End everything in it."""
+        await self._threads.call(partial(self._close, self._place))
+
+
+def cut_middle(text: str, most: int) -> str:
+    """The beginning and the end of a text that is too long, and how much is missing between them."""
+    if len(text) <= most:
+        return text
+    head = most // 2
+    tail = most - head
+    return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[-tail:]}"
+
+
+def _told(ran: Ran, terms: Terms) -> str:
+    """A command's end in words: what it printed, and how it ended."""
+    parts = [_plain(ran.stdout).rstrip("\n")]
+    if ran.stderr:
+        parts.append(f"[stderr]\n{_plain(ran.stderr)}".rstrip("\n"))
+    match ran.ended:
+        case "timeout":
+            parts.append(f"[ended after {terms.command_seconds} seconds, the most a command may take]")
+        case "output":
+            parts.append("[ended: it printed too much]")
+        case "memory":
+            parts.append("[ended: it used too much memory; everything that was running has been ended]")
+        case _:
+            parts.append(f"[exit code {ran.exit_code}]")
+    return "\n".join(part for part in parts if part)
+
+
+def _plain(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _shell() -> str:
+    """The shell that the host's system folders, which are the sandbox's, hold."""
+    return shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
+
+
+def _tool(spec: ToolSpec, execute: Callable[..., Any]) -> Tool:
+    parameters = ToolParams(
+        properties={name: ToolParam(type="string", description=words) for name, words in spec.parameters},
+        required=[name for name, _ in spec.parameters],
+    )
+    # The engine must not cut a second time.
+    return ToolDef(execute, name=spec.name, description=spec.description, parameters=parameters, max_output=0).as_tool()
+
+
+def _whole(text: str) -> str:
+    """Half a character has no UTF-8, and no program could be handed it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
