@@ -6,7 +6,7 @@ from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
-from upskill.domain.qualification import LABELS, Label, Qualification, Reason, State
+from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.tokens import estimate_tokens
@@ -44,6 +44,7 @@ __all__ = [
     "Grade",
     "Interval",
     "Label",
+    "LabelLift",
     "Lift",
     "Observation",
     "Outcome",

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from upskill.domain.lift import Lift
+
 State = Literal["qualified", "unproven", "rejected"]
 """Shown to tell right from wrong; not shown, so it counts and is marked; shown not to, so it never counts."""
 
@@ -36,3 +38,14 @@ class Qualification:
     """Mechanical mutants of the reference that were graded."""
     slipped: tuple[str, ...] = ()
     """Those that passed, each by what was done to the reference."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelLift:
+    """The lift over the cases of one label."""
+
+    label: Label | None
+    """`None`: the cases without any label."""
+    cases: int
+    lift: Lift | None
+    """`None` where the label was given by the very trials that the lift would be measured on."""

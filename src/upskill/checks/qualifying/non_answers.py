@@ -21,6 +21,12 @@ _REFUSALS = (
 )
 
 
+EMPTY = "the empty answer"
+ECHO = "the echoed prompt"
+REFUSAL = "a polite refusal"
+REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
+
+
 class NonAnswer(NamedTuple):
     """An answer that must not pass, and what it is called."""
 
@@ -30,10 +36,12 @@ class NonAnswer(NamedTuple):
 
 def non_answers(case: Case) -> Iterator[NonAnswer]:
     """The empty answer, the echoed prompt, and polite refusals, some of which speak of what was asked."""
-    yield NonAnswer("the empty answer", Answer())
-    yield NonAnswer("the echoed prompt", Answer(text=case.prompt))
-    for text in (*_REFUSALS, *_refusals_about(case.prompt)):
-        yield NonAnswer("a polite refusal", Answer(text=text))
+    yield NonAnswer(EMPTY, Answer())
+    yield NonAnswer(ECHO, Answer(text=case.prompt))
+    for text in _REFUSALS:
+        yield NonAnswer(REFUSAL, Answer(text=text))
+    for text in _refusals_about(case.prompt):
+        yield NonAnswer(REFUSAL_ABOUT, Answer(text=text))
 
 
 def _refusals_about(prompt: str) -> Iterator[str]:

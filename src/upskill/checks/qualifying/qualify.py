@@ -10,7 +10,7 @@ from upskill.checks.contains import find_token
 from upskill.checks.qualifying.examination import CheckCrashed, Examination
 from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
 from upskill.checks.qualifying.mutants import MOST_PER_WAY, Mutant, content_key, mutants, truncations
-from upskill.checks.qualifying.non_answers import non_answers
+from upskill.checks.qualifying.non_answers import ECHO, EMPTY, REFUSAL, REFUSAL_ABOUT, non_answers
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 
 VERSION = 1
@@ -32,19 +32,17 @@ _remembered: dict[str, Qualification] = {}
 
 def qualify(cases: Sequence[Case], skill: Skill, *, bench: Bench = Bench()) -> tuple[Qualification, ...]:  # noqa: B008
     """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge."""
-    keys = [_key(case, cases, skill, bench) for case in cases]
-    examinations = {
-        key: Examination(case, bench=bench) for key, case in zip(keys, cases, strict=True) if key not in _remembered
-    }
-    slow = [key for key, examination in examinations.items() if examination.is_slow]
-    found = {key: _qualify(one, cases, skill) for key, one in examinations.items() if not one.is_slow}
-    if slow:
+    keys = _keys(cases, skill, bench)
+    found = {key: _remembered[key] for key in keys if key in _remembered}
+    new = {key: Examination(case, bench=bench) for key, case in zip(keys, cases, strict=True) if key not in found}
+    found |= {key: _qualify(one, cases, skill) for key, one in new.items() if not one.is_slow}
+    if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
-            found |= zip(slow, pool.map(lambda key: _qualify(examinations[key], cases, skill), slow), strict=True)
-    if len(_remembered) + len(found) > MOST_REMEMBERED:
+            found |= zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True)
+    if len(_remembered) + len(new) > MOST_REMEMBERED:
         _remembered.clear()
     _remembered.update(found)
-    return tuple(replace(_remembered[key], case_id=case.id) for key, case in zip(keys, cases, strict=True))
+    return tuple(replace(found[key], case_id=case.id) for key, case in zip(keys, cases, strict=True))
 
 
 def _qualify(examination: Examination, cases: Sequence[Case], skill: Skill) -> Qualification:
@@ -90,21 +88,22 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
     case = examination.case
     told: set[str] = set()
     for name, answer in non_answers(case):
-        if name in told or not _passes(examination, answer):
+        # A refusal that repeats the prompt passes with it: once is enough.
+        if name in told or (name == REFUSAL_ABOUT and told) or not _passes(examination, answer):
             continue
         told.add(name)
-        said = f" ({_shown(answer.text)})" if name == "a polite refusal" else ""
+        said = f" ({_shown(answer.text)})" if name == REFUSAL else ""
         yield Reason(saw=f"{name} passes{said}", change=_change_for(name, case))
-        if name == "the empty answer":
+        if name == EMPTY:
             # Nothing passes, so anything does: the other non-answers would only repeat it.
             return
 
 
 def _change_for(name: str, case: Case) -> str:
     kinds = {check.kind for check in case.checks}
-    if name == "the echoed prompt":
+    if name in (ECHO, REFUSAL_ABOUT):
         return "take what is expected out of the prompt, or expect a form that the prompt does not have"
-    if name == "a polite refusal":
+    if name == REFUSAL:
         return "expect what only a right answer says: a value, a name, a command; not words that refusals use"
     if kinds == {"excludes"}:
         return "`excludes` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
@@ -255,20 +254,15 @@ def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) ->
         return False
 
 
-def _key(case: Case, cases: Sequence[Case], skill: Skill, bench: Bench) -> str:
-    others = sorted(_answer_digest(other.reference) for other in cases if other is not case and other.reference)
-    return digest_of(
-        [
-            VERSION,
-            case.digest,
-            _answer_digest(case.reference),
-            [_answer_digest(wrong) for wrong in case.wrong],
-            others,
-            skill.digest,
-            bench.open_sandbox is not None,
-            bench.ask is not None,
-        ]
-    )
+def _keys(cases: Sequence[Case], skill: Skill, bench: Bench) -> list[str]:
+    """All that the state and the labels of each case rest on, in short."""
+    references = [_answer_digest(case.reference) for case in cases]
+    shared = [VERSION, sorted(set(references)), skill.digest, bench.open_sandbox is not None, bench.judge]
+    around = digest_of(shared)
+    return [
+        digest_of([around, case.digest, reference, [_answer_digest(wrong) for wrong in case.wrong]])
+        for case, reference in zip(cases, references, strict=True)
+    ]
 
 
 def _answer_digest(answer: Answer | None) -> str:
