@@ -1,6 +1,5 @@
 """Students with tools: what they see, what is recorded of them, and how their trials end."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 import yaml
 
 from engine.conftest import Ran, Run
-from upskill.domain import Errored, Scored, Trial
+from upskill.domain import Scored, Trial
 
 Make = Callable[..., Path]
 

@@ -12,6 +12,7 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SH
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
+    from upskill.sandbox import Backend
     from upskill.workflows.estimate import PlanEstimate
     from upskill.workflows.prepare import Prepared
 
@@ -46,6 +47,17 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
 @click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short.")
+@click.option(
+    "--harness",
+    type=click.Choice(["auto", "chat", "agent"]),
+    help="How students are asked; agent gives them tools in a sandbox.  [default: auto, tools where cases need them]",
+)
+@click.option(
+    "--sandbox",
+    type=click.Choice(["bubblewrap", "none"]),
+    help="What confines whatever is executed. none runs it on this machine, with your rights.  [default: bubblewrap]",
+)
+@click.option("--max-turns", type=int, metavar="N", help="The most answers of a student with tools.  [default: 30]")
 @click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop when so much is spent.  [default: 5]")
 @click.option("--max-calls", type=int, metavar="N", help="Stop after so many requests.")
 @click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
@@ -74,6 +86,9 @@ def command(
     min_lift: float | None,
     require: str | None,
     resume: Path | None,
+    harness: str | None,
+    sandbox: "Backend | None",
+    max_turns: int | None,
     max_cost: float | None,
     max_calls: int | None,
     max_total_tokens: int | None,
@@ -110,6 +125,8 @@ def command(
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,
         "runs_dir": runs_dir,
+        "harness": harness,
+        "max_turns": max_turns,
         "max_cost": max_cost,
         "max_calls": max_calls,
         "max_total_tokens": max_total_tokens,
@@ -132,6 +149,7 @@ def command(
                 baseline=not no_baseline,
                 min_lift=min_lift,
                 previous=_previous(compare),
+                sandbox=sandbox or "bubblewrap",
             )
             settings = resolve_settings(flags)
             if dry_run:
@@ -179,6 +197,9 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
             "schema": "upskill.plan/1",
             "skill": prepared.skill.name,
             "students": [student.name for student in prepared.plan.students],
+            "harness": prepared.plan.harness,
+            "arms": list(prepared.plan.arms),
+            "sandbox": None if prepared.sandbox is None else prepared.sandbox.backend,
             "cases": len(prepared.plan.cases),
             "repeats": prepared.plan.repeats,
             "design": prepared.plan.design,

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import Errored, Scored, Trial
+from upskill.reporting.arms import ORDER, arm_name
 
 _ANSWER = 100
 
@@ -20,8 +21,9 @@ def show_cases(trials: Iterable[Trial], console: Console) -> None:
     for student, cases in students.items():
         table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
         seen = {trial.arm for mine in cases.values() for trial in mine}
-        arms = [arm for arm in ("baseline", "previous", "with_skill") if arm in seen]
-        for name in ("Case", *(arm.replace("_", " ").title() for arm in arms), "Seen"):
+        arms = [arm for arm in ORDER if arm in seen]
+        harness = "agent" if "offered" in seen else "chat"
+        for name in ("Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):
             table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))
@@ -38,14 +40,16 @@ def _tally(trials: list[Trial], arm: str) -> Text:
 
 def _seen(trials: list[Trial]) -> str:
     """The skill's first failure explains most; without one, the first errored trial; otherwise the first look."""
-    given = [trial for trial in trials if trial.arm == "with_skill"] or trials
+    offered = [trial for trial in trials if trial.arm == "offered"]
+    given = offered or [trial for trial in trials if trial.arm == "with_skill"] or trials
     for trial in given:
         outcome = trial.outcome
         if isinstance(outcome, Scored) and not outcome.passed:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
             why = "; ".join(looks) or f"ended: {outcome.end}"
             said = " ".join(trial.answer.split())
-            return f"{why} · said: {said[:_ANSWER]}{'…' if len(said) > _ANSWER else ''}"
+            left = f" · left: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
+            return f"{why} · said: {said[:_ANSWER]}{'…' if len(said) > _ANSWER else ''}{left}"
     for trial in trials:
         if isinstance(trial.outcome, Errored):
             return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"

@@ -27,6 +27,10 @@ COLUMNS = (
     "skill",
     "skill_digest",
     "run",
+    "turns",
+    "skill_loaded",
+    "skill_files",
+    "files_left",
 )
 """Later versions add columns at the end only."""
 
@@ -43,7 +47,7 @@ def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     writer.writerow(COLUMNS)
     last = [_safe(text) for text in (evaluation.skill.name, evaluation.skill.digest, evaluation.run)]
     for trial in trials:
-        writer.writerow([*map(_safe, _cells(trial)), *last])
+        writer.writerow([*map(_safe, _cells(trial)), *last, *map(_safe, _with_tools(trial))])
     return file.getvalue()
 
 
@@ -69,6 +73,17 @@ def _cells(trial: Trial) -> tuple[_Cell, ...]:
         trial.calls,
         trial.served_model,
         trial.id,
+    )
+
+
+def _with_tools(trial: Trial) -> tuple[_Cell, ...]:
+    """Empty for a student without tools."""
+    use = trial.skill_use
+    return (
+        trial.turns or None,
+        None if use is None else "true" if use.loaded else "false",
+        None if use is None else " ".join(use.files),
+        len(trial.files) if trial.turns else None,
     )
 
 

@@ -29,6 +29,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
             "reused": evaluation.bought.reused,
             "oldest_reused_days": evaluation.bought.oldest_reused_days,
         },
+        "sandbox": evaluation.sandbox,
         "notes": list(evaluation.notes),
         "students": [_student(report) for report in evaluation.students],
     }
@@ -72,6 +73,10 @@ def _arm(arm: ArmSummary) -> Json:
         "spent": arm.spent,
         "runs": arm.runs,
         "runs_all_passed": arm.runs_all_passed,
+        "turns": arm.turns,
+        "loaded": arm.loaded,
+        "load_rate": arm.load_rate,
+        "skill_files": dict(arm.skill_files),
     }
 
 

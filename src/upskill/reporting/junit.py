@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
+from upskill.reporting.arms import arm_name
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EXCERPT = 500
-_NAMES = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class _Tally:
 def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     """The whole report as well-formed XML, whatever is in the texts. `trials` is gone through once."""
     tallies: dict[str, dict[str, _Tally]] = {report.student.name: {} for report in evaluation.students}
-    compared = {report.student.name: _compared(report) for report in evaluation.students}
+    compared = {report.student.name: report.compared for report in evaluation.students}
     for trial in trials:
         cases = tallies.get(trial.student)
         if cases is None:
@@ -68,11 +68,6 @@ def junit_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _compared(report: StudentReport) -> tuple[Arm, Arm]:
-    lift = report.lifts[0] if report.lifts else None
-    return ("with_skill", "baseline") if lift is None else (lift.arm, lift.against)
-
-
 def _suite(
     evaluation: Evaluation, report: StudentReport, known: list[str], tallies: dict[str, _Tally]
 ) -> ElementTree.Element:
@@ -80,13 +75,13 @@ def _suite(
     suite = _element("testsuite", name=f"{skill.name} / {student.name}")
     _add_properties(suite, _said(evaluation, report))
     counts = {"failure": 0, "error": 0, "skipped": 0}
-    arm, against = _compared(report)
+    arm, against = report.compared
     compared = any(summary.arm == against for summary in report.arms)
     for case_id in known:
         tally = tallies.get(case_id) or _Tally(arm=arm, against=against)
         case = _element("testcase", name=case_id, classname=f"{skill.name}.{student.name}", time=f"{tally.seconds:.3f}")
         _add_properties(case, _counted(tally))
-        result = _result(tally, compared=compared)
+        result = _result(tally, harness=report.harness, compared=compared)
         if result is not None:
             counts[result.tag] += 1
             case.append(result)
@@ -112,7 +107,12 @@ def _said(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:
         "verdict": report.verdict,
         "sentence": report.sentence,
         "spent": report.spent,
+        "sandbox": evaluation.sandbox,
     }
+    if (offered := report.arm("offered")) is not None:
+        said |= {"offered": offered.trials, "loaded": offered.loaded}
+    for lift in report.lifts[1:]:
+        said[f"lift_{lift.arm}"] = lift.mean
     for lift in report.lifts[:1]:
         like_these = lift.cases_like_these
         said |= {
@@ -133,7 +133,7 @@ def _counted(tally: _Tally) -> dict[str, object]:
     }
 
 
-def _result(tally: _Tally, *, compared: bool) -> ElementTree.Element | None:
+def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Element | None:
     """Nothing for a case in which the skill does no harm."""
     if not tally.scored and tally.faults:
         first = tally.faults[0]
@@ -150,7 +150,7 @@ def _result(tally: _Tally, *, compared: bool) -> ElementTree.Element | None:
     passed, passed_against = sum(mine for mine, _ in pairs), sum(theirs for _, theirs in pairs)
     if passed >= passed_against:
         return None
-    arm, against = (_NAMES.get(name, name) for name in (tally.arm, tally.against))
+    arm, against = (arm_name(name, harness) for name in (tally.arm, tally.against))
     told = f"{arm} {passed}/{len(pairs)}, {against} {passed_against}/{len(pairs)}"
     failure = _element("failure", type="regression", message=told)
     failure.text = _clean(tally.first_failure)

@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, Lift, StudentReport, estimate_tokens
+from upskill.reporting.arms import arm_name, widest_name
 from upskill.reporting.money import dollars
 
 BAR = 20
-_NAMES = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
 _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
@@ -87,8 +87,9 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text()
     yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
     yield Text()
+    lifts = {lift.arm: lift for lift in report.lifts}
     for arm in report.arms:
-        yield _bar(arm, lift if arm.arm == "with_skill" else None, plain=not _can_draw(console))
+        yield _bar(arm, lifts.get(arm.arm), report, plain=not _can_draw(console))
     yield Text()
     yield Text(report.sentence, style=style)
     if lift is not None and lift.cases_like_these is not None:
@@ -96,10 +97,26 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
         yield Text(f"on these very cases: between {low} and {high} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
+    yield from _loading(report)
     yield Text()
-    yield from _figures(report.arms)
-    yield from _faults(report.arms)
+    yield from _figures(report)
+    yield from _faults(report)
     yield Text()
+
+
+def _loading(report: StudentReport) -> Iterator[Text]:
+    """For students that may load the skill: how many did, and what it does once it is read."""
+    offered = report.arm("offered")
+    if offered is not None and offered.trials:
+        share = f"loaded it in {offered.loaded or 0} of {offered.trials} trials ({percent(offered.load_rate)})"
+        files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
+        yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
+    for lift in report.lifts[1:]:
+        low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
+        yield Text(
+            f"once it is given: {_signed(lift.mean).removesuffix('%')} points against the {lift.against}, "
+            f"between {low} and {high} on these very cases, {lift.pairs} pairs"
+        )
 
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
@@ -111,24 +128,28 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
-    before, after = (percent(arm.pass_rate) for arm in report.arms)
+    pair = (report.arm(lift.against), report.arm(lift.arm))
+    before, after = (percent(arm.pass_rate if arm is not None else None) for arm in pair)
     mark = "OK" if report.verdict == "helps" else report.verdict
     return f"{before} -> {after} ({_signed(lift.mean)}) {mark}"
 
 
-def _bar(arm: ArmSummary, lift: Lift | None, *, plain: bool) -> Text:
+def _bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
     full, empty = ("#", ".") if plain else ("█", "░")
     filled = round((arm.pass_rate or 0.0) * BAR)
     gain = f"  ({_signed(lift.mean)})" if lift is not None else ""
-    return Text(f"{_NAMES[arm.arm]:<10} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
+    width = widest_name([one.arm for one in report.arms], report.harness)
+    name = arm_name(arm.arm, report.harness).ljust(width)
+    return Text(f"{name} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
 
 
-def _figures(arms: tuple[ArmSummary, ...]) -> Iterator[Text]:
+def _figures(report: StudentReport) -> Iterator[Text]:
+    arms = report.arms
     repeated = any(arm.runs > 1 for arm in arms)
     rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Spent", "Errored"]]
     rows += [
         [
-            _NAMES[arm.arm],
+            arm_name(arm.arm, report.harness),
             f"{arm.passed}/{arm.trials}",
             _assertions(arm),
             _number(arm.tokens),
@@ -138,6 +159,9 @@ def _figures(arms: tuple[ArmSummary, ...]) -> Iterator[Text]:
         ]
         for arm in arms
     ]
+    if any(arm.turns is not None for arm in arms):
+        for row, cell in zip(rows, ["Avg Turns", *(_number(arm.turns, 1) for arm in arms)], strict=True):
+            row.append(cell)
     if repeated:
         for row, cell in zip(rows, ["Runs All Passed", *(f"{a.runs_all_passed}/{a.runs}" for a in arms)], strict=True):
             row.append(cell)
@@ -154,15 +178,15 @@ def _assertions(arm: ArmSummary) -> str:
     return f"{arm.checks_passed:.1f}/{of}"
 
 
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.0f}"
+def _number(value: float | None, decimals: int = 0) -> str:
+    return "unknown" if value is None else f"{value:.{decimals}f}"
 
 
-def _faults(arms: Iterable[ArmSummary]) -> Iterator[Text]:
-    for arm in arms:
+def _faults(report: StudentReport) -> Iterator[Text]:
+    for arm in report.arms:
         if arm.errored:
             faults = ", ".join(f"{count} {fault}" for fault, count in arm.faults)
-            said = f"{_NAMES[arm.arm]}: {arm.errored} errored ({faults}), not counted as failures"
+            said = f"{arm_name(arm.arm, report.harness)}: {arm.errored} errored ({faults}), not counted as failures"
             yield Text(said, style="yellow")
 
 
@@ -173,12 +197,15 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text()
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
+        width = widest_name([arm.arm for arm in report.arms], report.harness)
         for arm in report.arms:
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
             rate = f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})"
-            yield Text(f"  {_NAMES[arm.arm]:<10} {rate}  Avg assertions: {_assertions(arm)}{runs}")
-        yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report.arms))
+            name = arm_name(arm.arm, report.harness).ljust(width)
+            yield Text(f"  {name} {rate}  Avg assertions: {_assertions(arm)}{runs}")
+        yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report))
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
+        yield from (Text(f"  {line.plain}", style=line.style) for line in _loading(report))
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()

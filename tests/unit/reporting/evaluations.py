@@ -1,5 +1,6 @@
 """Evaluations and trials made by hand, for every form of report."""
 
+from dataclasses import replace
 from typing import Any
 
 from upskill.domain import (
@@ -42,6 +43,23 @@ def arm(name: Arm, *, passed: int = 3, trials: int = 6, errored: int = 0) -> Arm
         runs=3 if known else 0,
         runs_all_passed=1 if known else 0,
     )
+
+
+def agent_report(**changes: Any) -> StudentReport:
+    """A student with tools, in three arms."""
+    offered = replace(
+        arm("offered", passed=4), turns=4.5, loaded=5, skill_files=(("SKILL.md", 5), ("scripts/check.py", 2))
+    )
+    values: dict[str, Any] = {
+        "harness": "agent",
+        "arms": (
+            replace(arm("baseline", passed=1), turns=3.0),
+            offered,
+            replace(arm("with_skill", passed=6), turns=2.5, loaded=6),
+        ),
+        "lifts": (lift(arm="offered"), lift(mean=0.75, these_cases=Interval(low=0.4, high=0.9))),
+    }
+    return report(**(values | changes))
 
 
 def lift(**changes: Any) -> Lift:
@@ -101,6 +119,10 @@ EVALUATIONS = {
             arms=(arm("baseline", passed=0, trials=0, errored=6), arm("with_skill", errored=2)),
             lifts=(),
         )
+    ),
+    "with tools": evaluation(agent_report(), sandbox="bubblewrap"),
+    "with tools, nothing compared": evaluation(
+        agent_report(verdict=None, arms=(arm("offered"),), lifts=()), sandbox="none"
     ),
     "interrupted": evaluation(report(verdict="undecided", spent=0.0), interrupted=True, notes=("a", "b")),
 }

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unit.reporting.evaluations import SKILL, errored, evaluation, scored
-from upskill.domain import Trial
+from upskill.domain import SkillUse, Trial
 from upskill.reporting import csv_report
 from upskill.reporting.csv_report import COLUMNS
 
@@ -27,7 +27,7 @@ def rows(*trials: Trial) -> list[dict[str, str]]:
 def test_the_columns_and_their_order_are_a_promise() -> None:
     assert csv_report(evaluation(), []) == (
         "student,case,arm,repeat,outcome,end,fault,passed,checks_passed,checks,input_tokens,output_tokens,cost,seconds,"
-        "calls,served_model,trial,skill,skill_digest,run\r\n"
+        "calls,served_model,trial,skill,skill_digest,run,turns,skill_loaded,skill_files,files_left\r\n"
     )
 
 
@@ -54,7 +54,20 @@ def test_a_scored_trial_is_a_row_with_its_figures() -> None:
         "skill": "tarnctl",
         "skill_digest": SKILL.digest,
         "run": "runs/2026-11-15-093042-tarnctl-1a2b3c",
+        "turns": "",
+        "skill_loaded": "",
+        "skill_files": "",
+        "files_left": "",
     }
+
+
+def test_a_trial_with_tools_says_what_became_of_the_skill_and_how_many_files_it_left() -> None:
+    use = SkillUse(listed=True, loaded=True, files=("SKILL.md", "scripts/a.py"))
+    (row,) = rows(replace(scored(arm="offered"), turns=4, skill_use=use, files={"port.txt": b"1"}))
+    wanted = {"turns": "4", "skill_loaded": "true", "skill_files": "SKILL.md scripts/a.py", "files_left": "1"}
+    assert {name: row[name] for name in wanted} == wanted
+    (row,) = rows(replace(scored(arm="baseline"), turns=1))
+    assert (row["skill_loaded"], row["files_left"]) == ("", "0"), "a baseline has no skill to load"
 
 
 def test_an_errored_trial_has_a_fault_and_no_score() -> None:

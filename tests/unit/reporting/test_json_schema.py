@@ -59,7 +59,14 @@ def test_every_key_that_is_printed_is_in_the_schema(name: str) -> None:
 
 def test_every_key_is_required_but_the_arms_that_need_not_be_there() -> None:
     for part in objects(schema()):
-        assert set(part["properties"]) - set(part["required"]) <= {"baseline", "previous"}
+        arms = {"baseline", "previous", "offered", "with_skill"}
+        assert set(part["properties"]) - set(part.get("required", ())) <= arms
+
+
+def test_the_skill_is_in_some_arm() -> None:
+    spoilt = printed()
+    del spoilt["students"][0]["arms"]["with_skill"]
+    assert not validator(schema()).is_valid(spoilt)
 
 
 def test_a_key_of_a_later_version_fits() -> None:
