@@ -9,6 +9,7 @@ from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
     "cases": "Check whether the cases of a skill can tell right from wrong.",
+    "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",

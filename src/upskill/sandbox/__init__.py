@@ -1,6 +1,6 @@
 """A confined place to run what models wrote. Fails closed."""
 
-from upskill.sandbox.opening import open_sandbox, require_sandbox
+from upskill.sandbox.opening import describe_sandbox, open_sandbox, require_sandbox
 from upskill.sandbox.place import (
     HOME,
     WORKSPACE,
@@ -29,6 +29,7 @@ __all__ = [
     "SandboxFacts",
     "SandboxGone",
     "SandboxUnavailable",
+    "describe_sandbox",
     "open_sandbox",
     "require_sandbox",
 ]

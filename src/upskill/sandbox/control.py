@@ -3,7 +3,9 @@
 Trusts nothing that comes back.
 """
 
+import os
 import socket
+import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 
@@ -31,10 +33,12 @@ class Line:
 
     def __init__(self, host: socket.socket) -> None:
         self._socket = host
+        self._sending = threading.Lock()
 
     def ask(self, fields: Sequence[bytes], *, seconds: float, most_bytes: int) -> list[bytes]:
         deadline = time.monotonic() + seconds
-        self._send(pack(list(fields)), deadline)
+        with self._sending:
+            self._send(pack(list(fields)), deadline)
         return self.answer(deadline, most_bytes)
 
     def answer(self, deadline: float, most_bytes: int) -> list[bytes]:
@@ -50,11 +54,18 @@ class Line:
         return fields
 
     def interrupt(self, why: bytes) -> None:
-        """Ask the keeper to end everything inside. Small enough to go in one piece, while a run is waited for."""
+        """Ask the keeper to end everything inside, while a run is waited for. There is no answer but the run's.
+
+        Small enough to go in one piece, and never into the middle of a request: whoever asks tries again.
+        """
+        if not self._sending.acquire(blocking=False):
+            return
         try:
-            self._socket.send(pack([b"kill", why]), socket.MSG_DONTWAIT)
+            os.write(self._socket.fileno(), pack([b"kill", why]))
         except OSError:
             return
+        finally:
+            self._sending.release()
 
     def hang_up(self) -> None:
         try:

@@ -1,9 +1,11 @@
 """The program that is process 1 of a sandbox: runs commands and hands files in and out, on request of the host.
 
 It runs under `python3 -I -S` with the standard library only, and imports nothing of upskill: the host hands it in as
-one file, and spares what is slow to import. Students' processes share its user, so it is not dumpable: nobody inside can
-open its descriptors or its memory. What it answers is still never evidence for a check. The host imports this module
-only for the framing.
+one file, and it spares what is slow to import. Students' processes share its user, so it is not dumpable: nobody inside
+can open its descriptors or its memory. What it answers is still never evidence for a check. The host imports this
+module only for the framing.
+
+Without a sandbox the same program serves, in a folder of the host and as an ordinary process: `unconfined`.
 """
 
 import errno
@@ -16,6 +18,7 @@ import struct
 import sys
 import time
 
+WORKSPACE = "/workspace"
 HEADER = struct.Struct("<I")
 LIMITS = ("address_space", "cpu_seconds", "file_bytes", "open_files", "processes")
 """The order in which a run request carries them; 0 means no limit."""
@@ -23,6 +26,7 @@ DEEPEST = 64
 MOST_ENTRIES = 200_000
 NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC
 PR_SET_DUMPABLE = 4
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def pack(fields: "list[bytes]") -> bytes:
@@ -59,29 +63,32 @@ class Gone(Exception):
     """The host closed its end."""
 
 
-def set_dumpable(value: int) -> None:
+def process_control(option: int, value: int) -> None:
     """`prctl`, without the cost of importing the whole of ctypes where that can be had."""
     try:
         import _ctypes
 
         library = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
-        result = _ctypes.call_function(_ctypes.dlsym(library, "prctl"), (PR_SET_DUMPABLE, value, 0, 0, 0))
+        result = _ctypes.call_function(_ctypes.dlsym(library, "prctl"), (option, value, 0, 0, 0))
     except (ImportError, AttributeError, OSError):
         import ctypes
 
-        result = ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
+        result = ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
     if result != 0:
-        raise OSError("the keeper could not make itself unreadable")
+        raise OSError(f"prctl {option} was refused")
 
 
 class Keeper:
     """Serves one request after the other until the host hangs up."""
 
-    def __init__(self, control: int, workspace: str) -> None:
+    def __init__(self, control: int, root: str, *, confined: bool) -> None:
         self.control = control
-        self.workspace = workspace
+        self.root = root
+        self.confined = confined
         self.received = bytearray()
-        self.woken, self.wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.woken, self.wake = os.pipe()
+        os.set_blocking(self.woken, False)
+        os.set_blocking(self.wake, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
         self.status_of: dict[int, int] = {}
@@ -99,7 +106,8 @@ class Keeper:
                 answer = [b"missing", os.fsencode(str(missing))]
             except (OSError, ValueError, MemoryError) as error:
                 answer = [b"fault", os.fsencode(f"{type(error).__name__}: {error}")]
-            self.answer(answer)
+            if answer:
+                self.answer(answer)
 
     def handle(self, request: "list[bytes]") -> "list[bytes]":
         verb = request[0]
@@ -108,14 +116,14 @@ class Keeper:
         if verb == b"put":
             return self.put(request)
         if verb == b"read":
-            return [b"ok", read_file(self.workspace, os.fsdecode(request[1]), int(request[2]))]
+            return [b"ok", read_file(self.root, os.fsdecode(request[1]), int(request[2]))]
         if verb == b"take":
             self.end_all()
-            return [b"ok", *take_files(self.workspace, int(request[1]), int(request[2]))]
+            return [b"ok", *take_files(self.root + WORKSPACE, int(request[1]), int(request[2]))]
         if verb == b"kill":
-            # It came when the command had already ended.
+            # It came after the command had ended, or for what was left in the background: nobody waits for an answer.
             self.end_all()
-            return [b"killed"]
+            return []
         raise ValueError(f"unknown request {verb!r}")
 
     # Talking with the host
@@ -184,9 +192,7 @@ class Keeper:
     def end_all(self) -> None:
         """Kill everything but this process, and wait until it is gone."""
         while True:
-            try:
-                os.kill(-1, signal.SIGKILL)
-            except ProcessLookupError:
+            if not self.kill_all():
                 self.reap()
                 return
             while True:
@@ -196,6 +202,22 @@ class Keeper:
                     break
                 if pid == self.watched:
                     self.status_of[pid] = status
+
+    def kill_all(self) -> bool:
+        """Whether there was anybody. In a sandbox this is one call that no fork can slip through."""
+        if self.confined:
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+            return True
+        others = descendants(os.getpid())
+        for pid in others:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        return bool(others)
 
     def run(self, request: "list[bytes]") -> "list[bytes]":
         _, folder, seconds, most_output, limits, arguments, environment, stdin = request
@@ -214,7 +236,7 @@ class Keeper:
 
     def put(self, request: "list[bytes]") -> "list[bytes]":
         for name, mode, content in zip(request[1::3], request[2::3], request[3::3], strict=True):
-            write_file(self.workspace, os.fsdecode(name), int(mode, 8), content)
+            write_file(self.root, os.fsdecode(name), int(mode, 8), content)
         return [b"ok"]
 
 
@@ -233,9 +255,9 @@ class Job:
         self.keeper = keeper
         self.output = (bytearray(), bytearray())
         self.stdin = memoryview(stdin)
-        ends = [os.pipe2(os.O_CLOEXEC) for _ in range(2)]
+        ends = [os.pipe() for _ in range(2)]
         self.readable = {ends[0][0]: 0, ends[1][0]: 1}
-        feed: tuple[int, int] | None = os.pipe2(os.O_CLOEXEC) if stdin else None
+        feed: tuple[int, int] | None = os.pipe() if stdin else None
         self.feed = feed[1] if feed else None
         self.pid = os.fork()
         if self.pid == 0:
@@ -373,7 +395,7 @@ def become(
 def offer_to_the_killer() -> None:
     """When memory runs out, the kernel shall choose the command and not the keeper."""
     try:
-        set_dumpable(1)
+        process_control(PR_SET_DUMPABLE, 1)
         descriptor = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
         os.write(descriptor, b"1000")
         os.close(descriptor)
@@ -397,9 +419,30 @@ def set_limits(values: "list[int]") -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def parts_of(workspace: str, path: str) -> "list[str]":
+def descendants(first: int) -> "list[int]":
+    """Every process below this one, orphans included: they come to it. Without /proc, its own children."""
+    children: dict[int, list[int]] = {}
+    try:
+        names = [entry.name for entry in os.scandir("/proc") if entry.name.isdigit()]
+    except OSError:
+        names = []
+    for name in names:
+        try:
+            with open(f"/proc/{name}/stat", "rb") as stream:  # noqa: PTH123 (pathlib is slow to import)
+                facts = stream.read().rsplit(b")", 1)[1].split()
+        except (OSError, IndexError):
+            continue
+        if facts[0] != b"Z":
+            children.setdefault(int(facts[1]), []).append(int(name))
+    found = list(children.get(first, ()))
+    for pid in found:
+        found.extend(children.get(pid, ()))
+    return found
+
+
+def parts_of(path: str) -> "list[str]":
     """The names on the way from the root. No `..`, and nothing of the kernel's own file systems."""
-    whole = path if path.startswith("/") else f"{workspace}/{path}"
+    whole = path if path.startswith("/") else f"{WORKSPACE}/{path}"
     parts = [part for part in whole.split("/") if part not in ("", ".")]
     if not parts or ".." in parts or "\0" in whole:
         raise Refused(f"{path}: not a plain path")
@@ -408,9 +451,9 @@ def parts_of(workspace: str, path: str) -> "list[str]":
     return parts
 
 
-def open_folder(parts: "list[str]", path: str, *, make: bool) -> int:
+def open_folder(root: str, parts: "list[str]", path: str, *, make: bool) -> int:
     """Each folder opened from the one before, no link followed."""
-    here = os.open("/", os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
+    here = os.open(root or "/", os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
     try:
         for part in parts:
             try:
@@ -464,20 +507,20 @@ def read_plain(folder: int, name: str, path: str, most_bytes: int) -> bytes:
         os.close(descriptor)
 
 
-def read_file(workspace: str, path: str, most_bytes: int) -> bytes:
-    parts = parts_of(workspace, path)
-    folder = open_folder(parts[:-1], path, make=False)
+def read_file(root: str, path: str, most_bytes: int) -> bytes:
+    parts = parts_of(path)
+    folder = open_folder(root, parts[:-1], path, make=False)
     try:
         return read_plain(folder, parts[-1], path, most_bytes)
     finally:
         os.close(folder)
 
 
-def write_file(workspace: str, path: str, mode: int, content: bytes) -> None:
+def write_file(root: str, path: str, mode: int, content: bytes) -> None:
     """Written beside and moved into place: a link, a pipe or a hard link of that name is replaced, never followed."""
-    parts = parts_of(workspace, path)
+    parts = parts_of(path)
     try:
-        folder = open_folder(parts[:-1], path, make=True)
+        folder = open_folder(root, parts[:-1], path, make=True)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}") from None
     beside = f".{os.getpid()}-{time.monotonic_ns()}"
@@ -553,8 +596,11 @@ def take_files(workspace: str, most_files: int, most_bytes: int) -> "list[bytes]
     return fields
 
 
-def main() -> None:
-    set_dumpable(0)
+def main(root: str, *, confined: bool) -> None:
+    if confined:
+        process_control(PR_SET_DUMPABLE, 0)
+    elif sys.platform == "linux":
+        process_control(PR_SET_CHILD_SUBREAPER, 1)
     for number in range(1, signal.NSIG):
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             try:
@@ -562,18 +608,18 @@ def main() -> None:
             except (OSError, ValueError):
                 continue
     control = os.dup(0)
-    os.set_inheritable(control, False)
     os.set_blocking(control, False)
-    nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
+    nothing = os.open("/dev/null", os.O_RDWR)
     for at in range(3):
         os.dup2(nothing, at)
     os.closerange(max(control, nothing) + 1, 4096)
     os.umask(0o022)
+    keeper = Keeper(control, root, confined=confined)
     try:
-        Keeper(control, sys.argv[1]).serve()
+        keeper.serve()
     except Gone:
-        return
+        keeper.end_all()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)

@@ -15,6 +15,9 @@ HOME = "/home/agent"
 Backend = Literal["bubblewrap", "none"]
 """`none` confines nothing: it must be asked for, and every report says so."""
 
+MemoryBy = Literal["cgroup", "watcher"]
+"""Who bounds the memory of a whole sandbox: the kernel exactly, or a thread of ours that looks every 0.2 s."""
+
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
 
@@ -81,6 +84,10 @@ class Sandbox(Protocol):
         """Closes it."""
         ...
 
+    def where(self, path: str) -> str:
+        """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""
+        ...
+
     def run(
         self,
         argv: Sequence[str],
@@ -130,6 +137,6 @@ class SandboxFacts:
     version: str | None
     profile: str | None
     """Digest of everything that is set for each sandbox alike: flags, filter, the program inside."""
-    memory_by: Literal["cgroup", "watcher", "nothing"]
-    probes: tuple[str, ...]
+    memory_by: MemoryBy
+    probes: tuple[int, ...]
     """The quick probes that held just now."""

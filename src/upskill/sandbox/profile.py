@@ -6,6 +6,7 @@ Order matters: later mounts cover earlier ones, and the root becomes read-only l
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
@@ -46,6 +47,20 @@ NAMESPACES = (
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Recipe:
+    """What makes the profile hard. Nothing but a test that must see a probe break may ask for less."""
+
+    namespaces: tuple[str, ...] = NAMESPACES
+    filtered: bool = True
+    sized: bool = True
+    drops_rights: bool = True
+    keeper: bytes = (Path(__file__).parent / "keeper.py").read_bytes()
+
+
+HARDENED = Recipe()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Interpreter:
     """The python3 that runs the keeper inside, and what must be mounted for it beside /usr."""
 
@@ -78,17 +93,17 @@ def system_mounts() -> list[str]:
     return words
 
 
-def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
-    return ["--perms", mode, "--size", str(megabytes * MEBIBYTE), "--tmpfs", target]
+def _tmpfs(target: str, megabytes: int | None, *, mode: str = "0755") -> list[str]:
+    size = [] if megabytes is None else ["--size", str(megabytes * MEBIBYTE)]
+    return ["--perms", mode, *size, "--tmpfs", target]
 
 
 def flags(
     furnishing: Furnishing,
     *,
-    interpreter: Interpreter,
-    keeper: bytes,
+    recipe: Recipe,
     status: int,
-    filter_: int,
+    filter_: int | None,
     data: Callable[[bytes], int],
 ) -> Sequence[str]:
     """All flags. `data` turns bytes into a descriptor that bubblewrap reads them from."""
@@ -96,33 +111,48 @@ def flags(
     def file(target: str, content: bytes, mode: str = "0444") -> list[str]:
         return ["--perms", mode, "--ro-bind-data", str(data(content)), target]
 
+    def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
+        return _tmpfs(target, megabytes if recipe.sized else None, mode=mode)
+
     limits = furnishing.limits
-    words = [*NAMESPACES, "--json-status-fd", str(status), "--seccomp", str(filter_)]
+    words = [*recipe.namespaces, "--json-status-fd", str(status)]
+    if filter_ is not None:
+        words += ["--seccomp", str(filter_)]
     for name, value in (("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8")):
         words += ["--setenv", name, value]
     words += system_mounts()
-    if interpreter.prefix is not None:
-        words += ["--ro-bind", str(interpreter.prefix), str(interpreter.prefix)]
     for target, content in ETC.items():
         words += file(target, content)
     words += ["--proc", "/proc", "--dev", "/dev"]
     words += tmpfs("/dev/shm", SHARED_MEMORY_MB, mode="1777")
-    words += ["--remount-ro", "/dev"]
+    if recipe.sized:
+        # bubblewrap's /dev is itself a memory file system without a limit.
+        words += ["--remount-ro", "/dev"]
     words += tmpfs("/tmp", limits.tmp_mb, mode="1777")
     words += ["--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
     words += [*tmpfs("/home", limits.home_mb), "--dir", HOME]
     words += tmpfs(WORKSPACE, limits.workspace_mb)
-    for mount in furnishing.mounts:
-        words += ["--ro-bind", str(mount.source), mount.target]
-    for mount in furnishing.sockets:
+    for mount in (*furnishing.mounts, *furnishing.sockets):
         words += ["--ro-bind", str(mount.source), mount.target]
     for target, content in furnishing.read_only.items():
         words += file(target, content, "0555" if target in furnishing.executable else "0444")
-    words += file(KEEPER, keeper)
-    words += ["--chdir", WORKSPACE, "--remount-ro", "/"]
-    return words
+    words += file(KEEPER, recipe.keeper)
+    return [*words, "--chdir", WORKSPACE, "--remount-ro", "/"]
 
 
 def command(interpreter: Interpreter) -> Sequence[str]:
     """What bubblewrap runs: the keeper, isolated from whatever the interpreter would load besides."""
-    return [interpreter.program, "-I", "-S", "-B", KEEPER, WORKSPACE]
+    return [interpreter.program, "-I", "-S", "-B", KEEPER]
+
+
+def digest(recipe: Recipe, filter_: bytes) -> str:
+    """One word for everything that is set for each sandbox alike."""
+    whole = sha256()
+
+    def data(content: bytes) -> int:
+        whole.update(content)
+        return 0
+
+    words = flags(Furnishing(), recipe=recipe, status=0, filter_=data(filter_), data=data)
+    whole.update("\0".join(words).encode("utf-8", "surrogateescape"))
+    return f"sha256:{whole.hexdigest()}"

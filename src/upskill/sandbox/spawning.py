@@ -36,7 +36,7 @@ _nursery: _Nursery | None = None
 
 
 def spawn(
-    words: Sequence[str], *, stdin: int, stderr: int, keep: Sequence[int], folder: str = "/"
+    words: Sequence[str], *, stdin: int, stderr: int = subprocess.DEVNULL, keep: Sequence[int], folder: str = "/"
 ) -> "subprocess.Popen[bytes]":
     """Start a program with an empty environment, in a session of its own, with no descriptors but the ones named."""
     global _nursery

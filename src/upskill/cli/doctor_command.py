@@ -1,0 +1,47 @@
+"""`upskill doctor`: does a sandbox hold on this machine?"""
+
+import json
+import platform
+import sys
+
+import click
+
+from upskill.cli.output import NO_COLOR, console
+from upskill.errors import EXIT_DONE, EXIT_FAILED
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@NO_COLOR
+def command(as_json: bool, no_color: bool) -> int:
+    """Start a real sandbox and attack it in 34 ways. Exit 3 if there is none, or if one way leads out.
+
+    Calls no model, sends nothing, and leaves nothing behind. Takes a quarter of a minute.
+    """
+    from upskill.reporting.doctor_table import diagnosis_json, refusal_json, show_diagnosis
+    from upskill.sandbox import SandboxUnavailable
+    from upskill.workflows.doctor import examine
+
+    def tell(done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            end = "\r" if done < of else "\r\033[K"
+            click.echo(f"probe {done} of {of}", err=True, nl=False)
+            click.echo(end, err=True, nl=False)
+
+    try:
+        diagnosis = examine(tell=tell)
+    except SandboxUnavailable as error:
+        if as_json:
+            click.echo(json.dumps(refusal_json(error, kernel=platform.release()), indent=2, ensure_ascii=False))
+        raise
+    if as_json:
+        found = diagnosis_json(diagnosis.facts, diagnosis.results, kernel=diagnosis.kernel)
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        show_diagnosis(
+            diagnosis.facts,
+            diagnosis.results,
+            by_root=diagnosis.started_by_root,
+            console=console(no_color=no_color),
+        )
+    return EXIT_DONE if diagnosis.holds else EXIT_FAILED

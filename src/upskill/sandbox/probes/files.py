@@ -1,0 +1,128 @@
+"""Probes 1 to 4 and 15 to 17: what can be written and read."""
+
+from upskill.sandbox.place import FileRefused
+from upskill.sandbox.probes.probe import Probe, Scene, Seen, ending, lines, told, whole
+
+
+def _works(scene: Scene) -> Seen:
+    ran = scene.shell("echo here > probe && cat probe && id -u && pwd")
+    expected = ["here", "1000", "/workspace"]
+    held = whole(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
+    return Seen(held=held, saw="file there, uid 1000, /workspace" if held else told(ran))
+
+
+_CREATE = """
+import sys
+made = []
+for folder in ("/usr", "/etc", "", "/root", "/var", "/bin", "/usr/local/bin"):
+    try:
+        open(folder + "/" + sys.argv[1], "x").close()
+        made.append(folder or "/")
+    except OSError as error:
+        last = error.strerror
+print("created", made, flush=True)
+"""
+
+
+def _creates_nothing(scene: Scene) -> Seen:
+    ran = scene.python(_CREATE, f"upskill-{scene.bait.secret}")
+    held = whole(ran) and lines(ran) == ["created []"]
+    return Seen(held=held, saw="none created in 7 folders" if held else told(ran))
+
+
+_WRITE_VICTIM = """
+import os, sys
+try:
+    os.makedirs(sys.argv[1], exist_ok=True)
+    open(sys.argv[1] + "/planted", "w").write("x")
+    print("written inside only", flush=True)
+except OSError as error:
+    print("refused:", error.strerror, flush=True)
+"""
+
+
+def _victim_untouched(scene: Scene) -> Seen:
+    ran = scene.python(_WRITE_VICTIM, scene.bait.victim)
+    found = scene.bait.victims()
+    held = whole(ran) and found == ["secret"]
+    return Seen(held=held, saw=f"{told(ran)}; nothing on the host" if held else f"{told(ran)}; on the host: {found}")
+
+
+_READ = """
+import os, sys
+for path in sys.argv[1:]:
+    try:
+        print(open(path, errors="replace").read(), flush=True)
+    except OSError as error:
+        pass
+print("homes", os.listdir("/home"), os.path.exists("/root"), flush=True)
+"""
+
+
+def _reads_no_secret(scene: Scene) -> Seen:
+    bait = scene.bait
+    ran = scene.python(_READ, bait.victim / "secret", bait.key, "/etc/shadow", "/etc/passwd")
+    text = ran.stdout.decode("utf-8", "replace")
+    found = [word for word in (bait.secret, "root:") if word in text]
+    held = whole(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
+    return Seen(held=held, saw="no secret, no key, no root: line, no home" if held else f"found {found}; {told(ran)}")
+
+
+_FOLLOW = """
+ln -s "$1" folder && ln -s "$1/secret" file || exit 9
+cat file folder/secret 2>/dev/null
+echo x 2>/dev/null > folder/planted
+exit 0
+"""
+
+
+def _links_lead_nowhere(scene: Scene) -> Seen:
+    ran = scene.shell(_FOLLOW, scene.bait.victim)
+    found = scene.bait.victims()
+    leaked = scene.bait.secret.encode() in ran.stdout
+    held = whole(ran) and not leaked and found == ["secret"]
+    return Seen(held=held, saw="links lead nowhere" if held else f"leaked: {leaked}; on the host: {found}")
+
+
+_TRAPS = """
+mkdir real && echo plain > plain && echo deep > real/deep && echo two > two && ln two hard &&
+ln -s plain link && ln -s real folder && mkfifo pipe
+"""
+
+
+def _reader_refuses(scene: Scene) -> Seen:
+    ran = scene.shell(_TRAPS)
+    accepted = []
+    for path in ("link", "folder/deep", "pipe", "hard"):
+        try:
+            scene.sandbox.read(path)
+            accepted.append(path)
+        except FileRefused:
+            continue
+    plain = whole(ran) and scene.sandbox.read("plain") == b"plain\n"
+    held = plain and not accepted
+    good = "link, linked folder, pipe and hard link refused; plain file read"
+    return Seen(held=held, saw=good if held else f"accepted {accepted}, plain file read: {plain}, {ending(ran)}")
+
+
+def _shipped_reader(scene: Scene) -> Seen:
+    ran = scene.shell("ln -s /etc/passwd answer && cat answer")
+    followed = whole(ran) and lines(ran)[:1] == ["agent:x:1000:1000:agent:/home/agent:/bin/sh"]
+    try:
+        scene.sandbox.read("answer")
+        refused = False
+    except FileRefused:
+        refused = True
+    held = followed and refused
+    return Seen(held=held, saw="refused; plain open() does follow it" if held else f"refused: {refused}, {told(ran)}")
+
+
+PROBES = (
+    Probe(id=1, what="write and read a file in the workspace", attempt=_works),
+    Probe(id=2, what="create files in /usr, /etc, /, /root, /var, /bin", attempt=_creates_nothing),
+    Probe(id=3, what="write into a folder of the host", attempt=_victim_untouched),
+    Probe(id=4, what="read secrets, keys, /etc/shadow, homes", attempt=_reads_no_secret),
+    Probe(id=15, what="follow links to the host, write through one", attempt=_links_lead_nowhere),
+    Probe(id=16, what="leave a link, a linked folder, a pipe, a hard link", attempt=_reader_refuses),
+    Probe(id=17, what="leave a link where our reader looks", attempt=_shipped_reader),
+)

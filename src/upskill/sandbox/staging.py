@@ -1,0 +1,103 @@
+"""Mounts for a superuser that lays down its rights: what lies below a closed folder is bound beside it first.
+
+A compiler below /root is readable to everybody, but nobody else may walk through /root. So, in a mount namespace of its
+own that nobody else sees, each source is bound into a folder that can be walked. No file of the host is changed.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import mkdtemp
+
+from upskill.sandbox.place import FileRefused, Furnishing, Mount
+from upskill.sandbox.programs import find_program
+from upskill.sandbox.refusals import unavailable
+
+_SCRIPT = """
+set -e
+stage=$1; shift
+"$MOUNT" -t tmpfs -o mode=755,size=1m tmpfs "$stage"
+at=0
+while [ "$1" != -- ]; do
+  if [ -d "$1" ]; then mkdir "$stage/$at"; else : > "$stage/$at"; fi
+  "$MOUNT" --bind "$1" "$stage/$at"
+  at=$((at + 1)); shift
+done
+shift
+unset MOUNT
+exec "$@"
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Staged:
+    """A furnishing whose sources can be reached, and the words that come before the launcher to make it so."""
+
+    furnishing: Furnishing
+    before: Sequence[str] = ()
+    folder: Path | None = None
+
+    def clear(self) -> None:
+        """The folder is empty on the host: what was bound into it was bound in another namespace."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def stage(furnishing: Furnishing) -> Staged:
+    """Bind what an unprivileged user could not reach by its path. Raises `FileRefused` for what it could not read."""
+    mounts = (*furnishing.mounts, *furnishing.sockets)
+    for mount in mounts:
+        _require_readable(mount)
+    closed = [mount for mount in mounts if not _walkable(mount.source.resolve().parents)]
+    if not closed:
+        return Staged(furnishing=furnishing)
+    unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
+    if unshare is None or mount_program is None or shell is None:
+        raise unavailable(
+            "unshare and mount are not installed, and a mount lies below a folder that only root may enter"
+        )
+    folder = Path(mkdtemp(prefix="upskill-stage-"))
+    folder.chmod(0o755)
+    places = {mount: replace(mount, source=folder / str(at)) for at, mount in enumerate(closed)}
+    return Staged(
+        furnishing=replace(
+            furnishing,
+            mounts=tuple(places.get(mount, mount) for mount in furnishing.mounts),
+            sockets=tuple(places.get(mount, mount) for mount in furnishing.sockets),
+        ),
+        before=[
+            unshare,
+            "--mount",
+            "--propagation",
+            "private",
+            shell,
+            "-c",
+            f"MOUNT={mount_program}\n{_SCRIPT}",
+            "stage",
+            str(folder),
+            *(str(mount.source.resolve()) for mount in closed),
+            "--",
+        ],
+        folder=folder,
+    )
+
+
+def _walkable(folders: Iterable[Path]) -> bool:
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in folders)
+
+
+def _require_readable(mount: Mount) -> None:
+    facts = mount.source.stat()
+    if stat.S_ISSOCK(facts.st_mode):
+        needed, words = stat.S_IWOTH, "o+w"
+    elif stat.S_ISDIR(facts.st_mode):
+        needed, words = stat.S_IROTH | stat.S_IXOTH, "o+rx"
+    else:
+        needed, words = stat.S_IROTH, "o+r"
+    if os.geteuid() == 0 and facts.st_mode & needed != needed:
+        raise FileRefused(
+            f"{mount.source}: programs in a sandbox are not root and could not use it; allow it with `chmod {words}`"
+        )

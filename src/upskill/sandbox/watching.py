@@ -1,0 +1,132 @@
+"""One thread that keeps the memory of every open sandbox under its ceiling, where no control group does.
+
+Limits of a process never bound a sum. So every 0.2 s the resident memory of each tree is added up. Orphans inside a
+process namespace come to its first process, so nobody leaves the tree.
+"""
+
+import os
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from upskill.sandbox.memory import MemoryGroup
+
+INTERVAL_SECONDS = 0.2
+PATIENCE = 5
+"""How many looks after being asked a tree may still be over its ceiling."""
+_PAGE = os.sysconf("SC_PAGESIZE")
+_PROC = Path("/proc")
+
+
+class Watched(Protocol):
+    @property
+    def first_process(self) -> int: ...
+    @property
+    def memory_ceiling(self) -> int: ...
+    @property
+    def memory_group(self) -> MemoryGroup | None: ...
+    def end_for_memory(self, *, by_force: bool) -> None: ...
+
+
+class Watcher:
+    """Started with the first sandbox, asleep while there is none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._some = threading.Event()
+        self._open: dict[int, Watched] = {}
+        self._killed: dict[int, int] = {}
+        self._over: dict[int, int] = {}
+        self._process: int | None = None
+
+    def add(self, sandbox: Watched) -> None:
+        with self._lock:
+            if self._process != os.getpid():
+                # A fork has the table and not the thread.
+                self._open, self._killed, self._over = {}, {}, {}
+                self._process = os.getpid()
+                threading.Thread(target=self._work, name="upskill-memory", daemon=True).start()
+            self._open[id(sandbox)] = sandbox
+        self._some.set()
+
+    def remove(self, sandbox: Watched) -> None:
+        with self._lock:
+            for table in (self._open, self._killed, self._over):
+                table.pop(id(sandbox), None)
+            if not self._open:
+                self._some.clear()
+
+    def _work(self) -> None:
+        pause = threading.Event()
+        while True:
+            self._some.wait()
+            pause.wait(INTERVAL_SECONDS)
+            with self._lock:
+                sandboxes = list(self._open.values())
+            self.look(sandboxes)
+
+    def look(self, sandboxes: Iterable[Watched]) -> None:
+        """Once over all of them."""
+        children: dict[int, list[int]] | None = None
+        for sandbox in sandboxes:
+            group = sandbox.memory_group
+            if group is not None:
+                killed = group.killed()
+                over = killed > self._killed.get(id(sandbox), 0)
+                self._killed[id(sandbox)] = killed
+            else:
+                children = children_of_all() if children is None else children
+                over = _is_over(tree(sandbox.first_process, children), sandbox.memory_ceiling)
+            looks = self._over.get(id(sandbox), 0) + 1 if over else 0
+            self._over[id(sandbox)] = looks
+            if looks:
+                sandbox.end_for_memory(by_force=looks > PATIENCE)
+
+
+def children_of_all() -> dict[int, list[int]]:
+    """Every process of this machine by its parent."""
+    children: dict[int, list[int]] = {}
+    for name in [entry.name for entry in os.scandir(_PROC)]:
+        if name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                text = (_PROC / name / "stat").read_bytes()
+                parent = int(text[text.rindex(b")") + 2 :].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    return children
+
+
+def tree(first: int, children: dict[int, list[int]]) -> list[int]:
+    found = [first]
+    for process in found:
+        found.extend(children.get(process, ()))
+    return found
+
+
+def _is_over(processes: Iterable[int], ceiling: int) -> bool:
+    """Resident pages first, which count what is shared in full; only above the ceiling the fair and slower count."""
+    processes = list(processes)
+    if sum(map(_resident, processes)) <= ceiling:
+        return False
+    return sum(map(_proportional, processes)) > ceiling
+
+
+def _resident(process: int) -> int:
+    try:
+        return int((_PROC / str(process) / "statm").read_bytes().split()[1]) * _PAGE
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _proportional(process: int) -> int:
+    try:
+        for line in (_PROC / str(process) / "smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, IndexError, ValueError):
+        pass
+    return _resident(process)
+
+
+WATCHER = Watcher()

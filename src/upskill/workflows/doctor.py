@@ -1,0 +1,33 @@
+"""Show on this machine what a sandbox holds: a real one is started and attacked in 34 ways."""
+
+import os
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from upskill.sandbox import SandboxFacts, describe_sandbox, open_sandbox
+from upskill.sandbox.probes import PROBES, Result, run_probes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diagnosis:
+    """What was found."""
+
+    facts: SandboxFacts
+    results: tuple[Result, ...]
+    started_by_root: bool
+    kernel: str
+
+    @property
+    def holds(self) -> bool:
+        return all(result.held for result in self.results)
+
+
+def examine(*, tell: Callable[[int, int], None] = lambda done, of: None) -> Diagnosis:
+    """Run the whole suite. Raises `SandboxUnavailable` when there is nothing to attack."""
+    facts = describe_sandbox()
+    results = []
+    for result in run_probes(open_sandbox):
+        results.append(result)
+        tell(len(results), len(PROBES))
+    return Diagnosis(facts=facts, results=tuple(results), started_by_root=os.geteuid() == 0, kernel=platform.release())
