@@ -8,9 +8,9 @@ from pathlib import Path
 from upskill import checks, storage
 from upskill.checks import Bench
 from upskill.checks.qualifying import qualify
-from upskill.domain import Case, Label, Qualification, Reason, Skill
+from upskill.domain import Case, Qualification, Reason, Skill
 from upskill.errors import SkillInvalid, UsageError
-from upskill.measuring.labels import BaselineTally, label_of, tally_baselines
+from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
 
@@ -118,8 +118,7 @@ def admit(
 
     `only` names the cases of a run that is taken up again: what was admitted then stays admitted.
     """
-    bench = Bench(open_sandbox=open_sandbox) if backend == "bubblewrap" else Bench()
-    qualifications = qualify(cases, skill, bench=bench)
+    qualifications = qualify_within(cases, skill, backend=backend)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:
         rejected = [one for one in qualifications if one.case_id not in only]
@@ -137,6 +136,12 @@ def admit(
     )
 
 
+def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | None) -> tuple[Qualification, ...]:
+    """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
+    bench = Bench(open_sandbox=open_sandbox) if backend == "bubblewrap" else Bench()
+    return qualify(cases, skill, bench=bench)
+
+
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
         why = one.reasons[0].saw if one.reasons else "it was left out when the run began"
@@ -146,8 +151,3 @@ def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> 
     unproven = sum(one.state == "unproven" for one in kept)
     if unproven:
         yield f"{unproven} of {len(kept)} cases are unproven; `upskill cases check` says why"
-
-
-def labels_of(qualifications: Iterable[Qualification]) -> dict[str, tuple[Label, ...]]:
-    """The labels of each case, by its id."""
-    return {one.case_id: one.labels for one in qualifications}
