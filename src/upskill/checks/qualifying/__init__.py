@@ -3,6 +3,6 @@
 The rule is in docs/explanation/cases-that-prove-themselves.md.
 """
 
-from upskill.checks.qualifying.qualify import VERSION, qualify
+from upskill.checks.qualifying.states import VERSION, qualify
 
 __all__ = ["VERSION", "qualify"]

@@ -78,7 +78,11 @@ def _all_rejections(examination: Examination, cases: Sequence[Case]) -> Iterator
         return
     if not examination.missing:
         # A check that cannot be run here might be the one that fails them.
-        yield from _non_answers_that_pass(examination)
+        passing = list(_non_answers_that_pass(examination))
+        yield from passing
+        if passing and _passes(examination, Answer()):
+            # Nothing passes, so anything does.
+            return
     yield from _wavering(examination)
     if not examination.missing:
         yield from _others_that_pass(examination, cases)
@@ -95,7 +99,7 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
         said = f" ({_shown(answer.text)})" if name == REFUSAL else ""
         yield Reason(saw=f"{name} passes{said}", change=_change_for(name, case))
         if name == EMPTY:
-            # Nothing passes, so anything does: the other non-answers would only repeat it.
+            # The other non-answers would only repeat it.
             return
 
 
