@@ -41,7 +41,8 @@ def check(
         found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
-        show_case_states(checked.qualifications, console(no_color=no_color), verbose=verbose)
+        prompts = {case.id: case.prompt for case in checked.cases}
+        show_case_states(checked.qualifications, console(no_color=no_color), prompts=prompts, verbose=verbose)
         for note in checked.notes:
             click.echo(f"note: {note}", err=True)
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -67,8 +67,17 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
         yield f"{name}: {cases}, {points}"
 
 
-def show_case_states(qualifications: Sequence[Qualification], console: Console, *, verbose: bool = False) -> None:
-    """A row per case, and under it the reasons and what to change. Fits into 80 columns."""
+def show_case_states(
+    qualifications: Sequence[Qualification],
+    console: Console,
+    *,
+    prompts: Mapping[str, str] | None = None,
+    verbose: bool = False,
+) -> None:
+    """A row per case, and under it the reasons and what to change. Fits into 80 columns.
+
+    `prompts` are shown for cases whose id is only a digest.
+    """
     width = max((len(one.case_id) for one in qualifications), default=4)
     width = min(max(width, 4), max(12, console.width // 3))
     console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
@@ -80,6 +89,9 @@ def show_case_states(qualifications: Sequence[Qualification], console: Console, 
         line.append(f"  {', '.join(one.labels)}".rstrip())
         line.rstrip()
         console.print(line, soft_wrap=True)
+        asked = (prompts or {}).get(one.case_id, "")
+        if asked and (verbose or one.case_id.startswith("case-")):
+            console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
         for part in _told(one, advised, verbose=verbose):
             for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
                 console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
