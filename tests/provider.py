@@ -239,7 +239,7 @@ def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": what.text}
     if what.refusal is not None:
         message = {"role": "assistant", "content": None, "refusal": what.refusal}
-    sent = sum(len(str(entry["content"])) for entry in asked.body["messages"]) // 4
+    sent = sum(len(str(entry.get("content") or "")) for entry in asked.body["messages"]) // 4
     said = len(what.text) // 4 + 1
     usage = {"prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said}
     return {

@@ -27,6 +27,8 @@ class Settings:
 
     models: tuple[str, ...] = ()
     """The students to evaluate when no -m is given."""
+    judge: str | None = None
+    """The model that decides `judge` checks; without one they cannot be graded."""
     base_url: str | None = None
     """An OpenAI-compatible endpoint for the students; any model name goes there."""
     runs_dir: str = "runs"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from provider import Behave, Provider
 from upskill.domain import Evaluation, Trial
@@ -95,3 +96,15 @@ def run_at(run: Run) -> Callable[..., tuple[Ran, Provider]]:
             return run(skill, ["any"], base_url=provider.url, **settings), provider
 
     return start
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., str]:
+    """Writes a script and names it as a student."""
+
+    def write(*rules: dict[str, Any]) -> str:
+        path = tmp_path / "student.yaml"
+        path.write_text(yaml.safe_dump({"rules": list(rules)}), encoding="utf-8")
+        return f"scripted/{path}"
+
+    return write

@@ -35,6 +35,7 @@ class _Runs(click.ParamType[int | None]):
 @click.argument("skill", type=click.Path(path_type=Path), required=False)
 @click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="A student; may be repeated.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
+@click.option("--judge", metavar="MODEL", help="The model that decides checks in prose; off unless named.")
 @click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
 @click.option(
     "--runs",
@@ -79,6 +80,7 @@ def command(
     skill: Path | None,
     models: tuple[str, ...],
     base_url: str | None,
+    judge: str | None,
     case_file: Path | None,
     runs: int | None,
     no_baseline: bool,
@@ -121,6 +123,7 @@ def command(
     flags = {
         "models": models,
         "base_url": base_url,
+        "judge": judge,
         "concurrency": concurrency,
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,

@@ -3,7 +3,7 @@
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Case, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
-from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, StudentReport
+from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
@@ -43,6 +43,7 @@ __all__ = [
     "Files",
     "Grade",
     "Interval",
+    "JudgeReport",
     "Label",
     "LabelLift",
     "Lift",

@@ -110,6 +110,28 @@ class Bought:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeReport:
+    """The model that judged, and how far it agrees with the checks that need no judge."""
+
+    model: str
+    judged: int
+    """Scored trials that it judged."""
+    compared: int
+    """Those of them that other checks looked at too."""
+    agreed: int
+    """Those where the judge and the other checks came to the same result."""
+    calls: int
+    """Requests sent to it, retries included."""
+    cost: float | None
+    """Dollars; `None` where a price is unknown."""
+
+    @property
+    def agreement(self) -> float | None:
+        """The share of trials where both came to the same result; `None` where there was nothing to compare."""
+        return self.agreed / self.compared if self.compared else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Evaluation:
     """A finished, or interrupted, evaluation of one skill."""
 
@@ -132,3 +154,5 @@ class Evaluation:
     sandbox: str | None = None
     """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
     where nothing was executed."""
+    judge: JudgeReport | None = None
+    """`None` where no judge was named."""

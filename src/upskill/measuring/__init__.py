@@ -1,5 +1,6 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
+from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
@@ -18,6 +19,7 @@ __all__ = [
     "FRESH_PAIRS",
     "Z_FIXED",
     "Z_SEQUENTIAL",
+    "Agreement",
     "BaselineTally",
     "Claim",
     "Decision",
@@ -37,6 +39,7 @@ __all__ = [
     "detectable_lift",
     "find_worse",
     "judge",
+    "judge_agreement",
     "label_of",
     "lift_by_label",
     "measure_cost",

@@ -1,6 +1,6 @@
 """Whether what a provider sent is an answer at all. A server can say 200 and mean nothing."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from upskill.models.faults import MalformedAnswer, TransportFault
 
@@ -25,6 +25,24 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
             raise MalformedAnswer("the answer's end marker (finish_reason) is not a word")
     if output.stop_reason == "unknown" and not end:
         raise TransportFault("the answer has no end marker (finish_reason)")
+
+
+def mend_tool_calls(output: "ModelOutput") -> None:
+    """Half a character (a lone surrogate) in what a tool is called with becomes a question mark.
+
+    It has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
+    """
+    for choice in output.choices:
+        for call in choice.message.tool_calls or ():
+            call.arguments = _whole(call.arguments)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_whole(key): _whole(inner) for key, inner in value.items()}
+    return [_whole(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _is_content(content: object) -> bool:

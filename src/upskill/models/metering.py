@@ -21,7 +21,7 @@ from tenacity.wait import wait_base
 
 from upskill.domain import Fault
 from upskill.domain.tokens import estimated_tokens
-from upskill.models.answer_shape import require_an_answer
+from upskill.models.answer_shape import mend_tool_calls, require_an_answer
 from upskill.models.bill import Bill, current_bill
 from upskill.models.body_cap import cap_bodies
 from upskill.models.budget import BudgetReached, Spent
@@ -89,6 +89,7 @@ class Meter:
                 self._fail(bill, call, totals, output, answers_before, input_bytes)
                 return result
             require_an_answer(output, made.response if made is not None else None)
+            mend_tool_calls(output)
         except TimeoutError:
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
             self._fail(bill, call, totals, late, answers_before, input_bytes)

@@ -3,7 +3,7 @@
 import json
 from importlib.resources import files
 
-from upskill.domain import ArmSummary, Evaluation, Interval, Lift, StudentReport
+from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.case_states import case_state_json, label_lifts_json
 
@@ -31,6 +31,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
             "oldest_reused_days": evaluation.bought.oldest_reused_days,
         },
         "sandbox": evaluation.sandbox,
+        "judge": None if evaluation.judge is None else _judge(evaluation.judge),
         "notes": list(evaluation.notes),
         "case_states": [case_state_json(one) for one in evaluation.case_states],
         "students": [_student(report) for report in evaluation.students],
@@ -42,6 +43,18 @@ def evaluation_schema() -> dict[str, Json]:
     text = files("upskill.reporting").joinpath("eval.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Json] = json.loads(text)
     return schema
+
+
+def _judge(judge: JudgeReport) -> Json:
+    return {
+        "model": judge.model,
+        "judged": judge.judged,
+        "compared": judge.compared,
+        "agreed": judge.agreed,
+        "agreement": judge.agreement,
+        "calls": judge.calls,
+        "cost": judge.cost,
+    }
 
 
 def _student(report: StudentReport) -> Json:

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Bought, Evaluation, Lift, StudentReport, estimate_tokens
+from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
 from upskill.reporting.arms import arm_name, widest_name
 from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars
@@ -32,6 +32,8 @@ def show_evaluation(evaluation: Evaluation, console: Console) -> None:
         _print(_several(evaluation), console)
         console.print(_table(evaluation, console))
     _print([Text(_bought(evaluation.bought), style="dim")], console)
+    if evaluation.judge is not None:
+        _print([Text(_judged(evaluation.judge), style="dim")], console)
     for note in evaluation.notes:
         _print([Text(f"note: {note}", style="dim")], console)
     if evaluation.interrupted:
@@ -58,6 +60,15 @@ def _bought(bought: Bought) -> str:
         age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
         said += f"; {bought.reused:,} trials reused from the store{age}"
     return said
+
+
+def _judged(judge: JudgeReport) -> str:
+    """Who judged, and how far that agrees with the other checks, in one line."""
+    said = f"judge: {judge.model}, {judge.judged:,} trial{'' if judge.judged == 1 else 's'}"
+    said += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
+    if judge.agreement is None:
+        return f"{said}; no trial had other checks to compare it with"
+    return f"{said}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
 
 
 def _can_draw(console: Console) -> bool:

@@ -63,15 +63,28 @@ def open_bubblewrap(furnishing: Furnishing, *, recipe: profile.Recipe = profile.
     group = make_group(furnishing.limits, controllers) if controllers else None
     try:
         process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, recipe, group)
-        return KeptSandbox(
-            line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
-        )
+        try:
+            return KeptSandbox(
+                line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
+            )
+        except BaseException:
+            line.close()
+            process.kill()
+            process.wait()
+            raise
+    except ProcessLookupError:
+        _give_back(group)
+        raise unavailable("the sandbox ended as soon as it had started") from None
     except BaseException:
-        if group:
-            group.remove()
+        _give_back(group)
         raise
     finally:
         staged.clear()
+
+
+def _give_back(group: MemoryGroup | None) -> None:
+    if group is not None:
+        group.remove()
 
 
 def describe_bubblewrap() -> tuple[str, str]:
@@ -153,11 +166,13 @@ def _start(
             os.close(descriptor)
     line = control.Line(ours)
     try:
-        if group is not None:
-            # It has read no flag yet, so it has no child that could be left outside.
-            group.enter(process.pid)
-        _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
-        os.close(flags_end)
+        try:
+            if group is not None:
+                # It has read no flag yet, so it has no child that could be left outside.
+                group.enter(process.pid)
+            _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
+        finally:
+            os.close(flags_end)
         answer = line.answer(time.monotonic() + START_SECONDS, 0)
         if answer != [b"ready"]:
             raise control.LineLost("a first word that is not `ready`")
@@ -186,13 +201,17 @@ def _write_all(descriptor: int, content: bytes) -> None:
 def _child(status: int) -> int:
     """The keeper's process id as the host sees it. It was written before the keeper could say a word."""
     text = b""
-    while b"\n" not in text and select.select([status], [], [], 5)[0]:
+    poll = select.poll()
+    poll.register(status, select.POLLIN)
+    while b"\n" not in text and poll.poll(5_000):
         chunk = os.read(status, 4096)
         if not chunk:
             break
         text += chunk
-    facts = json.loads(text.split(b"\n")[0] or b"{}")
-    return int(facts["child-pid"])
+    try:
+        return int(json.loads(text.split(b"\n")[0])["child-pid"])
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"bubblewrap did not name its child: {error}") from None
 
 
 def _whatever_is_there(descriptor: int) -> str:

@@ -11,13 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 
 from upskill.domain.answer import Files
 from upskill.sandbox.keeper import HEADER, pack, unpack
-from upskill.sandbox.place import Ended, FileRefused, Limits, Ran, SandboxGone
+from upskill.sandbox.place import Ended, FileRefused, Limits, Ran, RefusalKind, SandboxGone
 
 SLACK = 1_048_576
 GRACE_SECONDS = 10.0
 """How long a keeper may be late before its sandbox is ended from outside."""
 FILE_SECONDS = 60.0
 _ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
+
+
+_KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
 
 
 class LineLost(Exception):
@@ -53,17 +56,19 @@ class Line:
             raise LineLost("an empty answer")
         return fields
 
-    def interrupt(self, why: bytes) -> None:
+    def interrupt(self, why: bytes) -> bool:
         """Ask the keeper to end everything inside, while a run is waited for. There is no answer but the run's.
 
         Small enough to go in one piece, and never into the middle of a request: whoever asks tries again.
         """
         if not self._sending.acquire(blocking=False):
-            return
+            return False
         try:
             os.write(self._socket.fileno(), pack([b"kill", why]))
         except OSError:
-            return
+            return False
+        else:
+            return True
         finally:
             self._sending.release()
 
@@ -120,6 +125,8 @@ def run_request(
 ) -> list[bytes]:
     if not argv:
         raise ValueError("there is no command to run")
+    if not 0 < seconds < 1e8:
+        raise ValueError(f"a command cannot run for {seconds} seconds")
     for word in (*argv, *environment, *environment.values(), folder):
         if "\0" in word:
             raise ValueError(f"{word!r} holds a zero byte")
@@ -187,7 +194,8 @@ def expect_ok(answer: Sequence[bytes], what: str) -> Sequence[bytes]:
     if word == b"ok":
         return answer[1:]
     if word == b"refused":
-        raise FileRefused(detail)
+        kind = _KINDS.get(answer[2], "other") if len(answer) > 2 else "other"
+        raise FileRefused(detail, kind=kind)
     if word == b"missing":
         raise FileNotFoundError(detail)
     if word == b"fault":

@@ -54,6 +54,17 @@ def unpack(body: bytes) -> "list[bytes]":
 class Refused(Exception):
     """A file is not handed in or out."""
 
+    def __init__(self, message: str, kind: bytes = b"other") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+KINDS = {errno.EISDIR: b"folder", errno.EACCES: b"denied", errno.EPERM: b"denied", errno.EROFS: b"denied"}
+
+
+def refused(path: str, error: OSError) -> Refused:
+    return Refused(f"{path}: {error.strerror}", KINDS.get(error.errno or 0, b"other"))
+
 
 class Missing(Exception):
     """There is no such file."""
@@ -101,7 +112,7 @@ class Keeper:
             try:
                 answer = self.handle(request)
             except Refused as refusal:
-                answer = [b"refused", os.fsencode(str(refusal))]
+                answer = [b"refused", os.fsencode(str(refusal)), refusal.kind]
             except Missing as missing:
                 answer = [b"missing", os.fsencode(str(missing))]
             except (OSError, ValueError, MemoryError) as error:
@@ -411,7 +422,8 @@ def set_limits(values: "list[int]") -> None:
         resource.RLIMIT_NOFILE,
         resource.RLIMIT_NPROC,
     )
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # One byte, not none: with none the kernel would still hand a crash to the host's own collector, which runs as root.
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     for kind, value in zip(kinds, values, strict=True):
         if value:
             _, ceiling = resource.getrlimit(kind)
@@ -466,7 +478,7 @@ def open_folder(root: str, parts: "list[str]", path: str, *, make: bool) -> int:
             except OSError as error:
                 if error.errno in (errno.ELOOP, errno.ENOTDIR):
                     raise Refused(f"{path}: goes through a link or a file") from None
-                raise Refused(f"{path}: {error.strerror}") from None
+                raise refused(path, error) from None
             os.close(here)
             here = step
     except BaseException:
@@ -482,16 +494,19 @@ def read_plain(folder: int, name: str, path: str, most_bytes: int) -> bytes:
     except FileNotFoundError:
         raise Missing(path) from None
     except OSError as error:
-        why = "is a link" if error.errno == errno.ELOOP else error.strerror
-        raise Refused(f"{path}: {why}") from None
+        if error.errno == errno.ELOOP:
+            raise Refused(f"{path}: is a link") from None
+        raise refused(path, error) from None
     try:
         facts = os.fstat(descriptor)
+        if stat.S_ISDIR(facts.st_mode):
+            raise Refused(f"{path}: is a directory", b"folder")
         if not stat.S_ISREG(facts.st_mode):
             raise Refused(f"{path}: not a regular file")
         if facts.st_nlink > 1:
             raise Refused(f"{path}: has a second name (hard link)")
         if facts.st_size > most_bytes:
-            raise Refused(f"{path}: {facts.st_size} bytes, more than {most_bytes}")
+            raise Refused(f"{path}: {facts.st_size} bytes, more than {most_bytes}", b"large")
         chunks = []
         left = most_bytes + 1
         while left > 0:
@@ -501,7 +516,7 @@ def read_plain(folder: int, name: str, path: str, most_bytes: int) -> bytes:
             chunks.append(chunk)
             left -= len(chunk)
         if left <= 0:
-            raise Refused(f"{path}: grew over {most_bytes} bytes while it was read")
+            raise Refused(f"{path}: grew over {most_bytes} bytes while it was read", b"large")
         return b"".join(chunks)
     finally:
         os.close(descriptor)
@@ -522,7 +537,7 @@ def write_file(root: str, path: str, mode: int, content: bytes) -> None:
     try:
         folder = open_folder(root, parts[:-1], path, make=True)
     except OSError as error:
-        raise Refused(f"{path}: {error.strerror}") from None
+        raise refused(path, error) from None
     beside = f".{os.getpid()}-{time.monotonic_ns()}"
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, mode, dir_fd=folder)
@@ -537,7 +552,7 @@ def write_file(root: str, path: str, mode: int, content: bytes) -> None:
     except OSError as error:
         if exists(folder, beside):
             os.unlink(beside, dir_fd=folder)
-        raise Refused(f"{path}: {error.strerror}") from None
+        raise refused(path, error) from None
     finally:
         os.close(folder)
 
@@ -554,6 +569,7 @@ def take_files(workspace: str, most_files: int, most_bytes: int) -> "list[bytes]
     """All regular files of the workspace as names and contents. Links, pipes, devices and other mounts are left out."""
     fields: list[bytes] = []
     counts = {"files": 0, "bytes": 0, "entries": 0}
+    os.chmod(workspace, 0o755)  # noqa: PTH101 (pathlib is slow to import)
     top = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | NO_LINK)
     device = os.fstat(top).st_dev
 

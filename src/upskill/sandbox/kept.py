@@ -122,6 +122,13 @@ class KeptSandbox:
             self.close()
             raise SandboxGone(f"the sandbox answered with {error}") from None
 
+    def stop(self) -> None:
+        deadline = time.monotonic() + control.GRACE_SECONDS
+        while not self._closed and not self._line.interrupt(b"timeout"):
+            if time.monotonic() > deadline:
+                self.close()
+            time.sleep(0.01)
+
     def close(self) -> None:
         with self._ending:
             if self._closed:

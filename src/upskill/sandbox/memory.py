@@ -135,7 +135,9 @@ def _version_2(own: str, mounts: str) -> Iterable[Controllers]:
         # A group with processes of its own hands out no memory below itself, so most often the place is beside ours.
         for parent in (here, here.parent):
             offered = _words(parent / "cgroup.subtree_control")
-            if "memory" in offered and parent.is_relative_to(mount["point"]):
+            # Whoever moves a process must be allowed to write to the group above both places.
+            movable = os.access(parent / "cgroup.procs", os.W_OK)
+            if "memory" in offered and movable and parent.is_relative_to(mount["point"]):
                 yield Controllers(version=2, memory=parent, processes=parent if "pids" in offered else None)
 
 

@@ -22,6 +22,9 @@ Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
 
 
+RefusalKind = Literal["folder", "large", "denied", "other"]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """What everything in one sandbox may use together, and each process of it."""
@@ -112,13 +115,21 @@ class Sandbox(Protocol):
         """End every process, then hand out all regular files of the workspace. Raises `FileRefused` when too many."""
         ...
 
+    def stop(self) -> None:
+        """End every process, from any thread; a command that is being run ends with `timeout`. The files stay."""
+        ...
+
     def close(self) -> None:
-        """End everything in it. May be called twice."""
+        """End everything in it, from any thread. May be called twice."""
         ...
 
 
 class FileRefused(Exception):
-    """A file is not handed out: a link, a device, a pipe, too large or too many. Says which and why."""
+    """A file is not handed in or out: a link, a device, a pipe, too large or too many. Says which and why."""
+
+    def __init__(self, message: str, *, kind: RefusalKind = "other") -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class SandboxUnavailable(UpskillError):

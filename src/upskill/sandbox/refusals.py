@@ -27,8 +27,8 @@ def _cure(what: str) -> str:
         return "programs of models run on x86_64 and aarch64 only; chat students with checks on text need no sandbox"
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return (
-            "a container's default rules forbid user namespaces; start the container with "
-            "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined`"
+            "a container's default rules forbid user namespaces; start it with `docker run --security-opt "
+            "seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`"
         )
     if _says("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"):
         return (

@@ -74,6 +74,8 @@ class RunRecord:
     frame: str
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
+    judge: str | None = None
+    """The model that judged, as part of what its judgements rest on."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     results: dict[str, JsonValue] | None = None

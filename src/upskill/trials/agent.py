@@ -19,7 +19,7 @@ from upskill.trials.chat import Find
 from upskill.trials.pending import Pending
 from upskill.trials.request import Requests, skill_folder
 from upskill.trials.skill_use import Marks, SkillWatch, marks_of
-from upskill.trials.terms import Terms
+from upskill.trials.terms import SKILLS, Terms
 from upskill.trials.workshop import OpenSandbox, Places, SandboxLost, Threads, Workshop
 
 
@@ -28,6 +28,8 @@ class Shelf:
     """A skill as it lies in a sandbox: its files by absolute path, and how they are recognised."""
 
     folder: str
+    called: str
+    """How the student is told where that is."""
     files: Files
     executable: frozenset[str]
     marks: Marks
@@ -64,7 +66,13 @@ class Furnisher:
             request = self._requests.render(planned.case, planned.arm)
             known = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
             told = "\n".join([request.system, request.prompt, *known])
-            watch = SkillWatch(shelf.marks, folder=shelf.folder, given=planned.arm == "with_skill", told=told)
+            watch = SkillWatch(
+                shelf.marks,
+                folder=shelf.folder,
+                called=shelf.called,
+                given=planned.arm == "with_skill",
+                told=told,
+            )
         try:
             place = await self._threads.call(partial(self._places.open, furnishing))
             workshop = Workshop(
@@ -83,9 +91,10 @@ class Furnisher:
             skill = self._requests.skill_in(arm)
             self._shelves[arm] = None
             if skill is not None:
-                folder, contents = skill_folder(skill), self._contents[skill.digest]
+                folder, contents = f"{SKILLS}/{skill.name}", self._contents[skill.digest]
                 self._shelves[arm] = Shelf(
                     folder=folder,
+                    called=skill_folder(skill, self.terms),
                     files={f"{folder}/{path}": data for path, data in contents.items()},
                     executable=frozenset(f"{folder}/{file.path}" for file in skill.files if file.executable),
                     marks=marks_of(contents),

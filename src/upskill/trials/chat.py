@@ -8,7 +8,7 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.domain import Answer, Case, CheckResult, Grade
-from upskill.models import Purpose, billing
+from upskill.models import NotAnswered, Purpose, billing
 from upskill.trials.answer import final_text
 from upskill.trials.pending import Pending
 from upskill.trials.request import Request
@@ -52,6 +52,10 @@ def graded(find: Find, grade: Grader) -> Scorer:
             try:
                 # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
                 pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, answer)
+            except NotAnswered as error:
+                # The judge's endpoint failed, or a cap was reached: no fault of the check.
+                pending.check_crash, pending.check_fault = f"the judge: {error}", error.fault
+                raise
             except Exception as error:
                 pending.check_crash = f"{type(error).__name__}: {error}"
                 raise

@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -49,6 +49,8 @@ class TrialRun:
     """For students with tools: the files of each skill, by the skill's digest."""
     open_sandbox: Callable[[Furnishing], Sandbox] = open_sandbox
     """Where students with tools work."""
+    close: Callable[[], Awaitable[None]] | None = None
+    """Called on the engine's event loop when the last student has ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +92,14 @@ def run_trials(run: TrialRun) -> RunEnd:
                 for source in sources:
                     source.stopped = True
 
+        closing = {student.name for student in run.plan.students}
+
+        async def close(student: str, model_close: Callable[[], Awaitable[None]]) -> None:
+            await model_close()
+            closing.discard(student)
+            if not closing and run.close is not None:
+                await run.close()
+
         tasks = []
         for number, student in enumerate(run.plan.students, 1):
             model = run.door.open(
@@ -105,7 +115,7 @@ def run_trials(run: TrialRun) -> RunEnd:
                 in_flight=in_flight,
                 record=record,
                 recall=partial(run.recall, student),
-                close=model.api.aclose,
+                close=partial(close, student.name, model.api.aclose),
             )
             sources.append(source)
             tasks.append(

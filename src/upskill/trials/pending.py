@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from upskill.domain import Arm, Files, Grade, PlannedTrial, SkillUse, Trial, Turn
+from upskill.domain import Arm, Fault, Files, Grade, PlannedTrial, SkillUse, Trial, Turn
 from upskill.models import Bill
 
 
@@ -30,6 +30,7 @@ class Pending:
     bill: Bill | None = None
     grade: Grade | None = None
     check_crash: str | None = None
+    check_fault: Fault = "check"
     files: Files = field(default_factory=dict)
     """What a student with tools left in its working folder."""
     files_refused: str | None = None

@@ -52,11 +52,11 @@ class Requests:
             if previous is not None:
                 self._systems["previous"] = f"{frame}\n\n{_given(previous)}"
         else:
-            self._systems["with_skill"] = f"{frame}\n\n{_given(skill, folder=skill_folder(skill))}"
-            self._systems["offered"] = f"{frame}\n\n{_listed(skill)}"
+            self._systems["with_skill"] = f"{frame}\n\n{_given(skill, folder=skill_folder(skill, self._terms))}"
+            self._systems["offered"] = f"{frame}\n\n{_listed(skill, self._terms)}"
             self._skills = {"with_skill": skill, "offered": skill}
             if previous is not None:
-                self._systems["previous"] = f"{frame}\n\n{_listed(previous)}"
+                self._systems["previous"] = f"{frame}\n\n{_listed(previous, self._terms)}"
                 self._skills["previous"] = previous
         self._request_digests: dict[tuple[Arm, str, str], str] = {}
         self._system_digests = {arm: digest_of(text) for arm, text in self._systems.items()}
@@ -94,9 +94,9 @@ class Requests:
         return seen
 
 
-def skill_folder(skill: Skill) -> str:
-    """Where a skill lies in the sandbox."""
-    return f"{SKILLS}/{skill.name}"
+def skill_folder(skill: Skill, terms: Terms) -> str:
+    """Where a student finds a skill. Without a sandbox there is no root of its own, so it lies beside its folder."""
+    return f"{SKILLS}/{skill.name}" if terms.confined else f"..{SKILLS}/{skill.name}"
 
 
 def _given(skill: Skill, *, folder: str | None = None) -> str:
@@ -104,8 +104,9 @@ def _given(skill: Skill, *, folder: str | None = None) -> str:
     return f'<skill name="{skill.name}"{place}>\n{skill.body.strip()}\n</skill>'
 
 
-def _listed(skill: Skill) -> str:
-    return OFFERED.format(name=skill.name, description=skill.description, path=f"{skill_folder(skill)}/SKILL.md")
+def _listed(skill: Skill, terms: Terms) -> str:
+    path = f"{skill_folder(skill, terms)}/SKILL.md"
+    return OFFERED.format(name=skill.name, description=skill.description, path=path)
 
 
 def _files_digest(case: Case) -> str:

@@ -41,10 +41,14 @@ def _lines(data: bytes) -> dict[str, None]:
 class SkillWatch:
     """Follows one trial."""
 
-    def __init__(self, marks: Marks, *, folder: str, given: bool, told: str) -> None:
-        """`told` is what the student knows without opening anything of the skill: its first request and its files."""
+    def __init__(self, marks: Marks, *, folder: str, called: str, given: bool, told: str) -> None:
+        """`folder` is where the skill lies and `called` how the student was told.
+
+        `told` is what the student knows without opening anything of the skill: its first request and its files.
+        """
         self._marks = marks
         self._folder = folder
+        self._called = called
         self._given = given
         self._told = told
         self._used: dict[str, None] = {}
@@ -68,7 +72,7 @@ class SkillWatch:
         """Whether a command names a file of the skill. To name `SKILL.md` is not to read it: that must come back."""
         return (
             path != SKILL_FILE
-            and self._folder in command
+            and self._called in command
             and re.search(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])", command) is not None
         )
 

@@ -172,7 +172,7 @@ def _ending(pending: Pending, sample: EvalSample) -> Ending:
     elif sample.error is not None:
         error = sample.error.message
         if pending.check_crash is not None:
-            fault, error = "check", pending.check_crash
+            fault, error = pending.check_fault, pending.check_crash
         elif bill is not None and bill.fault is not None:
             error = bill.fault_message
     limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out

@@ -101,6 +101,7 @@ class Workshop:
         self._threads = threads
         self._close = close
         self._shell = _shell()
+        self._broken = False
 
     async def lay_out(self) -> None:
         """Put the case's files into the working folder."""
@@ -131,27 +132,29 @@ class Workshop:
             partial(self._place.run, [self._shell, "-c", command], seconds=self._terms.command_seconds)
         )
         if ran.ended == "gone":
-            raise SandboxLost("the sandbox ended while a command ran in it")
+            self._require_own_doing("the sandbox ended while a command ran in it")
+        self._broken = self._broken or ran.ended in ("memory", "timeout")
         said = cut_middle(_told(ran, self._terms), self._terms.output_characters)
         if self._watch is not None:
             self._watch.ran(command, said, well=ran.exit_code == 0)
         return said
 
     async def _read(self, path: str) -> str:
+        inside = _inside(path)
         try:
-            data = await self._call(partial(self._place.read, path))
+            data = await self._call(partial(self._place.read, inside))
         except FileNotFoundError:
             raise ToolError(f"{path}: no such file") from None
         except FileRefused as refusal:
             raise ToolError(str(refusal)) from None
         if self._watch is not None:
-            self._watch.read(posixpath.join(WORKSPACE, path))
+            self._watch.read(inside)
         return cut_middle(_plain(data), self._terms.output_characters)
 
     async def _write(self, path: str, content: str) -> str:
         data = content.encode("utf-8")
         try:
-            await self._call(partial(self._place.put, {path: data}))
+            await self._call(partial(self._place.put, {_inside(path): data}))
         except FileRefused as refusal:
             raise ToolError(str(refusal)) from None
         return f"{len(data):,} bytes written"
@@ -160,7 +163,13 @@ class Workshop:
         try:
             return await self._threads.call(work)
         except SandboxGone as error:
-            raise SandboxLost(str(error)) from None
+            self._require_own_doing(str(error))
+            raise ToolError("everything here has been ended, and the files are gone") from None
+
+    def _require_own_doing(self, what: str) -> None:
+        """A sandbox that went down with a command that had to be ended is the student's doing; any other is not."""
+        if not self._broken:
+            raise SandboxLost(what)
 
     @property
     def skill_use(self) -> SkillUse | None:
@@ -168,23 +177,32 @@ class Workshop:
         return None if self._watch is None else self._watch.use()
 
     async def take(self) -> Files:
-        """New and changed files, after every process in the sandbox has been ended.
+        """New and changed files, after every process in the sandbox has been ended, also a command that still runs.
 
         Raises `FileRefused` where there are more than are taken.
         """
         terms, given = self._terms, self._case.files
-        left = await self._call(
-            partial(
-                self._place.take,
-                most_files=terms.files + len(given),
-                most_bytes=terms.file_bytes + sum(len(path.encode()) + len(data) for path, data in given.items()),
+        await self._call(self._place.stop)
+        try:
+            left = await self._call(
+                partial(
+                    self._place.take,
+                    most_files=terms.files + len(given),
+                    most_bytes=terms.file_bytes + sum(len(path.encode()) + len(data) for path, data in given.items()),
+                )
             )
-        )
+        except ToolError:  # the student brought its sandbox down, and its files with it
+            return {}
         return {path: data for path, data in left.items() if given.get(path) != data}
 
     async def close(self) -> None:
         """End everything in it."""
         await self._threads.call(partial(self._close, self._place))
+
+
+def _inside(path: str) -> str:
+    """A path as the shell would take it in the working folder, also where it leads out of that."""
+    return posixpath.normpath(posixpath.join(WORKSPACE, path))
 
 
 def cut_middle(text: str, most: int) -> str:
@@ -208,6 +226,8 @@ def _told(ran: Ran, terms: Terms) -> str:
             parts.append("[ended: it printed too much]")
         case "memory":
             parts.append("[ended: it used too much memory; everything that was running has been ended]")
+        case "gone":
+            parts.append("[nothing can be run any more]")
         case _:
             parts.append(f"[exit code {ran.exit_code}]")
     return "\n".join(part for part in parts if part)

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 
 from upskill import measuring
+from upskill.checks import judge_questions
 from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.models import Endpoint
+from upskill.models.asking import MOST_OUTPUT_TOKENS
 from upskill.reporting import dollars
 from upskill.trials import Requests, Terms
 
@@ -11,6 +14,9 @@ EXPECTED_SHARE = 0.5
 """A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
 EXPECTED_ANSWER_TOKENS = 300
 """How long an answer is taken to be, where it may be longer."""
+JUDGE_INPUT_TOKENS = 1_200
+"""What a judge is taken to read for one question: its instructions, the task and the answer."""
+JUDGE_OUTPUT_TOKENS = 120
 EXPECTED_TURNS = 6
 """How many answers a student with tools is taken to give in a trial."""
 EXPECTED_RESULT_TOKENS = 300
@@ -51,7 +57,9 @@ class PlanEstimate:
         return f"{known}, and unknown for {', '.join(self.unknown)}"
 
 
-def estimate_plan(plan: TrialPlan, requests: Requests, *, terms: Terms | None = None) -> PlanEstimate:
+def estimate_plan(
+    plan: TrialPlan, requests: Requests, *, terms: Terms | None = None, judge: Endpoint | None = None
+) -> PlanEstimate:
     """Prompt tokens are estimated; retries are not counted. Students with tools work under `terms`."""
     terms = terms or Terms()
     with_tools = plan.harness == "agent"
@@ -76,18 +84,32 @@ def estimate_plan(plan: TrialPlan, requests: Requests, *, terms: Terms | None = 
             at_most += _most(student, prompts, trials, terms if with_tools else None) * plan.repeats
     calls = len(plan) * (terms.turns if with_tools else 1)
     usual_calls = len(plan) * (min(EXPECTED_TURNS, terms.turns) if with_tools else 1)
+    judged = _judge_calls(plan) if judge is not None else 0
+    unknown = tuple(student.name for student in plan.students if student.price is None)
+    if judge is not None and judge.price is not None:
+        expected += judged * share * judge.price.of(input_tokens=JUDGE_INPUT_TOKENS, output_tokens=JUDGE_OUTPUT_TOKENS)
+        # Every reply may have to be asked for once more.
+        at_most += 2 * judged * judge.price.of(input_tokens=2 * JUDGE_INPUT_TOKENS, output_tokens=MOST_OUTPUT_TOKENS)
+    elif judge is not None and judge.name not in unknown:
+        unknown += (judge.name,)
     return PlanEstimate(
-        calls_expected=round(usual_calls * share),
-        calls_at_most=calls,
+        calls_expected=round((usual_calls + judged) * share),
+        calls_at_most=calls + 2 * judged,
         price_expected=expected,
         price_at_most=at_most,
-        unknown=tuple(student.name for student in plan.students if student.price is None),
+        unknown=unknown,
         detectable=(
             measuring.describe_plan(cases=len(plan.cases), repeats=plan.repeats, sequential=sequential)
             if plan.against is not None
             else "no baseline, so no lift"
         ),
     )
+
+
+def _judge_calls(plan: TrialPlan) -> int:
+    """Questions put to the judge if every trial is run and every reply can be read."""
+    trials = len(plan.students) * len(plan.arms) * plan.repeats
+    return trials * sum(judge_questions(case) for case in plan.cases)
 
 
 def _most(student: Student, prompts: int, trials: int, terms: Terms | None) -> float:

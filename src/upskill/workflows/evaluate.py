@@ -13,13 +13,14 @@ from upskill import __version__, checks, measuring, reporting, storage, trials
 from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
-from upskill.models import Budget, Door, Policy
+from upskill.models import Asker, Budget, Door, Policy
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_backend
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.estimate import PlanEstimate
+from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.reuse import Reuse, open_store
 
@@ -118,9 +119,9 @@ def _carry_out(
                 finished.append(replace(trial, answer="", files={}))
                 progress.finished(trial)
 
-            bench = bench_for(prepared.sandbox, folder.engine_data)
+            bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
             reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
-            end = _run(prepared, door, folder, courses, reuse, write, bench)
+            end = _run(prepared, door, folder, courses, reuse, write, bench, asker)
         stored_notes = () if store is None else store.notes
     except BaseException:
         folder.release_space()
@@ -150,6 +151,7 @@ def _carry_out(
         interrupted=end.interrupted,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
+    evaluation = replace(evaluation, judge=judge_report(identity(prepared.judge), finished, door))
     folder.write_record(
         replace(
             record,
@@ -200,6 +202,7 @@ def _run(
     reuse: Reuse,
     write: Callable[[Trial], None],
     bench: checks.Bench,
+    asker: Asker | None,
 ) -> trials.RunEnd:
     def bought(trial: Trial) -> None:
         write(trial)
@@ -221,6 +224,7 @@ def _run(
             terms=prepared.terms,
             contents=prepared.contents,
             open_sandbox=bench.open_sandbox or no_sandbox,
+            close=None if asker is None else asker.close,
         )
     )
 
@@ -268,6 +272,7 @@ def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> 
         harness=trials.HARNESSES[plan.harness],
         frame=trials.FRAMES[plan.harness],
         sandbox=recorded(prepared.sandbox),
+        judge=identity(prepared.judge),
         settings={name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()},
         notes=prepared.notes,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
@@ -14,6 +15,7 @@ from upskill.settings import Settings
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
+from upskill.workflows.judging import judge_endpoint
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -61,12 +63,14 @@ class Prepared:
     """What is known of every case of the file; the rejected ones are not in the plan."""
     sandbox: SandboxFacts | None = None
     """What confines whatever is executed; `None` where nothing is."""
+    judge: Endpoint | None = None
+    """The model that judges; `None` where no case asks for one."""
 
 
 def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
     skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill)
+    case_file = _cases(order, skill, judge=settings.judge is not None)
     names = tuple(dict.fromkeys(settings.models))
     if not names:
         raise UsageError(
@@ -80,6 +84,10 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     admitted = admit(case_file.cases, skill, backend=backend, only=order.only)
     endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
+    judge = (
+        judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
+    )
+    judge_notes = () if judge is None or judge.name in endpoints else probe(judge).notes
     plan = _plan(
         order,
         admitted.cases,
@@ -109,7 +117,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         min_lift=order.min_lift,
         endpoints=endpoints,
         served=served,
-        estimate=estimate_plan(plan, requests, terms=terms),
+        estimate=estimate_plan(plan, requests, terms=terms, judge=judge),
         notes=(
             *unconfined_notes(backend),
             *admitted.notes,
@@ -117,11 +125,13 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
             *_unseen_notes(skill, harness),
             *_copies_notes(plan, settings),
             *(note for one in served.values() for note in one.notes),
+            *judge_notes,
         ),
         terms=terms,
         contents=contents,
         qualifications=admitted.qualifications,
         sandbox=sandbox,
+        judge=judge,
     )
 
 
@@ -187,10 +197,11 @@ def _arms(order: EvaluationOrder, harness: str) -> tuple[Arm, ...]:
     return ("baseline", "offered", "with_skill") if harness == "agent" else ("baseline", "with_skill")
 
 
-def _cases(order: EvaluationOrder, skill: Skill) -> storage.CaseFile:
+def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
+    check_problems = partial(checks.check_problems, judge=judge)
     if order.case_file is not None:
-        return storage.read_case_file(order.case_file, check_problems=checks.check_problems)
-    found = storage.read_skill_cases(order.skill, check_problems=checks.check_problems)
+        return storage.read_case_file(order.case_file, check_problems=check_problems)
+    found = storage.read_skill_cases(order.skill, check_problems=check_problems)
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no cases to put to a student",

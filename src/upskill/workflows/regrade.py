@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,13 +16,15 @@ from upskill.workflows.check_cases import qualify_within
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, recorded_backend, unconfined_notes
 from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.judging import grade_without_asking, judge_report
 
 
 def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
     """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
-    cases = storage.read_case_file(source, check_problems=checks.check_problems).cases
+    check_problems = partial(checks.check_problems, judge=record.judge is not None)
+    cases = storage.read_case_file(source, check_problems=check_problems).cases
     skill = storage.read_skill(run / record.skill_source)
     known = {case.id: case for case in cases}
     asked = [reference.id for reference in record.cases]
@@ -45,11 +48,11 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
     sandbox = require_sandbox(backend) if executes else None
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         bench = bench_for(sandbox, Path(scratch))
-        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known, bench)
+        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known, bench, judge=record.judge)
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
         by_student[trial.student].append(trial)
-    return sum_up(
+    evaluation = sum_up(
         plan,
         regraded,
         skill=skill,
@@ -66,6 +69,7 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         ),
         sandbox=None if record.sandbox is None and not executes else backend,
     )
+    return replace(evaluation, judge=judge_report(record.judge, regraded, None))
 
 
 def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
@@ -74,15 +78,32 @@ def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
     )
 
 
-def _grade_again(trials: Iterable[Trial], cases: dict[str, Case], bench: checks.Bench) -> tuple[list[Trial], int]:
-    """Every scored trial with its new grade, without its answer, and how many grades differ."""
+def _grade_again(
+    trials: Iterable[Trial], cases: dict[str, Case], bench: checks.Bench, *, judge: str | None
+) -> tuple[list[Trial], int]:
+    """Every scored trial with its new grade, without its answer, and how many grades differ.
+
+    A judgement is taken from the run while the judge check and the answer are as they were. Another one would have to
+    be bought, and nothing is bought here.
+    """
     regraded, changed = [], 0
+    unjudged: set[str] = set()
     for trial in trials:
         outcome = trial.outcome
         if isinstance(outcome, Scored):
-            outcome = replace(outcome, grade=checks.grade(cases[trial.case_id], trial.left, bench=bench))
+            grade = grade_without_asking(cases[trial.case_id], trial, bench, judge=judge)
+            if grade is None:
+                unjudged.add(trial.case_id)
+                continue
+            outcome = replace(outcome, grade=grade)
             changed += outcome.passed != trial.outcome.passed if isinstance(trial.outcome, Scored) else 0
         regraded.append(replace(trial, outcome=outcome, answer="", files={}))
+    if unjudged:
+        shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
+        raise UsageError(
+            f"{len(unjudged)} of {len(cases)} cases would need a new judgement, and regrading calls no model: {shown}",
+            hint="put the `judge` checks back as they were, or measure again with `upskill eval … --judge MODEL`",
+        )
     return regraded, changed
 
 

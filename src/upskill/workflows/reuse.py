@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from upskill import checks, trials
-from upskill.domain import Grade, PlannedTrial, Scored, Student, Trial
+from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
 from upskill.settings import Settings
 from upskill.storage import StoredTrial, TrialStore, default_store_path
+from upskill.workflows.judging import grade_without_asking
 from upskill.workflows.prepare import Prepared
 
 Key = tuple[str, str, str, int]
@@ -59,7 +60,9 @@ class Reuse:
         if stored is None or not isinstance(stored.trial.outcome, Scored):
             return None
         graded = self._graded.get((identity, planned.case.id))
-        grade = graded or checks.grade(planned.case, stored.trial.left, bench=self._bench)
+        grade = graded or self._grade(planned.case, stored.trial)
+        if grade is None:
+            return None
         days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
         self.reused += 1
         self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
@@ -96,10 +99,12 @@ class Reuse:
                     continue
                 identity = requests.trial_id(planned, student)
                 stored = self._stored(student, identity)
-                if stored is not None:
-                    self._graded[identity, planned.case.id] = checks.grade(
-                        planned.case, stored.trial.left, bench=self._bench
-                    )
+                if stored is not None and (grade := self._grade(planned.case, stored.trial)) is not None:
+                    self._graded[identity, planned.case.id] = grade
+
+    def _grade(self, case: Case, trial: Trial) -> Grade | None:
+        """`None` where a judgement would have to be bought: then the trial is bought anew, and judged in its turn."""
+        return grade_without_asking(case, trial, self._bench, judge=self._bench.judge)
 
     def keep(self, trial: Trial) -> None:
         """Put a trial that was bought into the store."""

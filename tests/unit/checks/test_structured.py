@@ -161,9 +161,10 @@ def test_a_property_may_have_the_name_of_a_keyword() -> None:
     )
 )
 def test_no_text_makes_a_check_crash(text: str) -> None:
+    schema: Json = {"type": "object", "uniqueItems": True, "multipleOf": 0.1}
+    specs: list[Json] = [{}, {"at": "a[0]"}, {"schema": schema}]
     for kind in ("json", "toml", "yaml"):
-        for spec in ({}, {"at": "a[0]"}, {"schema": {"type": "object", "uniqueItems": True, "multipleOf": 0.1}}):
-            assert look(kind, spec, text).saw
+        assert all(look(kind, spec, text).saw for spec in specs)
 
 
 @given(

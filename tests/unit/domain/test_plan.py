@@ -1,6 +1,7 @@
 """Plans: every trial once, pairs together, each round in a fresh order, and no 100,000 objects."""
 
 import tracemalloc
+from dataclasses import replace
 from itertools import islice
 
 from hypothesis import given
@@ -74,3 +75,12 @@ def test_a_plan_of_a_hundred_thousand_trials_is_a_few_numbers() -> None:
         tracemalloc.stop()
     assert len(first) == 10
     assert peak < 1_000_000
+
+
+def test_the_verdict_is_about_the_second_arm_and_what_follows_stands_beside_it() -> None:
+    plan = plan_of(1)
+    assert (plan.measured, plan.against) == ("with_skill", "baseline")
+    tools = replace(plan, arms=("baseline", "offered", "with_skill"))
+    assert (tools.measured, tools.against) == ("offered", "baseline")
+    alone = replace(plan, arms=("offered",))
+    assert (alone.measured, alone.against) == ("offered", None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.errors import UsageError
-from upskill.models.scripted import FAILURES, Reply, Rule, Script, load_script
+from upskill.models.scripted import FAILURES, Reply, Rule, Said, Script, load_script
 
 COIN = Script(rules=(Rule(replies=(Reply(text="heads"), Reply(text="tails"))),), seed=1)
 
@@ -83,6 +83,9 @@ def test_everything_a_reply_can_do_is_read(tmp_path: Path) -> None:
         ("rules: [{replies: [1]}]", "rule 1, reply 1: must be a text or a table"),
         ("rules: [{replies: [a, yes]}]", "rule 1, reply 2: must be a text or a table"),
         ("rules: [{when: '(', replies: [a]}]", "rule 1: `when` does not compile"),
+        ("rules: [{prompt: '(', replies: [a]}]", "rule 1: `prompt` does not compile"),
+        ("rules: [{turn: 0, replies: [a]}]", "rule 1: `turn` must be a whole number of at least 1"),
+        ("rules: [{turn: yes, replies: [a]}]", "rule 1: `turn` must be a whole number of at least 1"),
         ("rules: [{replies: [{weight: -1}]}]", "rule 1, reply 1: `weight` must be a number of at least 0"),
         ("rules: [{replies: [{weight: x}]}]", "rule 1, reply 1: `weight` must be a number of at least 0"),
         ("rules: [{replies: [{weight: true}]}]", "rule 1, reply 1: `weight` must be a number of at least 0"),
@@ -188,3 +191,23 @@ def test_replies_are_drawn_by_weight() -> None:
 @given(request=st.lists(st.text(), max_size=3), repeat=st.integers(1, 5), turn=st.integers(0, 5))
 def test_any_request_gets_one_of_the_replies(request: list[str], repeat: int, turn: int) -> None:
     assert COIN.reply(request, arm=None, repeat=repeat, turn=turn).text in ("heads", "tails")
+
+
+def test_rules_can_wait_for_a_turn_a_tool_result_or_a_prompt(tmp_path: Path) -> None:
+    script = load_script(
+        script_file(
+            tmp_path,
+            "rules:\n- {turn: 1, replies: [first]}\n- {when: 7413, replies: [seen]}\n"
+            "- {prompt: port, turn: 3, replies: [third]}\n- {prompt: lock, replies: [locked]}\n",
+        )
+    )
+
+    def reply(prompt: str, last: str, turn: int) -> str:
+        said = Said(prompt=prompt, last=last, turn=turn)
+        return script.reply([prompt, last], arm=None, repeat=1, turn=turn, said=said).text
+
+    assert reply("Which port?", "Which port?", 1) == "first"
+    assert reply("Which port?", "it is 7413", 2) == "seen"
+    assert reply("Which port?", "nothing", 3) == "third"
+    assert reply("Which port?", "nothing", 4) == "I do not know."
+    assert reply("Which lock?", "nothing", 4) == "locked"

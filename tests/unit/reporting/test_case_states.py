@@ -24,7 +24,7 @@ def shown(*cases: Qualification, width: int = 80, verbose: bool = False, **promp
     return out.getvalue().splitlines()
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
+@pytest.mark.parametrize("width", [80, 120, 200])
 def test_no_line_is_wider_than_the_terminal_and_none_ends_in_a_space(width: int) -> None:
     lines = shown(*CASE_STATES, LONG, width=width, verbose=True)
     assert max(map(len, lines)) <= width

@@ -22,6 +22,8 @@ FAILED = Grade(results=(CheckResult(kind="contains", passed=False, saw="not foun
         (Ending(text="7413 and", stop="max_tokens", grade=PASSED), "cut", True),
         (Ending(text="", stop="stop", grade=PASSED), "empty", False),
         (Ending(text="", stop="max_tokens", grade=PASSED), "empty", False),
+        (Ending(text="", stop="stop", left_files=True, grade=PASSED), "answered", True),
+        (Ending(text="done", stop="stop", files_refused=True, grade=FAILED), "file limit", False),
         (Ending(text="I must not", stop="stop", refused=True, grade=PASSED), "refused", False),
         (Ending(text="7413", stop="content_filter", grade=PASSED), "filtered", False),
         (Ending(text="too long", stop="model_length", grade=PASSED), "overflow", False),

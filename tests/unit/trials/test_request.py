@@ -2,9 +2,11 @@
 
 import time
 from dataclasses import replace
+from typing import Any
 
-from upskill.domain import Case, Check, PlannedTrial, Skill, Student, TrialPlan
-from upskill.trials import FRAMES, Requests
+from upskill.domain import Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
+from upskill.sandbox import Limits
+from upskill.trials import FRAMES, Requests, Terms
 
 FRAME = FRAMES["chat"]
 
@@ -65,3 +67,84 @@ def test_a_plan_of_a_hundred_thousand_trials_is_identified_in_seconds() -> None:
     identities = {requests.trial_id(planned, STUDENT) for planned in plan.trials()}
     assert len(identities) == len(plan) == 100_000
     assert time.process_time() - started < 4, "on an idle machine it takes one"
+
+
+def test_the_identities_of_chat_trials_are_those_of_the_first_release() -> None:
+    requests = Requests(SKILL)
+    assert requests.trial_id(BASELINE, STUDENT) == "06efa7b91db3903ca3c90d985e6b8e3c5dfb9881104b3f49d923d1271406147e"
+    assert requests.trial_id(GIVEN, STUDENT) == "38cbd0659af524be870fb2d2c76a956ed57ff4dd3881ef1657b5dd9773ef8f10"
+
+
+# Students with tools
+
+OFFERED = PlannedTrial(case=CASE, arm="offered", repeat=1)
+FILED = replace(
+    SKILL,
+    files=(
+        SkillFile(path="SKILL.md", size=1, sha256="a" * 64),
+        SkillFile(path="scripts/run.py", size=1, sha256="b" * 64, executable=True),
+    ),
+)
+
+
+def agent(skill: Skill = FILED, **terms: Any) -> Requests:
+    return Requests(skill, harness="agent", terms=Terms(**terms))
+
+
+def test_a_baseline_with_tools_is_the_same_trial_for_every_skill_and_another_than_without() -> None:
+    other = replace(FILED, name="other", body="Something else.", files=())
+    assert agent().trial_id(BASELINE, STUDENT) == agent(other).trial_id(BASELINE, STUDENT)
+    assert agent().trial_id(BASELINE, STUDENT) != Requests(FILED).trial_id(BASELINE, STUDENT)
+
+
+def test_whatever_a_student_with_tools_could_meet_makes_another_trial() -> None:
+    changed = replace(FILED, files=(FILED.files[0], replace(FILED.files[1], sha256="c" * 64)))
+    mode = replace(FILED, files=(FILED.files[0], replace(FILED.files[1], executable=False)))
+    filed = replace(OFFERED, case=replace(CASE, files={"in.txt": b"1"}))
+    identities = [
+        agent().trial_id(OFFERED, STUDENT),
+        agent().trial_id(GIVEN, STUDENT),
+        agent().trial_id(BASELINE, STUDENT),
+        agent(changed).trial_id(OFFERED, STUDENT),
+        agent(changed).trial_id(GIVEN, STUDENT),
+        agent(mode).trial_id(OFFERED, STUDENT),
+        agent(replace(FILED, description="Another.")).trial_id(OFFERED, STUDENT),
+        agent().trial_id(filed, STUDENT),
+        agent().trial_id(replace(filed, case=replace(CASE, files={"in.txt": b"2"})), STUDENT),
+        agent().trial_id(replace(filed, case=replace(CASE, files={"on.txt": b"1"})), STUDENT),
+        agent(turns=31).trial_id(OFFERED, STUDENT),
+        agent(tokens=1).trial_id(OFFERED, STUDENT),
+        agent(seconds=1).trial_id(OFFERED, STUDENT),
+        agent(command_seconds=1).trial_id(OFFERED, STUDENT),
+        agent(confined=False).trial_id(OFFERED, STUDENT),
+        agent(place=Limits(memory_mb=1)).trial_id(OFFERED, STUDENT),
+    ]
+    assert len(set(identities)) == len(identities)
+
+
+def test_a_changed_file_of_the_skill_leaves_the_baseline_alone() -> None:
+    changed = replace(FILED, files=(FILED.files[0], replace(FILED.files[1], sha256="c" * 64)))
+    assert agent(changed).trial_id(BASELINE, STUDENT) == agent().trial_id(BASELINE, STUDENT)
+
+
+def test_an_older_version_is_offered_as_the_newest_was() -> None:
+    both = Requests(replace(FILED, body="New.", digest="d2"), previous=FILED, harness="agent", terms=Terms())
+    previous = PlannedTrial(case=CASE, arm="previous", repeat=1)
+    assert both.trial_id(previous, STUDENT) == agent().trial_id(OFFERED, STUDENT)
+
+
+def test_a_listed_skill_says_its_name_description_and_path_and_nothing_of_its_body() -> None:
+    odd = replace(FILED, description="For {curly} braces and <tags>.")
+    system = agent(odd).render(CASE, "offered").system
+    assert "- thing: For {curly} braces and <tags>. (/skills/thing/SKILL.md)" in system
+    assert "7413" not in system
+    assert "../skills/thing" in agent(odd, confined=False).render(CASE, "offered").system
+
+
+def test_who_has_no_tools_is_shown_the_files_in_fences_that_they_cannot_close() -> None:
+    case = replace(CASE, files={"b.md": b"```\ncode\n```\n", "a.bin": b"\xff\x00"})
+    prompt = Requests(SKILL).render(case, "baseline").prompt
+    assert prompt == (
+        "Which port?\n\nThe file a.bin holds 2 bytes that are no text.\n\nb.md:\n````\n```\ncode\n```\n````"
+    )
+    assert agent().render(case, "baseline").prompt == "Which port?"

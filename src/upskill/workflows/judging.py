@@ -1,0 +1,81 @@
+"""The model that judges: who it is, how a check asks it, and what is known of its judgements."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from upskill import measuring
+from upskill.checks import Bench, JudgeMissing, JudgeQuestion, Look, grade
+from upskill.domain import Case, Grade, JudgeReport, Scored, Trial
+from upskill.errors import UsageError
+from upskill.models import Asker, Door, Endpoint, Purpose, resolve_model
+from upskill.settings import Settings
+from upskill.trials.answer import strip_thinking
+
+
+def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoint | None:
+    """The model named with --judge. It is at the students' server only if one of them has its name or nobody else does.
+
+    So a local student can be judged by a model that is served elsewhere.
+    """
+    name = settings.judge
+    if name is None:
+        return None
+    if name in students:
+        return students[name]
+    try:
+        return resolve_model(name, aliases=settings.aliases)
+    except UsageError:
+        if settings.base_url is None:
+            raise
+        return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+
+
+def identity(endpoint: Endpoint | None) -> str | None:
+    """Who judged, as part of what a judgement rests on."""
+    if endpoint is None:
+        return None
+    return endpoint.model if endpoint.base_url is None else f"{endpoint.model} at {endpoint.base_url}"
+
+
+def with_judge(bench: Bench, endpoint: Endpoint | None, door: Door) -> tuple[Bench, Asker | None]:
+    """The bench with somebody to ask, and whoever is asked, to be closed at the end."""
+    if endpoint is None:
+        return bench, None
+    asker = Asker(door, endpoint)
+
+    def ask(question: JudgeQuestion) -> str:
+        purpose = Purpose(role="judge", case_id=question.case_id)
+        return strip_thinking(asker.ask(system=question.system, prompt=question.prompt, purpose=purpose))
+
+    return replace(bench, ask=ask, judge=identity(endpoint)), asker
+
+
+def grade_without_asking(case: Case, trial: Trial, bench: Bench, *, judge: str | None) -> Grade | None:
+    """Grade a stored answer; judgements are those of its own last grade. `None` where one would have to be bought."""
+    judged: dict[str, Look] = {}
+    if isinstance(trial.outcome, Scored):
+        judged = {
+            result.basis: Look(result.passed, result.saw, result.basis)
+            for result in trial.outcome.grade.results
+            if result.basis is not None
+        }
+    try:
+        return grade(case, trial.left, bench=replace(bench, ask=None, judge=judge, judged=judged))
+    except JudgeMissing:
+        return None
+
+
+def judge_report(judge: str | None, trials: Iterable[Trial], door: Door | None) -> JudgeReport | None:
+    """How often the judge and the other checks agree, and what its calls took; `None` where nothing was judged."""
+    if judge is None:
+        return None
+    agreement = measuring.judge_agreement(trials)
+    spent = None if door is None else door.spent_by.get(("judge", None))
+    return JudgeReport(
+        model=judge,
+        judged=agreement.judged,
+        compared=agreement.compared,
+        agreed=agreement.agreed,
+        calls=0 if spent is None else spent.calls,
+        cost=0.0 if spent is None else spent.cost,
+    )

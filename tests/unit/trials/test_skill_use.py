@@ -1,0 +1,55 @@
+"""Which files of a skill came back to a student: only what it could not know otherwise counts."""
+
+from upskill.domain import SkillUse
+from upskill.trials.skill_use import SkillWatch, marks_of
+
+CONTENTS = {
+    "SKILL.md": b"---\nname: thing\n---\nAsk the harbour master first.\nThe same line in two files.\nshort\n",
+    "references/ports.md": b"Port 7413 belongs to the tarn.\nThe same line in two files.\n",
+    "data.bin": bytes(range(256)),
+}
+
+
+def watch(told: str = "", *, given: bool = False) -> SkillWatch:
+    return SkillWatch(marks_of(CONTENTS), folder="/skills/thing", called="/skills/thing", given=given, told=told)
+
+
+def test_a_line_that_stands_in_two_files_tells_of_neither() -> None:
+    watching = watch()
+    watching.ran("cat x", "The same line in two files.\nshort\nname: thing", well=True)
+    assert watching.use() == SkillUse(listed=True, loaded=False, files=())
+
+
+def test_a_line_that_the_student_was_told_anyway_tells_nothing() -> None:
+    watching = watch(told="Please: Ask the harbour master first. name: thing")
+    watching.ran("echo", "Ask the harbour master first.", well=True)
+    assert not watching.use().loaded
+
+
+def test_files_are_named_in_the_order_of_first_use() -> None:
+    watching = watch()
+    watching.ran(
+        "grep -rn tarn /skills", "/skills/thing/references/ports.md:1:Port 7413 belongs to the tarn.", well=True
+    )
+    watching.read("/skills/thing/SKILL.md")
+    watching.read("/skills/thing/references/ports.md")
+    watching.read("/skills/thing/missing.md")
+    watching.read("/elsewhere/SKILL.md")
+    assert watching.use().files == ("references/ports.md", "SKILL.md")
+
+
+def test_a_file_that_a_failing_command_names_was_not_run() -> None:
+    watching = watch()
+    watching.ran("sh /skills/thing/data.bin", "cannot execute", well=False)
+    watching.ran("sh /skills/thing/data.bin2", "", well=True)
+    watching.ran("cat data.bin", "", well=True)
+    assert watching.use().files == ()
+    watching.ran("sh /skills/thing/data.bin", "", well=True)
+    assert watching.use().files == ("data.bin",)
+
+
+def test_to_name_skill_md_is_not_to_read_it() -> None:
+    watching = watch()
+    watching.ran("ls -la /skills/thing/SKILL.md", "-r--r--r-- 1 root root 90 /skills/thing/SKILL.md", well=True)
+    assert watching.use() == SkillUse(listed=True, loaded=False, files=())
+    assert watch(given=True).use() == SkillUse(listed=False, loaded=True, files=())
