@@ -86,6 +86,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
             baseline=len(record.arms) > 1,
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
+            only=frozenset(case.id for case in record.cases),
             sandbox=recorded_backend(record),
         ),
         replace(settings, harness=record.harness.partition("/")[0]),
@@ -136,6 +137,7 @@ def _carry_out(
         courses=courses,
         cut_short=lambda student: _cut_short(student, end),
         min_lift=prepared.min_lift,
+        case_states=prepared.qualifications,
         bought=Bought(
             calls=door.spent.calls,
             failed_calls=door.spent.failed_calls,

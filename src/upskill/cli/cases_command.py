@@ -1,0 +1,48 @@
+"""`upskill cases`: what can be asked of the cases of a skill."""
+
+import json
+from pathlib import Path
+
+import click
+
+from upskill.cli.output import NO_COLOR, console
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN
+
+
+@click.group("cases")
+def command() -> None:
+    """Whether the cases of a skill can tell right from wrong."""
+
+
+@command.command("check")
+@click.argument("skill", type=click.Path(path_type=Path))
+@click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
+@click.option("--runs-dir", metavar="DIR", help="Where past runs are, for baselines.  [default: runs]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every reason and every mutant that slipped through.")
+@NO_COLOR
+def check(
+    skill: Path, case_file: Path | None, runs_dir: str | None, as_json: bool, verbose: bool, no_color: bool
+) -> int:
+    """Put every case of SKILL to answers whose worth is known. Calls no model.
+
+    A case is rejected when an answer that answers nothing passes, or the right one fails; qualified when its reference
+    passes and its mutants fail; unproven otherwise. The same is done before every evaluation.
+
+    Exit codes: 0 no case is rejected, 1 some are, 2 the cases cannot be read.
+    """
+    from upskill.reporting.case_states import cases_json, show_case_states
+    from upskill.settings import resolve_settings
+    from upskill.workflows.check_cases import check_cases
+
+    settings = resolve_settings({"runs_dir": runs_dir}).values
+    checked = check_cases(skill, case_file=case_file, runs_dir=Path(settings.runs_dir))
+    if as_json:
+        found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        prompts = {case.id: case.prompt for case in checked.cases}
+        show_case_states(checked.qualifications, console(no_color=no_color), prompts=prompts, verbose=verbose)
+        for note in checked.notes:
+            click.echo(f"note: {note}", err=True)
+    return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
