@@ -134,3 +134,25 @@ def test_five_equal_baselines_of_past_runs_label_a_case(upskill: Upskill, quay: 
     found = json.loads(upskill("cases", "check", folder, "--json").stdout)["cases"]
     assert all("impossible" in one["labels"] for one in found)
     assert "without the skill any passed 0 of 5" in found[0]["reasons"]
+
+
+def test_a_probe_stops_at_the_first_disagreement_and_labels_what_is_always_equal(upskill: Upskill, quay: Path) -> None:
+    def student(asked: Asked) -> Behaviour:
+        assert not asked.has_skill
+        if "port" in asked.prompt:
+            return Behaviour(text="8472")
+        if "file" in asked.prompt:
+            return Behaviour(text="No idea.")
+        return Behaviour(text="feat: login" if asked.number % 2 else "Hm.")
+
+    folder = cases_of(quay, GOOD, UNPROVEN, REJECTED)
+    with Provider(student) as provider:
+        done = upskill("cases", "check", folder, "--probe", "-m", "any", "--base-url", provider.url, "--json")
+        assert len(provider.requests) == 10, "five each, and none for the rejected one"
+    found = json.loads(done.stdout)
+    assert [one["labels"] for one in found["cases"]] == [["recall", "saturated"], ["impossible"], []]
+    assert found["notes"][0].startswith("probed without the skill on any: 10 calls; kept in runs/")
+    with Provider(student) as provider:
+        upskill("cases", "check", cases_of(quay, LEAKS), "--probe", "-m", "any", "--base-url", provider.url)
+        assert len(provider.requests) < 5
+    assert upskill("cases", "check", folder, "-m", "any").returncode == 2

@@ -67,7 +67,7 @@ def evaluate(
     if prepared.estimate.price_at_most > ASK_ABOVE_DOLLARS and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
-    record = _first_record(prepared, settings, folder)
+    record = first_record(prepared, settings, folder)
     folder.write_record(record)
     return _carry_out(prepared, settings.values, folder, record, progress, before=[])
 
@@ -108,7 +108,7 @@ def _carry_out(
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
-    door = _door(settings)
+    door = door_for(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
         with open_store(prepared, settings) as store, folder.trials.open() as log:
@@ -164,7 +164,8 @@ def _carry_out(
     return evaluation
 
 
-def _door(settings: Settings) -> Door:
+def door_for(settings: Settings) -> Door:
+    """The metered door, with the caps that were set."""
     minutes = settings.max_time_minutes
     return Door(
         policy=Policy(
@@ -246,7 +247,8 @@ def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
     )
 
 
-def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
+def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
+    """What is known of a run before it begins."""
     plan = prepared.plan
     values = asdict(settings.values)
     return RunRecord(
