@@ -10,7 +10,7 @@ import pytest
 from engine.conftest import Ran, Run
 from provider import Asked, Behaviour, Provider
 from upskill.domain import Errored, Scored
-from upskill.errors import UsageError
+from upskill.errors import SkillInvalid, UsageError
 from upskill.workflows.regrade import regrade
 
 Make = Callable[..., Path]
@@ -115,13 +115,32 @@ def test_a_stored_trial_comes_back_with_its_judgement_or_is_bought_again(skill: 
 
 
 def test_without_a_judge_nothing_is_bought(skill: Make, run: Run) -> None:
-    from upskill.errors import SkillInvalid
-
     with Provider(_polite) as provider:
         with pytest.raises(SkillInvalid) as caught:
             run(skill(JUDGED), ["any"], base_url=provider.url)
         assert not provider.requests
     assert any("--judge" in problem for problem in caught.value.problems)
+
+
+def test_statements_of_a_community_file_are_judged_once_a_judge_is_named(skill: Make, run: Run) -> None:
+    folder = skill([])
+    (folder / "skill_meta.json").unlink()
+    (folder / "evals").mkdir()
+    item = {"id": 1, "prompt": "Which port?", "expected_output": "7413", "assertions": ["is polite"]}
+    (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "thing", "evals": [item]}))
+    with Provider(_polite) as provider:
+        ran = run(folder, ["any"], base_url=provider.url, judge="any")
+    assert [trial.outcome.passed for trial in ran.trials if isinstance(trial.outcome, Scored)].count(True) == 1
+    judge = ran.evaluation.judge
+    assert judge is not None
+    assert (judge.judged, judge.agreement) == (2, None)
+
+
+def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:
+    with Provider(_polite) as provider:
+        ran = run(skill([("Which port?", {"contains": "7413"})]), ["any"], base_url=provider.url, judge="any")
+    assert ran.evaluation.judge is None
+    assert "no case asks for a judge, so --judge is not used" in ran.evaluation.notes
 
 
 COMMAND = {"command": {"run": ["python3", "-I", "-B", "solve.py"], "block": "solve.py"}}
