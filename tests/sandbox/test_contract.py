@@ -77,7 +77,9 @@ def test_what_it_is_furnished_with_is_there(place: Sandbox) -> None:
 
 
 def test_links_pipes_and_second_names_are_refused(place: Sandbox) -> None:
-    script = "echo x > plain; ln -s plain link; ln plain hard; mkfifo pipe; mkdir real; echo d > real/d; ln -s real away"
+    script = (
+        "echo x > plain; ln -s plain link; ln plain hard; mkfifo pipe; mkdir real; echo d > real/d; ln -s real away"
+    )
     place.run(["sh", "-c", script], seconds=20)
     for path in ("link", "hard", "pipe", "away/d", "real", "../escape", "a/../../b"):
         with pytest.raises(FileRefused):

@@ -175,7 +175,9 @@ def test_many_read_only_files_are_furnished_and_too_many_refused(opened: Open) -
         opened(Furnishing(read_only={**many, "/skill/x": b""}))
 
 
-@pytest.mark.parametrize("target", ["relative", "/usr/local/x", "/proc/x", "/dev/x", "/run/x", "/a/../b", "/", "/bin/sh"])
+@pytest.mark.parametrize(
+    "target", ["relative", "/usr/local/x", "/proc/x", "/dev/x", "/run/x", "/a/../b", "/", "/bin/sh"]
+)
 def test_furnishing_the_system_itself_is_refused(opened: Open, target: str) -> None:
     with pytest.raises(FileRefused):
         opened(Furnishing(read_only={target: b""}))
