@@ -144,7 +144,7 @@ def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | No
 
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
-        why = one.reasons[0].saw if one.reasons else "it was left out when the run began"
+        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
         yield f"case {one.case_id} is rejected and was not run: {why}"
     if len(rejected) > 3:
         yield f"{len(rejected) - 3} more cases are rejected and were not run; see `upskill cases check`"
