@@ -24,6 +24,7 @@ KINDS: dict[str, Kind] = {
     for kind in (Contains(), Excludes(), Equals(), Regex(), File(), JSON, TOML, YAML, Command(), Python(), Judge())
 }
 
+MOST_SEEN = 2_000
 NO_JUDGE = (
     "statements in prose need a judge; name a model with --judge, "
     "or add `contains`, `excludes`, `equals` or `regex` checks"
@@ -43,6 +44,18 @@ def check_problems(check: Check, *, judge: bool = False) -> list[str]:
     return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
 
 
+def case_problems(case: Case) -> list[str]:
+    """What is wrong with checks that only the whole case can show; asked once each check by itself is in order."""
+    compares = any(isinstance(check.spec, dict) and "against" in check.spec for check in _judges(case))
+    if compares and case.reference is None:
+        return [f"case {case.id}: a judge is to compare with the reference, and there is none; add `reference`"]
+    return []
+
+
+def _judges(case: Case) -> list[Check]:
+    return [check for check in case.checks if check.kind == Judge.name]
+
+
 def needs(case: Case) -> frozenset[Need]:
     """What the checks of a case need beside the text of an answer."""
     return frozenset(need for check in case.checks for need in KINDS[check.kind].needs(check.spec))
@@ -56,12 +69,18 @@ def grade(case: Case, answer: Answer, *, bench: Bench = Bench()) -> Grade:  # no
 
 def _run(check: Check, work: Work) -> CheckResult:
     look = KINDS[check.kind].look(check.spec, work)
-    return CheckResult(kind=check.kind, passed=look.passed, saw=look.saw, basis=look.basis)
+    return CheckResult(kind=check.kind, passed=look.passed, saw=_printable(look.saw), basis=look.basis)
+
+
+def _printable(saw: str) -> str:
+    """What was seen goes to terminals and reports, and part of it was written by a model."""
+    cut = saw if len(saw) <= MOST_SEEN else saw[:MOST_SEEN] + "…"
+    return cut if cut.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in cut)
 
 
 def judge_questions(case: Case) -> int:
     """How many questions grading one answer of a case puts to the judge."""
-    return sum(questions(check.spec) for check in case.checks if check.kind == Judge.name)
+    return sum(questions(check.spec) for check in _judges(case))
 
 
 __all__ = [
@@ -71,6 +90,7 @@ __all__ = [
     "JudgeQuestion",
     "Look",
     "Need",
+    "case_problems",
     "check_problems",
     "grade",
     "judge_questions",

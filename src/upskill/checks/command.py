@@ -7,7 +7,7 @@ time-out, too much memory or output) fails the answer; a sandbox or a program th
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
@@ -37,6 +37,9 @@ MOST_LIMITS = {
 """A case may come from a stranger or from a model: this much it can ask for and no more."""
 MOST_OUTPUT_SHOWN = 600
 _KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
+Opener = Callable[[Furnishing], Sandbox]
+_FOUND: set[tuple[Opener, str]] = set()
+"""Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
 _RESOLVE = 'command -v -- "$1" >/dev/null'
 
 
@@ -91,7 +94,7 @@ class Command:
             return Look(False, left.missing(argv[0].removeprefix("./")))
         with work.bench.open_sandbox(Furnishing(limits=_limits(wanted, seconds))) as sandbox:
             # Before anything of the student is inside: what is found now is the system's own.
-            _require_programs(sandbox, wanted, argv)
+            _require_programs(sandbox, _programs(wanted, argv), opener=work.bench.open_sandbox)
             sandbox.put(files, executable=executable)
             ran = sandbox.run(argv, seconds=seconds, stdin=work.answer.text.encode("utf-8", "replace"))
         return _judged(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
@@ -167,19 +170,27 @@ def _folders_of(path: str) -> list[str]:
     return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
-def _require_programs(sandbox: Sandbox, wanted: Mapping[str, Json], argv: list[str]) -> None:
-    """A program that is not there would look like an answer that fails (exit 127)."""
+def _programs(wanted: Mapping[str, Json], argv: list[str]) -> list[str]:
+    """What must be there: the programs that are listed, and the first word of the command."""
     listed = wanted.get("programs")
     programs = [str(item) for item in listed] if isinstance(listed, list) else []
     first = argv[0] if isinstance(wanted["run"], list) else _first_word(str(wanted["run"]))
     if first and not ("/" in first and not first.startswith("/")):
         programs.append(first)
-    for program in dict.fromkeys(programs):
+    return list(dict.fromkeys(programs))
+
+
+def _require_programs(sandbox: Sandbox, programs: list[str], *, opener: Opener) -> None:
+    """A program that is not there would look like an answer that fails (exit 127)."""
+    for program in programs:
+        if (opener, program) in _FOUND:
+            continue
         found = sandbox.run(["/bin/sh", "-c", _RESOLVE, "sh", program], seconds=SECONDS)
         if found.ended == "gone":
             raise SandboxGone("the sandbox ended before the check could begin")
         if found.exit_code != 0:
             raise ProgramMissing(f"the program {program[:60]!r} is not in the sandbox, so nothing was measured")
+        _FOUND.add((opener, program))
 
 
 def _first_word(command: str) -> str | None:

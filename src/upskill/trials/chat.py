@@ -9,6 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.domain import Answer, Case, CheckResult, Grade
 from upskill.models import NotAnswered, Purpose, billing
+from upskill.sandbox import SandboxGone, SandboxUnavailable
 from upskill.trials.answer import final_text
 from upskill.trials.pending import Pending
 from upskill.trials.request import Request
@@ -55,6 +56,9 @@ def graded(find: Find, grade: Grader) -> Scorer:
             except NotAnswered as error:
                 # The judge's endpoint failed, or a cap was reached: no fault of the check.
                 pending.check_crash, pending.check_fault = f"the judge: {error}", error.fault
+                raise
+            except (SandboxUnavailable, SandboxGone) as error:
+                pending.check_crash, pending.check_fault = f"{type(error).__name__}: {error}", "sandbox"
                 raise
             except Exception as error:
                 pending.check_crash = f"{type(error).__name__}: {error}"

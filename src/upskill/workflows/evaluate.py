@@ -297,6 +297,8 @@ def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
     if prepared.plan.students != record.students:
         problems.append("the models resolve to something else now")
+    if identity(prepared.judge) != record.judge:
+        problems.append("the judge resolves to something else now")
     if (
         record.harness != trials.HARNESSES[prepared.plan.harness]
         or record.frame != trials.FRAMES[prepared.plan.harness]

@@ -78,6 +78,8 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
             hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
         )
     _check_order(order)
+    if problems := [problem for case in case_file.cases for problem in checks.case_problems(case)]:
+        raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
@@ -87,7 +89,8 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     judge = (
         judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
     )
-    judge_notes = () if judge is None or judge.name in endpoints else probe(judge).notes
+    unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
+    judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
     plan = _plan(
         order,
         admitted.cases,

@@ -1,8 +1,10 @@
 """Grading a case: all checks run, in order, and a broken one is never a failed answer."""
 
+from dataclasses import replace
+
 import pytest
 
-from upskill.checks import KINDS, check_problems, grade
+from upskill.checks import KINDS, case_problems, check_problems, grade, needs
 from upskill.domain import Answer, Case, Check
 
 
@@ -71,3 +73,27 @@ def test_prose_for_a_judge_says_what_to_do_instead() -> None:
 def test_the_spec_of_a_known_kind_is_looked_at() -> None:
     assert check_problems(Check(kind="contains", spec="9.0")) == []
     assert check_problems(Check(kind="contains", spec=[])) != []
+
+
+def test_what_was_seen_cannot_reach_a_terminal_as_a_command_to_it() -> None:
+    graded = grade(
+        case(Check(kind="file", spec={"path": "a", "contains": "x"}), Check(kind="equals", spec="x")),
+        Answer(text="\x1b]0;owned\x07" + "y" * 50, files={"\x1b[31mb": b"", "c" * 240: b""}),
+    )
+    assert all(result.saw.isprintable() for result in graded.results)
+
+
+def test_a_judge_that_compares_needs_a_reference_and_that_is_said_before() -> None:
+    compares = Check(kind="judge", spec={"rubric": "r", "against": "reference"})
+    (problem,) = case_problems(case(compares))
+    assert "add `reference`" in problem
+    assert case_problems(replace(case(compares), reference=Answer(text="x"))) == []
+    assert case_problems(case(Check(kind="judge", spec="r"))) == []
+
+
+def test_what_a_case_needs_is_what_its_checks_need_together() -> None:
+    assert needs(case(Check(kind="contains", spec="x"), Check(kind="json", spec={}))) == frozenset()
+    assert needs(case(Check(kind="json", spec={"path": "a"}))) == {"files"}
+    assert needs(case(Check(kind="command", spec="true"))) == {"files", "sandbox"}
+    assert needs(case(Check(kind="command", spec={"run": "true", "block": "a"}))) == {"sandbox"}
+    assert needs(case(Check(kind="judge", spec="r"), Check(kind="file", spec="a"))) == {"judge", "files"}

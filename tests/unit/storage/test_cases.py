@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from upskill.checks import check_problems
-from upskill.domain import Case, Check
+from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.storage import CaseFile, read_case_file, read_skill_cases, write_case_file
@@ -187,6 +187,35 @@ def test_a_slip_in_skill_meta_is_not_taken_for_no_cases(tmp_path: Path, meta: ob
         ({"input": "x", "expected": {"contains": "\ud800"}}, "holds a lone surrogate"),
         ({"input": "x", "expected": {"contains": "y"}, "extra": []}, "`extra` must be an object"),
         ({"input": "x", "expected": {"contains": "y"}, "extra": {"k": "\ud800"}}, "holds a lone surrogate"),
+        *(
+            ({"input": "x", "expected": {"contains": "y"}, **keys}, problem)
+            for keys, problem in (
+                ({"files": ["a"]}, "`files` must be an object such as"),
+                ({"files": {"../a": ""}}, "`files`: the name '../a' leads out of its folder"),
+                ({"files": {"/a": ""}}, "`files`: the name '/a' is not relative"),
+                ({"files": {"C:/a": ""}}, "`files`: the name 'C:/a' is not relative"),
+                ({"files": {"a\\b": ""}}, "`files`: the name 'a\\\\b' holds a backslash"),
+                ({"files": {"": ""}}, "`files`: the name '' is empty"),
+                ({"files": {"a//b": ""}}, "`files`: the name 'a//b' has a part that is empty"),
+                ({"files": {"a\nb": ""}}, "`files`: the name 'a\\nb' holds a character that cannot be seen"),
+                ({"files": {"a" * 241: ""}}, "`files`: the name 'aaa"),
+                ({"files": {"a": 1}}, "`files`: 'a' must be text, or"),
+                ({"files": {"a": {"base64": "?"}}}, "`files`: 'a' must be text, or"),
+                ({"files": {"a": "\ud800"}}, "`files`: 'a' must be text, or"),
+                ({"files": {"a": "", "a/b": ""}}, "`files`: 'a' is a file and also the folder of another"),
+                ({"files": {"a": "x" * 5_000_000}}, "`files`: 5,000,000 bytes; 4,194,304 are allowed"),
+                ({"files": {str(number): "" for number in range(201)}}, "`files` holds 201 files; 200 are allowed"),
+                ({"reference": ""}, "`reference` is empty"),
+                ({"reference": 3}, "`reference` must be text, or an object"),
+                ({"reference": {"txt": "a"}}, "`reference` must be text, or an object"),
+                ({"reference": {"text": 3}}, "`reference`: `text` must be a string"),
+                ({"reference": {"files": {"../a": ""}}}, "`reference`: `files`: the name '../a' leads out"),
+                ({"reference": "\ud800"}, "`reference` holds a lone surrogate"),
+                ({"wrong": "a"}, "`wrong` must be a list of answers"),
+                ({"wrong": ["a", " "]}, "`wrong` 2 is empty"),
+                ({"refrence": "a"}, "`refrence` is not a known key; did you mean `reference`?"),
+            )
+        ),
         ("x", "must be an object with `input` and `expected`"),
         (None, "must be an object with `input` and `expected`"),
     ],
@@ -477,3 +506,50 @@ def test_cases_that_cannot_be_written_are_explained(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="cannot be written here"):
         write_case_file(tmp_path / "missing" / "c.json", [])
     assert list(tmp_path.iterdir()) == []
+
+
+# Files and answers in a case
+
+
+def test_files_and_answers_are_read_from_text_and_base64(tmp_path: Path) -> None:
+    item = {
+        "input": "x",
+        "files": {"src/a.cu": "int x;\n", "logo.png": {"base64": "iVBO"}},
+        "expected": {"contains": "y"},
+        "reference": {"text": "done", "files": {"build.toml": "a = 1\n"}},
+        "wrong": ["no", {"files": {"build.toml": ""}}],
+    }
+    (case,) = read(make_file(tmp_path / "c.json", [item])).cases
+    assert case.files == {"src/a.cu": b"int x;\n", "logo.png": b"\x89PN"}
+    assert case.reference == Answer(text="done", files={"build.toml": b"a = 1\n"})
+    assert case.wrong == (Answer(text="no"), Answer(files={"build.toml": b""}))
+
+
+def test_files_change_the_digest_and_answers_do_not(tmp_path: Path) -> None:
+    plain: dict[str, Json] = {"input": "x", "expected": {"contains": "y"}}
+    others: list[dict[str, Json]] = [
+        {**plain, "reference": "y"},
+        {**plain, "wrong": ["n"]},
+        {**plain, "files": {"a": "b"}},
+    ]
+    first, *found = (read(make_file(tmp_path / "c.json", [item])).cases[0].digest for item in (plain, *others))
+    assert [digest == first for digest in found] == [True, True, False]
+
+
+def test_what_strangers_call_by_our_names_is_used_only_in_our_form(tmp_path: Path) -> None:
+    theirs: dict[str, Json] = {"files": ["a.csv"], "reference": "see the handbook", "wrong": ["prose"]}
+    ours: dict[str, Json] = {"files": {"a": "b"}, "reference": {"text": "y"}, "wrong": [{"text": "n"}]}
+    values = [{"prompt": "x", "assertions": ["a"], **keys} for keys in (theirs, ours)]
+    kept, used = read_foreign(tmp_path, values).cases
+    assert (kept.files, kept.reference, kept.wrong, kept.extra) == ({}, None, (), theirs)
+    assert (used.files, used.reference, used.wrong, used.extra) == (
+        {"a": b"b"},
+        Answer(text="y"),
+        (Answer(text="n"),),
+        {},
+    )
+
+
+def test_prose_about_the_expected_output_is_no_reference(tmp_path: Path) -> None:
+    (case,) = read_foreign(tmp_path, [{"prompt": "x", "expected_output": "A chart", "assertions": ["a"]}]).cases
+    assert case.reference is None

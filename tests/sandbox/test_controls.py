@@ -1,0 +1,73 @@
+"""A probe that cannot break proves nothing: weaker profiles, each of which must let its probe through."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from upskill.sandbox import Furnishing, Sandbox
+from upskill.sandbox.bubblewrap import open_bubblewrap
+from upskill.sandbox.probes import Result, run_probes
+from upskill.sandbox.profile import HARDENED, Recipe
+
+
+def with_recipe(recipe: Recipe) -> Callable[[Furnishing], Sandbox]:
+    return lambda furnishing: open_bubblewrap(furnishing, recipe=recipe)
+
+
+def probe(number: int, recipe: Recipe) -> Result:
+    (result,) = run_probes(with_recipe(recipe), only={number})
+    return result
+
+
+def without(*flags: str) -> tuple[str, ...]:
+    return tuple(flag for flag in HARDENED.namespaces if flag not in flags)
+
+
+SHARED_NETWORK = replace(HARDENED, namespaces=(*HARDENED.namespaces, "--share-net"))
+UNFILTERED = replace(HARDENED, filtered=False)
+NESTING = replace(HARDENED, filtered=False, namespaces=without("--disable-userns"))
+UNSIZED = replace(HARDENED, sized=False)
+READABLE_KEEPER = replace(
+    HARDENED,
+    keeper=HARDENED.keeper.replace(b"process_control(PR_SET_DUMPABLE, 0)", b"process_control(PR_SET_DUMPABLE, 1)"),
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "recipe"),
+    [
+        pytest.param(6, SHARED_NETWORK, id="a shared network reaches loopback"),
+        pytest.param(8, SHARED_NETWORK, id="a shared network reaches abstract sockets"),
+        pytest.param(9, READABLE_KEEPER, id="a readable keeper shows its root"),
+        pytest.param(12, NESTING, id="a nested namespace may mount"),
+        pytest.param(13, NESTING, id="namespaces nest"),
+        pytest.param(14, UNFILTERED, id="no filter is seen"),
+        pytest.param(25, UNSIZED, id="/dev is an unbounded memory file system"),
+        pytest.param(33, UNFILTERED, id="some sockets ignore network namespaces"),
+        pytest.param(34, UNFILTERED, id="system calls go through"),
+    ],
+)
+def test_a_weaker_profile_breaks(number: int, recipe: Recipe) -> None:
+    result = probe(number, recipe)
+    assert not result.held, result.saw
+
+
+def test_what_breaks_without_a_size_is_bounded_by_the_probe_itself() -> None:
+    result = probe(23, UNSIZED)
+    assert not result.held, result.saw
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser has rights to keep")
+@pytest.mark.parametrize("number", [10])
+def test_a_superuser_that_keeps_its_rights_may_open_the_kernels_settings(number: int) -> None:
+    """Trap 2: `--uid` alone changes nothing; the process is still the host's superuser."""
+    result = probe(number, replace(HARDENED, drops_rights=False))
+    assert not result.held, result.saw
+    assert "/proc/sys/kernel/panic" in result.saw
+
+
+def test_the_same_probes_hold_with_the_real_profile() -> None:
+    results = list(run_probes(with_recipe(HARDENED), only={8, 9, 12, 13, 34}))
+    assert [result.held for result in results] == [True] * 5, results
