@@ -62,6 +62,7 @@ def test_a_case_without_a_name_shows_its_prompt() -> None:
 
 def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None:
     assert list(label_lines(LABEL_LIFTS[:1])) == []
+    assert list(label_lines(LABEL_LIFTS[:2])) == ["impossible: 1 case (never passed without the skill)"]
     assert list(label_lines(LABEL_LIFTS)) == [
         "recall: 4 cases, +25 points on these very cases, between +10 and +40",
         "impossible: 1 case (never passed without the skill)",
