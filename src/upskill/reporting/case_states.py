@@ -53,7 +53,7 @@ def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
 
 
 def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
-    """The lift of each label, where there is more than one to tell apart; and which cases the baseline never varies on."""
+    """The lift of each label, where there are several to tell apart; and cases whose baseline never varies."""
     several = sum(one.lift is not None for one in lifts) > 1
     for one in lifts:
         cases = f"{one.cases} case{'' if one.cases == 1 else 's'}"
