@@ -23,8 +23,12 @@ def schema_problems(schema: Json) -> list[str]:
     for key, value in _keywords(schema):
         if key in _PATTERNS_BY_NAME:
             problems.append(f"`{key}` is not supported; use `additionalProperties` or `propertyNames`")
-        if key in ("$ref", "$dynamicRef") and not (isinstance(value, str) and value.startswith("#")):
-            problems.append(f"`{key}` {str(value)[:60]!r} leads out of the schema; nothing is fetched")
+        if key == "$dynamicRef":
+            problems.append("`$dynamicRef` is not supported; use `$ref`")
+        if key == "$ref" and not (isinstance(value, str) and (value == "#" or value.startswith("#/"))):
+            problems.append(
+                f"`{key}` {str(value)[:60]!r} is no place in the schema, such as #/$defs/a; nothing is fetched"
+            )
         elif key == "$ref" and isinstance(value, str) and not _leads_somewhere(schema, value):
             problems.append(f"`$ref` {value[:60]!r} leads nowhere")
         if key == "pattern" and (found := Regex().problems(value)):
@@ -56,7 +60,7 @@ def schema_errors(schema: Json, value: Json) -> list[str]:
             found.append(f"{error.json_path}: {' '.join(str(error.message).split())[:160]}")
             if len(found) >= MOST_ERRORS_SHOWN:
                 break
-    except (OverflowError, RecursionError) as error:
+    except (ArithmeticError, ValueError, RecursionError) as error:  # as for a multiple of NaN
         return [f"the value cannot be compared ({type(error).__name__})"]
     return found
 
@@ -99,7 +103,7 @@ def _by_value(item: Any) -> Any:
 
 
 def _leads_somewhere(schema: Json, reference: str) -> bool:
-    """Whether a `#/…` has something at its end. Other anchors are for the library to find."""
+    """Whether a `#/…` has something at its end."""
     part: Json = schema
     for step in reference.removeprefix("#").split("/")[1:] if reference.startswith("#/") else ():
         key = unquote(step).replace("~1", "/").replace("~0", "~")

@@ -116,6 +116,11 @@ def test_ordinary_aliases_and_merges_are_read() -> None:
     assert look("yaml", {"at": "use", "equals": {"a": 1, "b": 2}}, text).passed
 
 
+@pytest.mark.parametrize(("kind", "text"), [("yaml", "a: .nan"), ("toml", "a = inf"), ("json", '{"a": 1e308}')])
+def test_a_number_that_cannot_be_compared_fails_the_answer(kind: str, text: str) -> None:
+    assert not look(kind, {"schema": {"properties": {"a": {"multipleOf": 0.3}}}}, text).passed
+
+
 def test_many_different_items_are_compared_in_time_that_grows_with_their_number() -> None:
     text = "[" + ",".join(f'{{"a": {number}}}' for number in range(30_000)) + "]"
     began = time.process_time()
@@ -137,9 +142,11 @@ def test_many_different_items_are_compared_in_time_that_grows_with_their_number(
         ({"schema": {"type": "strng"}}, "`json`: `schema` is no JSON Schema"),
         (
             {"schema": {"$ref": "https://example.com/s.json"}},
-            "`json`: `schema` `$ref` 'https://example.com/s.json' leads",
+            "`json`: `schema` `$ref` 'https://example.com/s.json' is no",
         ),
-        ({"schema": {"$ref": "file:///etc/passwd"}}, "`json`: `schema` `$ref` 'file:///etc/passwd' leads out"),
+        ({"schema": {"$ref": "file:///etc/passwd"}}, "`json`: `schema` `$ref` 'file:///etc/passwd' is no place"),
+        ({"schema": {"$ref": "#anchor"}}, "`json`: `schema` `$ref` '#anchor' is no place"),
+        ({"schema": {"$dynamicRef": "#a"}}, "`json`: `schema` `$dynamicRef` is not supported"),
         ({"schema": {"$ref": "#"}}, "`json`: `schema` leads back to itself"),
         ({"schema": {"properties": {"a": {"$ref": "#/$defs/b"}}}}, "`json`: `schema` `$ref` '#/$defs/b' leads nowhere"),
         ({"schema": {"pattern": "("}}, "`json`: `schema` `pattern` does not compile"),
