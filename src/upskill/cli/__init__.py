@@ -8,6 +8,7 @@ import click
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
+    "cases": "Check whether the cases of a skill can tell right from wrong.",
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
     "list": "List the skills in a folder.",

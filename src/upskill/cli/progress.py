@@ -9,6 +9,7 @@ import click
 
 from upskill.domain import Errored, Skill, Trial, TrialPlan
 from upskill.measuring import Pairing
+from upskill.reporting.arms import arm_name
 from upskill.workflows.estimate import PlanEstimate
 
 _REDRAW_SECONDS = 0.1
@@ -43,6 +44,8 @@ class TrialProgress:
         students = f" x {len(plan.students)} models" if len(plan.students) > 1 else ""
         runs = f"up to {plan.repeats}" if plan.design == "sequential" else f"{plan.repeats}"
         self._say(f"  {len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}")
+        if plan.harness == "agent":
+            self._say(f"  students work with tools; {', '.join(arm_name(arm, plan.harness) for arm in plan.arms)}")
         self._say(f"  {estimate.calls}; price {estimate.price}")
         self._say(f"  {estimate.detectable}")
         for note in notes:

@@ -6,6 +6,7 @@ from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
+from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.tokens import estimate_tokens
@@ -24,6 +25,7 @@ from upskill.domain.trial import (
 )
 
 __all__ = [
+    "LABELS",
     "NOT_RUN",
     "Answer",
     "Arm",
@@ -42,15 +44,20 @@ __all__ = [
     "Grade",
     "Interval",
     "JudgeReport",
+    "Label",
+    "LabelLift",
     "Lift",
     "Observation",
     "Outcome",
     "PlannedTrial",
     "Price",
+    "Qualification",
+    "Reason",
     "Scored",
     "Skill",
     "SkillFile",
     "SkillUse",
+    "State",
     "Step",
     "Student",
     "StudentReport",

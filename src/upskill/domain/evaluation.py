@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from upskill.domain.lift import Lift, Verdict
 from upskill.domain.plan import Design
+from upskill.domain.qualification import LabelLift, Qualification
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
@@ -72,6 +73,8 @@ class StudentReport:
     """Why a sequential design stopped; `None` for a fixed one."""
     clears: bool | None = None
     """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
+    label_lifts: tuple[LabelLift, ...] = ()
+    """The lift over the cases of each label, where something was compared."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
 
@@ -143,6 +146,8 @@ class Evaluation:
     min_lift: float | None = None
     """The lift that was asked for, if any."""
     students: tuple[StudentReport, ...]
+    case_states: tuple[Qualification, ...] = ()
+    """What is known of every case of the file; the rejected ones were not run."""
     bought: Bought
     notes: tuple[str, ...] = ()
     interrupted: bool = False

@@ -4,6 +4,7 @@ from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
+from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
 from upskill.measuring.lift import measure_lift, worst_case_lift
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
@@ -19,6 +20,7 @@ __all__ = [
     "Z_FIXED",
     "Z_SEQUENTIAL",
     "Agreement",
+    "BaselineTally",
     "Claim",
     "Decision",
     "Dropped",
@@ -38,6 +40,8 @@ __all__ = [
     "find_worse",
     "judge",
     "judge_agreement",
+    "label_of",
+    "lift_by_label",
     "measure_cost",
     "measure_lift",
     "measure_tokens",
@@ -45,5 +49,6 @@ __all__ = [
     "pair_up",
     "screen_cases",
     "summarise_arm",
+    "tally_baselines",
     "worst_case_lift",
 ]

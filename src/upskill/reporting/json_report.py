@@ -5,6 +5,7 @@ from importlib.resources import files
 
 from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, StudentReport
 from upskill.domain.case import Json
+from upskill.reporting.case_states import case_state_json, label_lifts_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 
@@ -32,6 +33,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "sandbox": evaluation.sandbox,
         "judge": None if evaluation.judge is None else _judge(evaluation.judge),
         "notes": list(evaluation.notes),
+        "case_states": [case_state_json(one) for one in evaluation.case_states],
         "students": [_student(report) for report in evaluation.students],
     }
 
@@ -68,6 +70,7 @@ def _student(report: StudentReport) -> Json:
         "late": report.late,
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": [_lift(lift) for lift in report.lifts],
+        "labels": label_lifts_json(report.label_lifts),
         "spent": report.spent,
     }
 

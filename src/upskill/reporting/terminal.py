@@ -9,6 +9,7 @@ from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
 from upskill.reporting.arms import arm_name, widest_name
+from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars
 
 BAR = 20
@@ -108,6 +109,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
         yield Text(f"on these very cases: between {low} and {high} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
+    yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
     yield from _loading(report)
     yield Text()
     yield from _figures(report)

@@ -50,6 +50,10 @@ class SandboxConfig(BaseModel):
     limits: dict[str, int | None] = {}
     mounts: dict[str, Path] = {}
 
+    def __hash__(self) -> int:
+        """The engine keeps configurations in tables."""
+        return hash(self.model_dump_json())
+
     def furnishing(self) -> Furnishing:
         known = {entry.name for entry in fields(Limits)}
         unknown = sorted(set(self.limits) - known)

@@ -59,14 +59,22 @@ class Requests:
                 self._systems["previous"] = f"{frame}\n\n{_listed(previous, self._terms)}"
                 self._skills["previous"] = previous
         self._request_digests: dict[tuple[Arm, str, str], str] = {}
+        self._cases: dict[int, tuple[Case, str, str]] = {}
         self._system_digests = {arm: digest_of(text) for arm, text in self._systems.items()}
 
     def render(self, case: Case, arm: Arm) -> Request:
         """What the student is told in one trial. Who has no tools is shown the case's files in the prompt."""
-        return Request(system=self._systems[arm], prompt=self._prompt(case))
+        return Request(system=self._systems[arm], prompt=self._shown(case)[1])
 
-    def _prompt(self, case: Case) -> str:
-        return with_files(case) if self._terms is None else case.prompt
+    def _shown(self, case: Case) -> tuple[Case, str, str]:
+        """The case, its prompt as the student sees it, and the digest of the files that lie in its folder."""
+        if not case.files:
+            return case, case.prompt, ""
+        # Asked for every trial of every plan, and files can be large. The case is kept, so its number stays its own.
+        if id(case) not in self._cases:
+            shown = (with_files(case), "") if self._terms is None else (case.prompt, _files_digest(case))
+            self._cases[id(case)] = case, *shown
+        return self._cases[id(case)]
 
     def skill_in(self, arm: Arm) -> Skill | None:
         """The skill whose files lie in the sandbox of this arm; `None` where none does."""
@@ -74,8 +82,7 @@ class Requests:
 
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
-        prompt = self._prompt(planned.case)
-        there = "" if self._terms is None or not planned.case.files else _files_digest(planned.case)
+        _, prompt, there = self._shown(planned.case)
         key = planned.arm, prompt, there
         request = self._request_digests.get(key)
         if request is None:

@@ -16,6 +16,8 @@ LEAST_CHARACTERS = 12
 """A shorter line is too common to tell where it came from."""
 MOST_LINES = 2_000
 """Per file: who reads a longer one sees its beginning or its end."""
+MOST_WITHIN = 40
+"""Per file: so many lines are also looked for within other lines, which takes longer."""
 SKILL_FILE = "SKILL.md"
 
 Marks = Mapping[str, tuple[str, ...]]
@@ -61,12 +63,16 @@ class SkillWatch:
 
     def ran(self, command: str, output: str, *, well: bool) -> None:
         """A command came back with this output, as the student saw it."""
+        lines = {line.strip() for line in output.splitlines()}
         for path, marks in self._marks.items():
-            if path not in self._used and (
-                (well and self._names(command, path))
-                or any(mark in output and mark not in self._told for mark in marks)
-            ):
+            if path not in self._used and ((well and self._names(command, path)) or self._shows(marks, lines, output)):
                 self._used[path] = None
+
+    def _shows(self, marks: tuple[str, ...], lines: set[str], output: str) -> bool:
+        """Whether a line came back, whole or, as from `grep -n`, within another."""
+        whole = (mark for mark in marks if mark in lines)
+        within = (mark for mark in marks[:MOST_WITHIN] if mark in output)
+        return any(mark not in self._told for found in (whole, within) for mark in found)
 
     def _names(self, command: str, path: str) -> bool:
         """Whether a command names a file of the skill. To name `SKILL.md` is not to read it: that must come back."""

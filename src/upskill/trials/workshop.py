@@ -193,7 +193,8 @@ class Workshop:
             )
         except ToolError:  # the student brought its sandbox down, and its files with it
             return {}
-        return {path: data for path, data in left.items() if given.get(path) != data}
+        # A name that is no UTF-8 could be neither asked for by a check nor printed.
+        return {_whole(path): data for path, data in left.items() if given.get(path) != data}
 
     async def close(self) -> None:
         """End everything in it."""

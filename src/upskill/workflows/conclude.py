@@ -8,7 +8,10 @@ from upskill.domain import (
     Bought,
     Errored,
     Evaluation,
+    Label,
+    LabelLift,
     Lift,
+    Qualification,
     Scored,
     Skill,
     Student,
@@ -29,6 +32,7 @@ def sum_up(
     courses: Mapping[str, FixedCourse | SequentialCourse],
     cut_short: Callable[[Student], CutShort | None],
     min_lift: float | None,
+    case_states: tuple[Qualification, ...] = (),
     bought: Bought,
     notes: tuple[str, ...],
     interrupted: bool = False,
@@ -38,6 +42,7 @@ def sum_up(
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
         mine[trial.student].append(trial)
+    labels = {one.case_id: one.labels for one in case_states}
     return Evaluation(
         skill=skill,
         run=run,
@@ -54,9 +59,11 @@ def sum_up(
                 mine[student.name],
                 min_lift=min_lift,
                 cut_short=cut_short(student),
+                labels=labels,
             )
             for student in plan.students
         ),
+        case_states=case_states,
         bought=bought,
         notes=(*notes, *_no_tools_notes(plan, mine)),
         interrupted=interrupted,
@@ -98,6 +105,7 @@ def conclude(
     *,
     min_lift: float | None = None,
     cut_short: CutShort | None = None,
+    labels: Mapping[str, tuple[Label, ...]] | None = None,
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
     bought = [trial for trial in finished if trial.calls]
@@ -127,6 +135,7 @@ def conclude(
         claim=judgement.claim,
         stopped=judgement.reason,
         clears=judgement.clears,
+        label_lifts=_by_label(plan, course, counted, labels or {}),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 
@@ -152,6 +161,19 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     pairings = (measuring.pair_trials(counted, arm=arm, against=against) for arm in plan.arms[2:])
     lifts = (measuring.measure_lift(pairing, z=z) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
+
+
+def _by_label(
+    plan: TrialPlan,
+    course: FixedCourse | SequentialCourse,
+    counted: list[Trial],
+    labels: Mapping[str, tuple[Label, ...]],
+) -> tuple[LabelLift, ...]:
+    """Over the pairs that the verdict rests on. These lifts decide nothing either."""
+    if isinstance(course, SequentialCourse):
+        return measuring.lift_by_label(course.pairing, labels, z=measuring.Z_SEQUENTIAL)
+    pairing = measuring.pair_trials(counted, arm=plan.measured, against=plan.against or "baseline")
+    return measuring.lift_by_label(pairing, labels, z=measuring.Z_FIXED)
 
 
 def _judge(

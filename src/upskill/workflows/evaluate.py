@@ -67,7 +67,7 @@ def evaluate(
     if prepared.estimate.price_at_most > ASK_ABOVE_DOLLARS and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
-    record = _first_record(prepared, settings, folder)
+    record = first_record(prepared, settings, folder)
     folder.write_record(record)
     return _carry_out(prepared, settings.values, folder, record, progress, before=[])
 
@@ -86,6 +86,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
             baseline=len(record.arms) > 1,
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
+            only=frozenset(case.id for case in record.cases),
             sandbox=recorded_backend(record),
         ),
         replace(settings, harness=record.harness.partition("/")[0]),
@@ -107,7 +108,7 @@ def _carry_out(
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
-    door = _door(settings)
+    door = door_for(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     try:
         with open_store(prepared, settings) as store, folder.trials.open() as log:
@@ -136,6 +137,7 @@ def _carry_out(
         courses=courses,
         cut_short=lambda student: _cut_short(student, end),
         min_lift=prepared.min_lift,
+        case_states=prepared.qualifications,
         bought=Bought(
             calls=door.spent.calls,
             failed_calls=door.spent.failed_calls,
@@ -162,7 +164,8 @@ def _carry_out(
     return evaluation
 
 
-def _door(settings: Settings) -> Door:
+def door_for(settings: Settings) -> Door:
+    """The metered door, with the caps that were set."""
     minutes = settings.max_time_minutes
     return Door(
         policy=Policy(
@@ -244,7 +247,8 @@ def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
     )
 
 
-def _first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
+def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
+    """What is known of a run before it begins."""
     plan = prepared.plan
     values = asdict(settings.values)
     return RunRecord(

@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
-from upskill.domain import Arm, Case, Files, Skill, Student, TrialPlan, estimate_tokens
+from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
 from upskill.workflows.judging import judge_endpoint
@@ -33,6 +34,8 @@ class EvaluationOrder:
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
+    only: frozenset[str] | None = None
+    """For a run that is taken up again: the ids of the cases it was begun with."""
     sandbox: Backend = "bubblewrap"
     """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
@@ -56,6 +59,8 @@ class Prepared:
     """What students with tools work under."""
     contents: Mapping[str, Files] = field(default_factory=dict)
     """For students with tools, the files of each skill by its digest."""
+    qualifications: tuple[Qualification, ...] = ()
+    """What is known of every case of the file; the rejected ones are not in the plan."""
     sandbox: SandboxFacts | None = None
     """What confines whatever is executed; `None` where nothing is."""
     judge: Endpoint | None = None
@@ -77,6 +82,8 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
+    backend = None if sandbox is None else sandbox.backend
+    admitted = admit(case_file.cases, skill, backend=backend, only=order.only)
     endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (
@@ -86,7 +93,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
     plan = _plan(
         order,
-        case_file.cases,
+        admitted.cases,
         tuple(_student(endpoint, settings) for endpoint in endpoints.values()),
         seed=settings.seed,
         harness=harness,
@@ -115,7 +122,8 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         served=served,
         estimate=estimate_plan(plan, requests, terms=terms, judge=judge),
         notes=(
-            *unconfined_notes(None if sandbox is None else sandbox.backend),
+            *unconfined_notes(backend),
+            *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
             *_copies_notes(plan, settings),
@@ -124,6 +132,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         ),
         terms=terms,
         contents=contents,
+        qualifications=admitted.qualifications,
         sandbox=sandbox,
         judge=judge,
     )

@@ -12,6 +12,7 @@ from upskill.domain import Bought, Case, Evaluation, Scored, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.sandbox import require_sandbox
 from upskill.storage import RunFolder, RunRecord
+from upskill.workflows.check_cases import qualify_within
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, recorded_backend, unconfined_notes
 from upskill.workflows.course import FixedCourse, SequentialCourse
@@ -59,6 +60,7 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         courses={student.name: _replayed(plan, by_student[student.name], record) for student in plan.students},
         cut_short=lambda _: None if record.status == "finished" else "interrupted",
         min_lift=record.min_lift,
+        case_states=qualify_within(plan.cases, skill, backend=sandbox.backend if sandbox else None),
         bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",

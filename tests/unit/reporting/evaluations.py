@@ -13,8 +13,11 @@ from upskill.domain import (
     Fault,
     Grade,
     Interval,
+    LabelLift,
     Lift,
     Price,
+    Qualification,
+    Reason,
     Scored,
     Skill,
     Student,
@@ -105,8 +108,25 @@ def evaluation(*students: StudentReport, **changes: Any) -> Evaluation:
     return Evaluation(**(values | changes))
 
 
+LABEL_LIFTS = (
+    LabelLift(label="recall", cases=4, lift=lift()),
+    LabelLift(label="impossible", cases=1, lift=None),
+    LabelLift(label=None, cases=2, lift=lift(mean=-0.1, pairs=6)),
+)
+CASE_STATES = (
+    Qualification(
+        case_id="c1",
+        state="unproven",
+        labels=("recall", "leaks"),
+        reasons=(Reason(saw="a mutant passes", change="check it"), Reason(saw="a note")),
+        mutants=4,
+        slipped=("4 became 5",),
+    ),
+    Qualification(case_id="c2", state="rejected", reasons=(Reason(saw="silence passes", change="ask for more"),)),
+)
+
 EVALUATIONS = {
-    "one student": evaluation(),
+    "one student": evaluation(report(label_lifts=LABEL_LIFTS), case_states=CASE_STATES),
     "several": evaluation(report("haiku"), report("kimi", verdict="hurts", spent=None), planned=72),
     "few cases": evaluation(report(lifts=(lift(cases_like_these=None),))),
     "cheaper": evaluation(report(verdict="cheaper")),

@@ -140,6 +140,8 @@ def test_the_page_documents_exactly_the_keys_of_the_schema() -> None:
         ("An arm", "arm"),
         ("A lift", "lift"),
         ("What was bought", "bought"),
+        ("What is known of a case", "case_state"),
+        ("The lift of a label", "label_lift"),
     ):
         assert documented()[heading] == set(whole["$defs"][part]["properties"]), heading
 

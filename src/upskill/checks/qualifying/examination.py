@@ -1,0 +1,168 @@
+"""One case put to answers whose worth is known. Grades no more often than it must: a sandbox costs time."""
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from upskill.checks import KINDS, Bench, grade
+from upskill.checks.command import SECONDS
+from upskill.checks.qualifying.mutants import content_key
+from upskill.domain import Answer, Case, Check, CheckResult
+from upskill.errors import UpskillError
+
+GRADINGS = 3
+"""How often one answer is graded to see whether the checks agree with themselves."""
+GRADINGS_BY_CHANCE = 12
+"""The same where the check or the reference speaks of chance, of time or of sets: three equal throws prove little."""
+
+LEAST_SECONDS = 1.0
+"""What a mutant's program may take beside three times what the reference's took."""
+
+_SPEAKS_OF_CHANCE = re.compile(
+    r"(?i)rand|shuf|choice|sample|uuid|time|date|clock|\bnow\b|sleep|\bset\(|hash|thread|async|\bpid\b|\$\$|tempfile|mktemp"
+)
+_FENCE = re.compile(r"```|~~~")
+_READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
+"""A command has the text of the answer on its standard input; few look there."""
+
+
+class CheckCrashed(Exception):
+    """A check broke on an answer: nothing was measured. Says on which, and how."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Disagreement:
+    """The checks did not agree with themselves on one answer."""
+
+    kind: str
+    passed: int
+    gradings: int
+
+
+class Examination:
+    """Grades answers to one case, remembering those it has seen."""
+
+    def __init__(self, case: Case, *, bench: Bench) -> None:
+        self.case = case
+        self.missing = _missing(case.checks, bench)
+        """What a check needs and this bench lacks, in words; such checks are left out."""
+        there = tuple(check for check in case.checks if _can_run(check, bench))
+        self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
+        self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
+        self._reads_text = any(_reads_text(check) for check in there)
+        self._bench = bench
+        self._seen: dict[object, bool] = {}
+        self._longest = 0.0
+        self.gradings = 0
+
+    @property
+    def can_grade(self) -> bool:
+        """Whether there is any check to run here."""
+        return bool(self._quick.checks or self._slow.checks)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a grading starts a program."""
+        return bool(self._slow.checks)
+
+    def passes(self, answer: Answer, *, hurry: bool = False) -> bool:
+        """Whether an answer passes every check that can be run here. The slow ones run only if the quick ones pass.
+
+        In a hurry a program has only a few times as long as the reference took: a mutant that runs for ever is wrong.
+        """
+        answer = self._as_seen(answer)
+        key = content_key(answer)
+        if key not in self._seen:
+            self._seen[key] = all(result.passed for result in self._grade(answer, hurry=hurry))
+        return self._seen[key]
+
+    def failures(self, answer: Answer) -> list[str]:
+        """What the checks that an answer fails saw."""
+        return [result.saw for result in self._grade(answer) if not result.passed]
+
+    def disagreement(self, answer: Answer) -> Disagreement | None:
+        """Grade an answer several times; a check that is not always of the same opinion, if there is one."""
+        times = GRADINGS
+        if self._slow.checks and self._speaks_of_chance(answer):
+            times = GRADINGS_BY_CHANCE
+        opinions: list[list[bool]] = []
+        for _ in range(times):
+            started = time.perf_counter()
+            opinions.append([result.passed for result in self._grade(answer, all_checks=True)])
+            self._longest = max(self._longest, time.perf_counter() - started)
+            for check, seen in zip(self._checks, zip(*opinions, strict=True), strict=True):
+                if len(set(seen)) > 1:
+                    return Disagreement(kind=check.kind, passed=sum(seen), gradings=len(seen))
+        self._seen[content_key(self._as_seen(answer))] = all(opinions[0])
+        return None
+
+    @property
+    def _checks(self) -> tuple[Check, ...]:
+        return self._quick.checks + self._slow.checks
+
+    def _grade(self, answer: Answer, *, hurry: bool = False, all_checks: bool = False) -> tuple[CheckResult, ...]:
+        self.gradings += 1
+        try:
+            quick = grade(self._quick, answer, bench=self._bench).results
+            if not self._slow.checks or not (all_checks or all(result.passed for result in quick)):
+                return quick
+            slow = self._slow
+            if hurry:
+                slow = replace(
+                    slow, checks=tuple(_hurried(check, LEAST_SECONDS + 3 * self._longest) for check in slow.checks)
+                )
+            return quick + grade(slow, answer, bench=self._bench).results
+        except UpskillError:
+            raise
+        except Exception as error:  # a check is anybody's code; as in a trial, its crash measures nothing
+            raise CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+
+    def _as_seen(self, answer: Answer) -> Answer:
+        """Words that no check reads make no difference; blocks in them are files."""
+        if self._reads_text or (not answer.files and _FENCE.search(answer.text)):
+            return answer
+        return replace(answer, text="")
+
+    def _speaks_of_chance(self, answer: Answer) -> bool:
+        said = [str(check.spec) for check in self._slow.checks]
+        said += [data.decode("utf-8", "replace") for data in answer.files.values()]
+        return any(_SPEAKS_OF_CHANCE.search(text) for text in said)
+
+
+def _hurried(check: Check, most_seconds: float) -> Check:
+    if check.kind != "command":
+        return check
+    spec = dict(check.spec) if isinstance(check.spec, dict) else {"run": check.spec}
+    given = spec.get("seconds", SECONDS)
+    seconds = float(given) if isinstance(given, int | float) else SECONDS
+    return replace(check, spec={**spec, "seconds": min(seconds, most_seconds)})
+
+
+def _needs(check: Check) -> Iterable[str]:
+    return KINDS[check.kind].needs(check.spec)
+
+
+def _reads_text(check: Check) -> bool:
+    """Whether the words of an answer can matter to a check, blocks in them apart. In doubt they can."""
+    if "files" not in _needs(check) or check.kind not in ("file", "json", "toml", "yaml", "command"):
+        return True
+    return check.kind == "command" and _READS_INPUT.search(str(check.spec)) is not None
+
+
+def _is_slow(check: Check) -> bool:
+    return bool({"sandbox", "judge"}.intersection(_needs(check)))
+
+
+def _can_run(check: Check, bench: Bench) -> bool:
+    return not _missing((check,), bench)
+
+
+def _missing(checks: Iterable[Check], bench: Bench) -> tuple[str, ...]:
+    needs = {need for check in checks for need in _needs(check)}
+    missing = []
+    if "sandbox" in needs and bench.open_sandbox is None:
+        missing.append("sandbox")
+    if "judge" in needs and bench.ask is None:
+        missing.append("judge")
+    return tuple(missing)

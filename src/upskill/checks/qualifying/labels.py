@@ -1,0 +1,99 @@
+"""What kind of case it is, seen from the prompt and the skill: `leaks` and `recall`, and what is expected of a text."""
+
+import unicodedata
+from collections.abc import Iterator
+
+import regex
+
+from upskill.checks.contains import find_token
+from upskill.checks.kind import strings_of
+from upskill.domain import Case, Skill
+
+TEXT_KINDS = frozenset({"contains", "excludes", "equals", "regex"})
+"""Kinds that look at the words of an answer and at nothing else."""
+
+_REGEX_SECONDS = 0.5
+
+
+def leaked_values(case: Case) -> list[str]:
+    """The expected values that stand in the prompt, whatever their case, also as the beginning of a longer word.
+
+    "feature" gives away `feat`, and "README" gives away `readme`: whoever repeats the task need only guess the form.
+    """
+    return [value for value in expected_values(case) if _gives_away(case.prompt, value)]
+
+
+def leaks(case: Case) -> bool:
+    """Whether all that is expected stands in the prompt, and the checks look at words only."""
+    if not all(check.kind in TEXT_KINDS for check in case.checks):
+        # Words alone do not pass a check on a file or on a program.
+        return False
+    values = expected_values(case)
+    patterns = [str(check.spec) for check in case.checks if check.kind == "regex"]
+    if not values and not patterns:
+        return False
+    return len(leaked_values(case)) == len(values) and all(_matched(pattern, case.prompt) for pattern in patterns)
+
+
+def recalls(case: Case, skill: Skill) -> bool:
+    """Whether the answer stands in the skill, word for word."""
+    said = _plain(f"{skill.description}\n{skill.body}")
+    values = [_plain(value) for value in expected_values(case)]
+    if case.reference is not None:
+        for check in case.checks:
+            if check.kind == "regex" and (found := _matched(str(check.spec), case.reference.text)):
+                values.append(_plain(found))
+        values += [_plain(value) for value in _file_texts(case)]
+    only_words = all(check.kind in TEXT_KINDS for check in case.checks)
+    if not values or not (only_words or case.reference is not None):
+        return False
+    return all(value and find_token(value, said) is not None for value in values)
+
+
+def expected_values(case: Case) -> list[str]:
+    """The words that an answer must hold."""
+    return [
+        value.strip()
+        for check in case.checks
+        if check.kind in ("contains", "equals")
+        for value in strings_of(check.spec)
+        if value.strip()
+    ]
+
+
+def _file_texts(case: Case) -> Iterator[str]:
+    assert case.reference is not None
+    for data in case.reference.files.values():
+        yield data.decode("utf-8", "replace")
+
+
+def _gives_away(prompt: str, value: str) -> bool:
+    """Whether a text holds a value as whole tokens, or as the beginning of a word. A number must be whole."""
+    prompt, value = _folded(prompt), _folded(value)
+    if find_token(value, prompt) is not None:
+        return True
+    if len(value) < 3 or not value[-1].isalpha():
+        return False
+    start = prompt.find(value)
+    while start >= 0:
+        if start == 0 or not (prompt[start - 1].isalnum() or prompt[start - 1] == "_"):
+            return True
+        start = prompt.find(value, start + 1)
+    return False
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def _plain(text: str) -> str:
+    """White space and the marks of Markdown do not make another word of a word."""
+    return " ".join(unicodedata.normalize("NFC", text).replace("`", " ").replace("**", " ").split())
+
+
+def _matched(pattern: str, text: str) -> str | None:
+    try:
+        found = regex.search(pattern, text, timeout=_REGEX_SECONDS)
+    except (regex.error, TimeoutError):
+        return None
+    return found.group(0) if found else None

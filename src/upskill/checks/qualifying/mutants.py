@@ -1,0 +1,210 @@
+"""Wrong answers made by machine from a right one: cut short, a line dropped, a number changed, an identifier swapped.
+
+The same reference always gives the same ones: what is drawn by lot is drawn with the digest of the reference as seed.
+In text only what carries the answer is changed: numbers, what looks like code, and words that are neither common nor
+taken from the prompt. In files every identifier is fair game.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import NamedTuple, TypeVar
+
+from upskill.domain import Answer, Case
+
+T = TypeVar("T")
+
+TEXT = ""
+"""Where a change was made, if not in a file: the path of a file is never empty."""
+
+MOST_PER_WAY = 12
+MOST_CHARACTERS = 200_000
+"""Of a longer part only the beginning is changed; what comes after it stays."""
+
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_IDENTIFIER = re.compile(r"[^\W\d_][\w]*(?:[./:#@$-]+[\w]+)*|_\w+")
+_WORD_IN_CODE = re.compile(r"[^\W\d]\w*")
+_BACKTICKED = re.compile(r"`[^`\n]+`")
+_LOOKS_LIKE_CODE = re.compile(r"[_./:#@$\d-]|[^\W\d_][A-Z]|[a-z][A-Z]")
+_COMMON_WORDS = (
+    "a an and are as at be been but by can do does each for from had has have he her his how i if in into is it its "
+    "may me more must my no not of off on one only or our out over please run set she should so some than that the "
+    "their them then there these they this those three to two under until up use used using very was we were what "
+    "when where which who why will with would yes yet you your always never also any all both here just"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
+
+
+class Mutant(NamedTuple):
+    """A wrong answer and what was done to make it."""
+
+    what: str
+    answer: Answer
+
+
+def truncations(answer: Answer, *, text: bool, files: bool) -> list[Mutant]:
+    """The answer cut short: the first half, all but the last line, and without each of its files.
+
+    `text` and `files` say which parts the checks look at: cutting what nobody reads changes nothing.
+    """
+    found: list[Mutant] = []
+    for path, content in _parts(answer, text=text, files=files):
+        where = f" of {path}" if path else ""
+        lines = [line for line in content.strip().split("\n") if line.strip()]
+        if len(content.strip()) > 1:
+            half = content.strip()[: len(content.strip()) // 2]
+            found.append(Mutant(f"only the first half{where}", _with(answer, path, half)))
+        if len(lines) > 1:
+            cut = content.rstrip().rsplit("\n", 1)[0] + "\n"
+            found.append(Mutant(f"without the last line{where} {_shown(lines[-1])}", _with(answer, path, cut)))
+    if files and len(answer.files) > 1:
+        for path in answer.files:
+            rest = {name: data for name, data in answer.files.items() if name != path}
+            found.append(Mutant(f"without {path}", replace(answer, files=rest)))
+    return _distinct(found, answer)
+
+
+def mutants(case: Case, answer: Answer, *, text: bool, files: bool, most_per_way: int = MOST_PER_WAY) -> list[Mutant]:
+    """Mechanical mutants of a right answer, at most so many in each of the three ways."""
+    lot = Random(_seed(answer))
+    parts = list(_parts(answer, text=text, files=files))
+    ways: tuple[Callable[[Case, str, str, Random], Iterator[tuple[str, str]]], ...] = (
+        _lines_dropped,
+        _numbers_changed,
+        _identifiers_swapped,
+    )
+    found: list[Mutant] = []
+    for way in ways:
+        made = [
+            Mutant(f"{what}{f' in {path}' if path else ''}", _with(answer, path, changed + content[MOST_CHARACTERS:]))
+            for path, content in parts
+            for what, changed in way(case, path, content[:MOST_CHARACTERS], lot)
+        ]
+        made = _distinct(made, answer)
+        found += _draw(made, lot, most_per_way)
+    return _distinct(found, answer)
+
+
+def _lines_dropped(_: Case, __: str, content: str, lot: Random) -> Iterator[tuple[str, str]]:
+    lines = content.split("\n")
+    full = [number for number, line in enumerate(lines) if line.strip()]
+    if len(full) < 2:
+        return
+    for number in _draw(full, lot):
+        yield f"dropped {_shown(lines[number])}", "\n".join(lines[:number] + lines[number + 1 :])
+
+
+def _numbers_changed(_: Case, __: str, content: str, lot: Random) -> Iterator[tuple[str, str]]:
+    for found in _draw(list(_NUMBER.finditer(content)), lot):
+        old = found.group()
+        places = [at for at, character in enumerate(old) if character.isdigit()]
+        at = lot.choice(places)
+        digit = lot.choice([digit for digit in "123456789" if digit != old[at]])
+        new = old[:at] + digit + old[at + 1 :]
+        yield f"{old} became {new}", content[: found.start()] + new + content[found.end() :]
+
+
+def _identifiers_swapped(case: Case, path: str, content: str, lot: Random) -> Iterator[tuple[str, str]]:
+    places = _words_in_code(content) if path else _telling_words(content, case.prompt)
+    names = list(dict.fromkeys(content[start:end] for start, end in places))
+    for start, end in _draw(places, lot):
+        old = content[start:end]
+        others = [name for name in names if name.casefold() != old.casefold()]
+        new = lot.choice(others) if others else _misspelt(old, lot)
+        if new != old:
+            yield f"{_shown(old)} became {_shown(new)}", content[:start] + new + content[end:]
+
+
+def _words_in_code(content: str) -> list[tuple[int, int]]:
+    return [found.span() for found in _WORD_IN_CODE.finditer(content)]
+
+
+def _telling_words(content: str, prompt: str) -> list[tuple[int, int]]:
+    """The words of a text that carry the answer: code first; without any, words that are rare and not the prompt's."""
+    quoted = [found.span() for found in _BACKTICKED.finditer(content)]
+    asked = {found.group().casefold() for found in _IDENTIFIER.finditer(prompt)}
+    words = list(_IDENTIFIER.finditer(content))
+    code = [
+        found.span()
+        for found in words
+        if _LOOKS_LIKE_CODE.search(found.group()) or any(a <= found.start() and found.end() <= b for a, b in quoted)
+    ]
+    rare = [
+        found.span()
+        for found in words
+        if found.group().casefold() not in _COMMON and found.group().casefold() not in asked
+    ]
+    if code or rare or _NUMBER.search(content):
+        return code or rare
+    # Nothing but common words: then one of them is the answer, as in "yes".
+    return [found.span() for found in words] or _first_sign(content)
+
+
+def _first_sign(content: str) -> list[tuple[int, int]]:
+    return [(at, at + 1) for at, character in enumerate(content) if not character.isspace()][:1]
+
+
+def _misspelt(word: str, lot: Random) -> str:
+    """Another word of the same length: two neighbours change places, or a letter becomes another."""
+    places = [at for at in range(len(word) - 1) if word[at] != word[at + 1]]
+    if places:
+        at = lot.choice(places)
+        return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return ("k" if word[0] != "k" else "m") + word[1:]
+
+
+def _draw(things: Sequence[T], lot: Random, most: int = 4 * MOST_PER_WAY) -> Sequence[T]:
+    """Some of them, in order: making a mutant of each place in a long file would take for ever."""
+    if len(things) <= most:
+        return things
+    return [things[at] for at in sorted(lot.sample(range(len(things)), most))]
+
+
+def _parts(answer: Answer, *, text: bool, files: bool) -> Iterator[tuple[str, str]]:
+    if text and answer.text.strip():
+        yield TEXT, answer.text
+    if not files:
+        return
+    for path, data in answer.files.items():
+        try:
+            content = data.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        if content.strip():
+            yield path, content
+
+
+def _with(answer: Answer, path: str, content: str) -> Answer:
+    if path == TEXT:
+        return replace(answer, text=content)
+    return replace(answer, files={**answer.files, path: content.encode("utf-8", "replace")})
+
+
+def _distinct(found: list[Mutant], answer: Answer) -> list[Mutant]:
+    seen = {content_key(answer)}
+    distinct = []
+    for mutant in found:
+        key = content_key(mutant.answer)
+        if key not in seen:
+            seen.add(key)
+            distinct.append(mutant)
+    return distinct
+
+
+def content_key(answer: Answer) -> tuple[str, frozenset[tuple[str, bytes]]]:
+    """Equal for answers that are the same."""
+    return answer.text, frozenset(answer.files.items())
+
+
+def _seed(answer: Answer) -> int:
+    digest = hashlib.sha256(answer.text.encode("utf-8", "surrogatepass"))
+    for path, data in sorted(answer.files.items()):
+        digest.update(path.encode("utf-8", "surrogatepass") + b"\0" + data)
+    return int.from_bytes(digest.digest()[:8], "big")
+
+
+def _shown(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= 40 else text[:39] + '…'}”"

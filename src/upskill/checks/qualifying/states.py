@@ -1,0 +1,287 @@
+"""The state of every case: rejected, unproven or qualified, with the reason and what to change."""
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from upskill.checks import Bench
+from upskill.checks.contains import find_token
+from upskill.checks.qualifying.examination import CheckCrashed, Examination
+from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
+from upskill.checks.qualifying.mutants import MOST_PER_WAY, Mutant, content_key, mutants, truncations
+from upskill.checks.qualifying.non_answers import ECHO, EMPTY, REFUSAL, REFUSAL_ABOUT, non_answers
+from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
+
+VERSION = 1
+"""Changes with whatever changes a state or a label."""
+
+LEAST_CAUGHT = 0.8
+"""The share of mechanical mutants that must fail."""
+
+MOST_OTHERS = 100
+MOST_OTHERS_IN_SANDBOX = 8
+MOST_MUTANTS_PER_WAY_IN_SANDBOX = 4
+MOST_TRUNCATIONS_IN_SANDBOX = 6
+MOST_WRONG = 20
+MOST_REMEMBERED = 10_000
+
+_remembered: dict[str, Qualification] = {}
+"""What this process has found out, by all that it rests on. An evaluation asks again after `cases check` has."""
+
+
+def qualify(cases: Sequence[Case], skill: Skill, *, bench: Bench = Bench()) -> tuple[Qualification, ...]:  # noqa: B008
+    """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge."""
+    keys = _keys(cases, skill, bench)
+    found = {key: _remembered[key] for key in keys if key in _remembered}
+    new = {key: Examination(case, bench=bench) for key, case in zip(keys, cases, strict=True) if key not in found}
+    found |= {key: _qualify(one, cases, skill) for key, one in new.items() if not one.is_slow}
+    if slow := [key for key, one in new.items() if one.is_slow]:
+        with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
+            found |= zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True)
+    if len(_remembered) + len(new) > MOST_REMEMBERED:
+        _remembered.clear()
+    _remembered.update(found)
+    return tuple(replace(found[key], case_id=case.id) for key, case in zip(keys, cases, strict=True))
+
+
+def _qualify(examination: Examination, cases: Sequence[Case], skill: Skill) -> Qualification:
+    case = examination.case
+    labels = _labels(case, skill)
+    rejections = list(_rejections(examination, cases))
+    if rejections:
+        return Qualification(case_id=case.id, state="rejected", labels=labels, reasons=tuple(rejections))
+    proof = _prove(examination)
+    notes = (*_missing_notes(examination), *_leak_notes(case, labels))
+    return replace(proof, labels=labels, reasons=(*proof.reasons, *notes))
+
+
+def _labels(case: Case, skill: Skill) -> tuple[Label, ...]:
+    labels: list[Label] = []
+    if recalls(case, skill):
+        labels.append("recall")
+    if leaks(case):
+        labels.append("leaks")
+    return tuple(labels)
+
+
+def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
+    """Why a case never counts. Where programs run, one reason is enough."""
+    for reason in _all_rejections(examination, cases):
+        yield reason
+        if examination.is_slow:
+            return
+
+
+def _all_rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
+    if not examination.can_grade:
+        return
+    if not examination.missing:
+        # A check that cannot be run here might be the one that fails them.
+        passing = list(_non_answers_that_pass(examination))
+        yield from passing
+        if passing and _passes(examination, Answer()):
+            # Nothing passes, so anything does.
+            return
+    yield from _wavering(examination)
+    if not examination.missing:
+        yield from _others_that_pass(examination, cases)
+
+
+def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
+    case = examination.case
+    told: set[str] = set()
+    for name, answer in non_answers(case):
+        # A refusal that repeats the prompt passes with it: once is enough.
+        if name in told or (name == REFUSAL_ABOUT and told) or not _passes(examination, answer):
+            continue
+        told.add(name)
+        said = f" ({_shown(answer.text)})" if name == REFUSAL else ""
+        yield Reason(saw=f"{name} passes{said}", change=_change_for(name, case))
+        if name == EMPTY:
+            # The other non-answers would only repeat it.
+            return
+
+
+def _change_for(name: str, case: Case) -> str:
+    kinds = {check.kind for check in case.checks}
+    if name in (ECHO, REFUSAL_ABOUT):
+        return "take what is expected out of the prompt, or expect a form that the prompt does not have"
+    if name == REFUSAL:
+        return "expect what only a right answer says: a value, a name, a command; not words that refusals use"
+    if kinds == {"excludes"}:
+        return "`excludes` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
+    if case.files:
+        return "the folder as it is handed out passes; check for what the task changes"
+    if "command" in kinds:
+        return "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
+    return "add a check that only a right answer passes"
+
+
+def _wavering(examination: Examination) -> Iterator[Reason]:
+    """Checks that disagree with themselves, and a reference that fails."""
+    case = examination.case
+    answer = case.reference or Answer()
+    name = "the empty answer" if case.reference is None else "the reference"
+    try:
+        wavering = examination.disagreement(answer)
+    except CheckCrashed as crash:
+        yield Reason(saw=f"a check breaks on {name}: {crash}", change="repair the check, or what it needs")
+        return
+    if wavering is not None:
+        yield Reason(
+            saw=f"`{wavering.kind}` is not deterministic: {name} passed it {wavering.passed} of "
+            f"{wavering.gradings} times",
+            change="take chance, clock and order out of the check: fix the seed, sort before comparing, "
+            "allow a tolerance",
+        )
+    elif case.reference is not None and not _passes(examination, answer):
+        saw = "; ".join(examination.failures(answer)[:3])
+        yield Reason(saw=f"the reference fails: {_cut(saw, 300)}", change="correct the check, or the reference")
+
+
+def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
+    case = examination.case
+    most = MOST_OTHERS_IN_SANDBOX if examination.is_slow else MOST_OTHERS
+    own = None if case.reference is None else content_key(case.reference)
+    others: dict[object, Case] = {}
+    for other in cases:
+        if other is not case and other.reference is not None and content_key(other.reference) != own:
+            others.setdefault(content_key(other.reference), other)
+    tried = list(others.values())[:most]
+    passing = [other for other in tried if other.reference is not None and _passes(examination, other.reference)]
+    # An answer that holds the whole reference is right, whatever it answers besides. Where most answers do, it is a
+    # word of the trade and no answer.
+    if len(passing) * 2 <= len(tried) or len(passing) == 1:
+        passing = [other for other in passing if not _holds(other.reference, case.reference)]
+    if passing:
+        names = ", ".join(f"`{other.id}`" for other in passing[:3]) + (", …" if len(passing) > 3 else "")
+        yield Reason(
+            saw=f"the reference of {names} passes",
+            change="expect what is special to this case; what it checks is said in answers to other questions too",
+        )
+
+
+def _holds(other: Answer | None, own: Answer | None) -> bool:
+    if other is None or own is None:
+        return False
+    if own.files:
+        return own.files.items() <= other.files.items()
+    return find_token(" ".join(own.text.split()), " ".join(other.text.split())) is not None
+
+
+def _prove(examination: Examination) -> Qualification:
+    """Qualified or unproven, for a case that nothing speaks against."""
+    case, reference = examination.case, examination.case.reference
+    if reference is None:
+        reason = Reason(
+            saw="there is no reference, so nothing shows that a right answer passes",
+            change="add `reference`, a right answer, and `wrong`, a list of wrong ones",
+        )
+        return Qualification(case_id=case.id, state="unproven", reasons=(reason,))
+    if not examination.can_grade:
+        return Qualification(case_id=case.id, state="unproven")
+    text = not (reference.files and _passes(examination, replace(reference, text="")))
+    files = bool(reference.files) and not _passes(examination, replace(reference, files={}))
+    reasons = list(_wrong_that_pass(examination))
+    cuts = truncations(reference, text=text, files=files)
+    if examination.is_slow:
+        cuts = cuts[:MOST_TRUNCATIONS_IN_SANDBOX]
+    if passed := _passing(examination, cuts):
+        reasons.append(
+            Reason(
+                saw="cut short, the reference still passes: " + _listed([cut.what for cut in passed]),
+                change="shorten the reference to what is asked for, or check the rest of it too",
+            )
+        )
+    per_way = MOST_MUTANTS_PER_WAY_IN_SANDBOX if examination.is_slow else MOST_PER_WAY
+    made = mutants(case, reference, text=text, files=files, most_per_way=per_way)
+    slipped = _passing(examination, made)
+    if len(made) - len(slipped) < LEAST_CAUGHT * len(made):
+        reasons.append(
+            Reason(
+                saw=f"{len(slipped)} of {len(made)} mutants of the reference pass: "
+                + _listed([mutant.what for mutant in slipped]),
+                change="check what they change, or leave it out of the reference",
+            )
+        )
+    state: State = "unproven" if reasons or examination.missing else "qualified"
+    return Qualification(
+        case_id=case.id,
+        state=state,
+        reasons=tuple(reasons),
+        mutants=len(made),
+        slipped=tuple(mutant.what for mutant in slipped),
+    )
+
+
+def _wrong_that_pass(examination: Examination) -> Iterator[Reason]:
+    passed = [
+        (number, wrong)
+        for number, wrong in enumerate(examination.case.wrong[:MOST_WRONG], 1)
+        if _passes(examination, wrong)
+    ]
+    for number, wrong in passed[:3]:
+        said = _shown(wrong.text) if wrong.text.strip() else ", ".join(wrong.files)
+        yield Reason(saw=f"wrong answer {number} passes: {said}", change="add a check that it fails")
+
+
+def _missing_notes(examination: Examination) -> Iterator[Reason]:
+    if "judge" in examination.missing:
+        yield Reason(saw="its judge is not asked here, so only its other checks were tried")
+    if "sandbox" in examination.missing:
+        yield Reason(
+            saw="a check runs a program, and there is no sandbox here to run it in",
+            change="see `upskill doctor`",
+        )
+
+
+def _leak_notes(case: Case, labels: tuple[Label, ...]) -> Iterator[Reason]:
+    values = leaked_values(case)
+    said = ", ".join(_shown(value) for value in values[:3])
+    if "leaks" in labels:
+        what = f"what is expected stands in the prompt: {said}" if said else "the prompt itself matches the pattern"
+        yield Reason(saw=what, change="ask without giving it away")
+    elif values:
+        yield Reason(saw=f"part of what is expected stands in the prompt: {said}")
+
+
+def _passing(examination: Examination, made: Sequence[Mutant]) -> list[Mutant]:
+    return [mutant for mutant in made if _passes(examination, mutant.answer, hurry=True)]
+
+
+def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) -> bool:
+    """A check that breaks on a made-up answer has not passed it; what it does on the reference is told apart."""
+    try:
+        return examination.passes(answer, hurry=hurry)
+    except CheckCrashed:
+        return False
+
+
+def _keys(cases: Sequence[Case], skill: Skill, bench: Bench) -> list[str]:
+    """All that the state and the labels of each case rest on, in short."""
+    references = [_answer_digest(case.reference) for case in cases]
+    shared = [VERSION, sorted(set(references)), skill.digest, bench.open_sandbox is not None, bench.judge]
+    around = digest_of(shared)
+    return [
+        digest_of([around, case.digest, reference, [_answer_digest(wrong) for wrong in case.wrong]])
+        for case, reference in zip(cases, references, strict=True)
+    ]
+
+
+def _answer_digest(answer: Answer | None) -> str:
+    if answer is None:
+        return ""
+    return digest_of([answer.text, sorted((path, data.hex()) for path, data in answer.files.items())])
+
+
+def _listed(things: Sequence[str]) -> str:
+    return "; ".join(things[:3]) + (f"; and {len(things) - 3} more" if len(things) > 3 else "")
+
+
+def _shown(text: str) -> str:
+    return f"“{_cut(' '.join(text.split()), 60)}”"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

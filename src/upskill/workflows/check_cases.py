@@ -1,0 +1,153 @@
+"""Whether the cases of a skill can tell right from wrong: for `upskill cases check`, and before any evaluation."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from upskill import checks, storage
+from upskill.checks import Bench
+from upskill.checks.qualifying import qualify
+from upskill.domain import Case, Qualification, Reason, Skill
+from upskill.errors import SkillInvalid, UsageError
+from upskill.measuring import BaselineTally, label_of, tally_baselines
+from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
+from upskill.workflows.list_runs import list_runs, trials_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedCases:
+    """The cases of a skill and what is known of each, in the order of the file."""
+
+    skill: Skill
+    case_file: Path
+    cases: tuple[Case, ...]
+    qualifications: tuple[Qualification, ...]
+    notes: tuple[str, ...] = ()
+
+
+def check_cases(skill_folder: Path, *, case_file: Path | None = None, runs_dir: Path | None = None) -> CheckedCases:
+    """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
+    skill = storage.read_skill(skill_folder)
+    found = _read(skill_folder, case_file, skill)
+    bench, notes = _bench(found.cases)
+    qualifications = qualify(found.cases, skill, bench=bench)
+    if runs_dir is not None:
+        qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
+    return CheckedCases(
+        skill=skill, case_file=found.path, cases=found.cases, qualifications=qualifications, notes=notes
+    )
+
+
+def _read(skill_folder: Path, case_file: Path | None, skill: Skill) -> storage.CaseFile:
+    problems = partial(checks.check_problems, judge=True)
+    if case_file is not None:
+        return storage.read_case_file(case_file, check_problems=problems)
+    found = storage.read_skill_cases(skill_folder, check_problems=problems)
+    if found is None:
+        raise UsageError(
+            f"{skill.name}: there are no cases to check",
+            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+        )
+    return found
+
+
+def _bench(cases: Iterable[Case]) -> tuple[Bench, tuple[str, ...]]:
+    """With a sandbox where a check runs something and one can be had. Nobody is asked to judge."""
+    if not any("sandbox" in checks.needs(case) for case in cases):
+        return Bench(), ()
+    try:
+        require_sandbox()
+    except SandboxUnavailable as error:
+        return Bench(), (f"{error.message}; checks that run programs were left out",)
+    return Bench(open_sandbox=open_sandbox), ()
+
+
+def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[str, str, bool]]:
+    """Student, case and whether it passed, of every scored baseline trial of these very cases in past runs."""
+    known = {case.id: case.digest for case in cases}
+    for listed in list_runs(runs_dir):
+        record = listed.record
+        if record is None or "baseline" not in record.arms:
+            continue
+        mine = {case.id for case in record.cases if known.get(case.id) == case.digest}
+        if not mine:
+            continue
+        for trial in trials_of(listed.folder):
+            # A trial from the store was bought by another run, which may be here as well.
+            if trial.arm == "baseline" and trial.case_id in mine and trial.outcome.kind == "scored" and trial.calls:
+                yield trial.student, trial.case_id, trial.outcome.passed
+
+
+def with_baselines(
+    qualifications: Sequence[Qualification], tallies: Iterable[BaselineTally]
+) -> tuple[Qualification, ...]:
+    """Labels from what students did without the skill. Where students differ, a case is neither."""
+    by_case: dict[str, list[BaselineTally]] = {}
+    for tally in tallies:
+        by_case.setdefault(tally.case_id, []).append(tally)
+    return tuple(_with_baseline(one, by_case.get(one.case_id, [])) for one in qualifications)
+
+
+def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qualification:
+    labels = {label_of(tally) for tally in tallies}
+    label = labels.pop() if len(labels) == 1 else None
+    if label is None:
+        return one
+    told = ", ".join(f"{tally.student} passed {tally.passed} of {tally.trials}" for tally in tallies[:3])
+    return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {told}")))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Admitted:
+    """The cases that count in an evaluation, with what is known of all of them."""
+
+    cases: tuple[Case, ...]
+    qualifications: tuple[Qualification, ...]
+    notes: tuple[str, ...]
+
+
+def admit(
+    cases: Sequence[Case],
+    skill: Skill,
+    *,
+    backend: Backend | None,
+    only: frozenset[str] | None = None,
+) -> Admitted:
+    """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
+
+    `only` names the cases of a run that is taken up again: what was admitted then stays admitted.
+    """
+    qualifications = qualify_within(cases, skill, backend=backend)
+    rejected = [one for one in qualifications if one.state == "rejected"]
+    if only is not None:
+        rejected = [one for one in qualifications if one.case_id not in only]
+    dropped = {one.case_id for one in rejected}
+    if len(dropped) == len(cases):
+        raise SkillInvalid(
+            f"{skill.name}: none of the {len(cases)} cases can tell right from wrong, so nothing can be measured",
+            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
+            hint="`upskill cases check` says what to change in each",
+        )
+    return Admitted(
+        cases=tuple(case for case in cases if case.id not in dropped),
+        qualifications=qualifications,
+        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
+    )
+
+
+def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | None) -> tuple[Qualification, ...]:
+    """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
+    bench = Bench(open_sandbox=open_sandbox) if backend == "bubblewrap" else Bench()
+    return qualify(cases, skill, bench=bench)
+
+
+def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
+    for one in rejected[:3]:
+        why = one.reasons[0].saw if one.reasons else "it was left out when the run began"
+        yield f"case {one.case_id} is rejected and was not run: {why}"
+    if len(rejected) > 3:
+        yield f"{len(rejected) - 3} more cases are rejected and were not run; see `upskill cases check`"
+    unproven = sum(one.state == "unproven" for one in kept)
+    if unproven:
+        yield f"{unproven} of {len(kept)} cases are unproven; `upskill cases check` says why"

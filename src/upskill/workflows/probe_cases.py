@@ -1,0 +1,115 @@
+"""Saturated or impossible: put each case to a student without any skill, until two outcomes differ or five are equal.
+
+The trials are a run of their own, with the baseline arm only. No evaluation takes its baseline from it.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from upskill import checks, storage, trials
+from upskill.domain import Arm, Errored, Scored, Trial, TrialPlan, Turn
+from upskill.measuring import tally_baselines
+from upskill.measuring.labels import EQUAL_OUTCOMES
+from upskill.models import Door
+from upskill.settings import Resolved
+from upskill.storage.runs import now
+from upskill.workflows.check_cases import CheckedCases, with_baselines
+from upskill.workflows.confine import bench_for, no_sandbox
+from upskill.workflows.course import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
+from upskill.workflows.evaluate import door_for, first_record
+from upskill.workflows.judging import with_judge
+from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+
+
+class ProbeCourse:
+    """Each case again, as long as its outcomes are equal, at most five times."""
+
+    def __init__(self, plan: TrialPlan) -> None:
+        self._arms = plan.arms
+        self._most = plan.repeats
+        self._ready = deque(turn for turn in plan.turns() if turn.repeat == 1)
+        self._outcomes: dict[str, list[bool]] = defaultdict(list)
+        self._tries: Counter[tuple[str, int]] = Counter()
+
+    def take(self) -> Turn | None:
+        """The next case that is still open. A case is not put twice at a time."""
+        return self._ready.popleft() if self._ready else None
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Queue the case again, unless it has shown both outcomes or five equal ones."""
+        outcome = trials["baseline"].outcome
+        self._tries[turn.key] += 1
+        if isinstance(outcome, Errored):
+            if outcome.fault not in NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
+                self._ready.append(turn)
+            return
+        seen = self._outcomes[turn.case.id]
+        seen.append(outcome.passed)
+        if len(set(seen)) == 1 and turn.repeat < self._most:
+            self._ready.append(Turn(case=turn.case, repeat=turn.repeat + 1, arms=self._arms))
+
+
+def probe_cases(checked: CheckedCases, skill: Path, *, settings: Resolved) -> CheckedCases:
+    """Buy baseline trials of every case that can be run, and label the cases by them.
+
+    Raises before any call if none could succeed.
+    """
+    order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
+    prepared = prepare(order, settings.values)
+    prepared = replace(prepared, plan=replace(prepared.plan, arms=("baseline",)))
+    folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+    record = first_record(prepared, settings, folder)
+    folder.write_record(record)
+    door = door_for(settings.values)
+    finished: list[Trial] = []
+    try:
+        end = _run(prepared, door, folder, finished)
+    except BaseException:
+        folder.write_record(replace(record, status="failed", finished_at=now()))
+        raise
+    folder.write_record(replace(record, status="interrupted" if end.interrupted else "finished", finished_at=now()))
+    tallies = tally_baselines(
+        (trial.student, trial.case_id, trial.outcome.passed) for trial in finished if isinstance(trial.outcome, Scored)
+    )
+    errored = sum(isinstance(trial.outcome, Errored) for trial in finished)
+    names = ", ".join(student.name for student in prepared.plan.students)
+    note = (
+        f"probed without the skill on {names}: {door.spent.calls} calls"
+        + (f", {errored} trials errored" if errored else "")
+        + (f", stopped at {end.exhausted}" if end.exhausted else "")
+        + f"; kept in {folder.path.as_posix()}"
+    )
+    labelled = with_baselines(checked.qualifications, tallies)
+    return replace(checked, qualifications=labelled, notes=(*checked.notes, note))
+
+
+def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial]) -> trials.RunEnd:
+    with folder.trials.open() as log:
+
+        def write(trial: Trial) -> None:
+            log.append(trial)
+            finished.append(replace(trial, answer="", files={}))
+
+        bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
+        return trials.run_trials(
+            trials.TrialRun(
+                plan=prepared.plan,
+                skill=prepared.skill,
+                previous=None,
+                endpoints=prepared.endpoints,
+                door=door,
+                grade=partial(checks.grade, bench=bench),
+                courses={student.name: ProbeCourse(prepared.plan) for student in prepared.plan.students},
+                record=write,
+                recall=lambda *_: None,
+                logs=folder.logs,
+                engine_data=folder.engine_data,
+                terms=prepared.terms,
+                contents=prepared.contents,
+                open_sandbox=bench.open_sandbox or no_sandbox,
+                close=None if asker is None else asker.close,
+            )
+        )

@@ -1,0 +1,67 @@
+"""Cases and what is known of them, on a terminal of any width."""
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS
+from upskill.domain import Qualification, Reason
+from upskill.reporting.case_states import label_lines, show_case_states
+
+LONG = Qualification(
+    case_id="a-name-that-goes-on-and-on-" * 4,
+    state="unproven",
+    labels=("recall", "leaks", "saturated"),
+    reasons=tuple(Reason(saw=f"reason {n} " + "word " * 60, change=f"change {n}") for n in range(5)),
+)
+
+
+def shown(*cases: Qualification, width: int = 80, verbose: bool = False, **prompts: str) -> list[str]:
+    """What a terminal of this width shows."""
+    out = StringIO()
+    show_case_states(cases, Console(file=out, width=width), verbose=verbose, prompts=prompts)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_no_line_is_wider_than_the_terminal_and_none_ends_in_a_space(width: int) -> None:
+    lines = shown(*CASE_STATES, LONG, width=width, verbose=True)
+    assert max(map(len, lines)) <= width
+    assert not [line for line in lines if line != line.rstrip()]
+
+
+def test_a_row_has_the_state_and_the_labels_and_under_it_why_and_what_to_change() -> None:
+    lines = shown(*CASE_STATES)
+    assert lines[:6] == [
+        "case  state      labels",
+        "c1    unproven   recall, leaks",
+        "  a mutant passes",
+        "  -> check it",
+        "  a note",
+        "c2    rejected",
+    ]
+    assert lines[-1] == "2 cases: 1 unproven, 1 rejected; 1 recall; 1 leaks"
+
+
+def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:
+    same = Reason(saw="there is no reference", change="add one")
+    cases = [Qualification(case_id=f"c{n}", state="unproven", reasons=(same,)) for n in range(3)]
+    assert shown(*cases).count("  -> add one") == 1
+    assert shown(*cases).count("  there is no reference") == 3
+    assert shown(*cases, verbose=True).count("  -> add one") == 3
+    assert "  and 2 more; see -v" in shown(LONG)
+
+
+def test_a_case_without_a_name_shows_its_prompt() -> None:
+    nameless = Qualification(case_id="case-0123456789ab", state="qualified")
+    assert "  Which port?" in shown(nameless, **{"case-0123456789ab": "Which port?"})
+
+
+def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None:
+    assert list(label_lines(LABEL_LIFTS[:1])) == []
+    assert list(label_lines(LABEL_LIFTS)) == [
+        "recall: 4 cases, +25 points on these very cases, between +10 and +40",
+        "impossible: 1 case (never passed without the skill)",
+        "no label: 2 cases, -10 points on these very cases, between +10 and +40",
+    ]
