@@ -83,7 +83,7 @@ def test_the_engines_own_tools_work_in_it_and_a_scorer_reads_what_they_left(tmp_
     log = evaluate(
         tmp_path,
         [
-            call("bash", cmd="id -u; pwd; cat given.txt; ls /home; curl -s http://127.0.0.1 || echo none"),
+            call("bash", command="id -u; pwd; cat given.txt; ls /home; curl -s http://127.0.0.1 || echo none"),
             call("python", code="open('answer.txt', 'w').write(str(6 * 7) + chr(10))"),
             done(),
         ],
@@ -103,7 +103,7 @@ def test_limits_and_mounts_of_a_task_reach_the_sandbox(tmp_path: Path) -> None:
     (toolkit / "word").write_text("42\n")
     log = evaluate(
         tmp_path,
-        [call("bash", cmd="ulimit -n; cp /opt/toolkit/word answer.txt"), done()],
+        [call("bash", command="ulimit -n; cp /opt/toolkit/word answer.txt"), done()],
         limits={"open_files": 77, "address_space_mb": None},
         mounts={"/opt/toolkit": toolkit},
     )
@@ -116,7 +116,7 @@ def test_limits_and_mounts_of_a_task_reach_the_sandbox(tmp_path: Path) -> None:
 
 def test_a_sample_whose_time_is_up_leaves_no_process(tmp_path: Path, marker: str) -> None:
     script = f"(setsid sleep {marker} &) ; echo 42 > answer.txt; sleep {marker}"
-    log = evaluate(tmp_path, [call("bash", cmd=script)], time_limit=6)
+    log = evaluate(tmp_path, [call("bash", command=script)], time_limit=6)
     assert log.samples is not None
     (sample,) = log.samples
     assert sample.limit is not None
