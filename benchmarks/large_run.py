@@ -32,7 +32,7 @@ def main() -> None:
     settings = resolve_settings({"models": (f"scripted/{script}",)}, folder=folder, environment={})
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
-    run.write_record(evaluate._first_record(prepared, settings, run))
+    run.write_record(evaluate.first_record(prepared, settings, run))
     _write_trials(prepared, run)
     started = time.perf_counter()
     regrade(run.path)

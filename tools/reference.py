@@ -25,6 +25,8 @@ def commands_page() -> str:
     for name in COMMANDS:
         command = import_module(f"upskill.cli.{name}_command").command
         parts += [f"## upskill {name}", _block(command, f"upskill {name}")]
+        for inner, below in getattr(command, "commands", {}).items():
+            parts += [f"## upskill {name} {inner}", _block(below, f"upskill {name} {inner}")]
     return "\n\n".join(parts) + "\n"
 
 

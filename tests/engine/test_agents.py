@@ -165,7 +165,7 @@ def ends(ran: Ran) -> set[str]:
 
 
 def test_who_runs_out_of_turns_has_failed_and_gets_exactly_its_turns(skill: Make, run: Run, script: Any) -> None:
-    ran = run(skill([("Go on.", {"regex": "."})]), [script({"replies": [{"text": "hm", **shell("true")}]})],
+    ran = run(skill([("Go on.", {"contains": "hm"})]), [script({"replies": [{"text": "hm", **shell("true")}]})],
               harness="agent", max_turns=5)  # fmt: skip
     assert ends(ran) == {"turn limit"}
     assert {(trial.turns, trial.calls) for trial in ran.trials} == {(5, 5)}
@@ -211,7 +211,7 @@ def test_who_leaves_too_much_has_failed_and_the_report_says_why(skill: Make, run
 
 
 def test_silence_with_files_is_an_answer_and_silence_alone_is_not(skill: Make, run: Run, script: Any) -> None:
-    folder = skill([("Write.", {"excludes": "never"})])
+    folder = skill([("Write.", {"file": "made"})])
     ran = run(folder, [script(*turns(shell("touch made"), ""))], harness="agent", baseline=False)
     assert ends(ran) == {"answered"}
     ran = run(folder, [script(*turns(shell("true"), ""))], harness="agent", baseline=False)

@@ -25,7 +25,7 @@ MOST_GOOD_REJECTED = 2
 @pytest.fixture(scope="module")
 def found() -> dict[str, Qualification]:
     """Every case of the corpus, by skill and id, with what is known of it."""
-    known = {}
+    known: dict[str, Qualification] = {}
     for folder in sorted(path for path in CORPUS.iterdir() if path.is_dir()):
         file = storage.read_skill_cases(folder, check_problems=checks.check_problems)
         assert file is not None

@@ -53,18 +53,17 @@ def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
 
 
 def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
-    """One line per label, where there is more than one group of cases to tell apart."""
-    if len(lifts) < 2:
-        return
+    """The lift of each label, where there are several to tell apart; and cases whose baseline never varies."""
+    several = sum(one.lift is not None for one in lifts) > 1
     for one in lifts:
-        name = one.label or "no label"
         cases = f"{one.cases} case{'' if one.cases == 1 else 's'}"
         if one.lift is None:
-            yield f"{name}: {cases} ({'always' if one.label == 'saturated' else 'never'} passed without the skill)"
-            continue
-        low, high = (f"{round(end * 100):+d}" for end in (one.lift.these_cases.low, one.lift.these_cases.high))
-        points = f"{round(one.lift.mean * 100):+d} points on these very cases, between {low} and {high}"
-        yield f"{name}: {cases}, {points}"
+            always = "always" if one.label == "saturated" else "never"
+            yield f"{one.label}: {cases} ({always} passed without the skill)"
+        elif several:
+            low, high = (f"{round(end * 100):+d}" for end in (one.lift.these_cases.low, one.lift.these_cases.high))
+            points = f"{round(one.lift.mean * 100):+d} points on these very cases, between {low} and {high}"
+            yield f"{one.label or 'no label'}: {cases}, {points}"
 
 
 def show_case_states(

@@ -144,10 +144,13 @@ def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | No
 
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
-        why = one.reasons[0].saw if one.reasons else "it was left out when the run began"
-        yield f"case {one.case_id} is rejected and was not run: {why}"
+        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
+        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
     if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more cases are rejected and were not run; see `upskill cases check`"
-    unproven = sum(one.state == "unproven" for one in kept)
+        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
+    unproven = [one.case_id for one in kept if one.state == "unproven"]
     if unproven:
-        yield f"{unproven} of {len(kept)} cases are unproven; `upskill cases check` says why"
+        names = (
+            "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
+        )
+        yield f"{len(unproven)} of {len(kept)} cases are unproven{names}; `upskill cases check` says why"

@@ -233,3 +233,23 @@ def test_hostile_prompts_and_binary_files_are_survived() -> None:
     )
     assert state_of(long).state == "qualified"
     assert qualify([binary], skill(), bench=Bench())[0].state in ("unproven", "qualified")
+
+
+def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_run_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Fragile(Coin):
+        name = "fragile"
+
+        def look(self, spec: object, work: Work) -> checks.Look:
+            self.thrown += 1
+            if work.answer.text != "heads":
+                raise TimeoutError("a pattern ran away")
+            return checks.Look(True, "heads")
+
+    fragile = Fragile()
+    monkeypatch.setitem(checks.KINDS, "fragile", fragile)
+    found = state_of(case("Throw.", {"fragile": True}, reference="heads"))
+    assert found.state != "qualified"
+    assert "TimeoutError" in saw(found)
+    assert fragile.thrown < 10

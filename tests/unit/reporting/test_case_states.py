@@ -17,7 +17,9 @@ LONG = Qualification(
 )
 
 
-def shown(*cases: Qualification, width: int = 80, verbose: bool = False, **prompts: str) -> list[str]:
+def shown(
+    *cases: Qualification, width: int = 80, verbose: bool = False, prompts: dict[str, str] | None = None
+) -> list[str]:
     """What a terminal of this width shows."""
     out = StringIO()
     show_case_states(cases, Console(file=out, width=width), verbose=verbose, prompts=prompts)
@@ -55,11 +57,12 @@ def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:
 
 def test_a_case_without_a_name_shows_its_prompt() -> None:
     nameless = Qualification(case_id="case-0123456789ab", state="qualified")
-    assert "  Which port?" in shown(nameless, **{"case-0123456789ab": "Which port?"})
+    assert "  Which port?" in shown(nameless, prompts={"case-0123456789ab": "Which port?"})
 
 
 def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None:
     assert list(label_lines(LABEL_LIFTS[:1])) == []
+    assert list(label_lines(LABEL_LIFTS[:2])) == ["impossible: 1 case (never passed without the skill)"]
     assert list(label_lines(LABEL_LIFTS)) == [
         "recall: 4 cases, +25 points on these very cases, between +10 and +40",
         "impossible: 1 case (never passed without the skill)",

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from threading import Event
 
 from upskill.checks import KINDS, Bench, grade
 from upskill.checks.command import SECONDS
@@ -16,6 +17,8 @@ GRADINGS = 3
 GRADINGS_BY_CHANCE = 12
 """The same where the check or the reference speaks of chance, of time or of sets: three equal throws prove little."""
 
+MOST_CRASHES = 3
+"""After so many a check is taken to break on anything."""
 LEAST_SECONDS = 1.0
 """What a mutant's program may take beside three times what the reference's took."""
 
@@ -43,8 +46,13 @@ class Disagreement:
 class Examination:
     """Grades answers to one case, remembering those it has seen."""
 
-    def __init__(self, case: Case, *, bench: Bench) -> None:
+    def __init__(self, case: Case, *, bench: Bench, stop: Event | None = None) -> None:
+        """Once `stop` is set nothing more is graded: somebody does not want to wait."""
         self.case = case
+        self.crash: CheckCrashed | None = None
+        """What a check broke on last."""
+        self._crashes = 0
+        self._stop = stop or Event()
         self.missing = _missing(case.checks, bench)
         """What a check needs and this bench lacks, in words; such checks are left out."""
         there = tuple(check for check in case.checks if _can_run(check, bench))
@@ -102,6 +110,11 @@ class Examination:
         return self._quick.checks + self._slow.checks
 
     def _grade(self, answer: Answer, *, hurry: bool = False, all_checks: bool = False) -> tuple[CheckResult, ...]:
+        if self.crash is not None and self._crashes >= MOST_CRASHES:
+            # A pattern that runs away takes its time on every answer.
+            raise self.crash
+        if self._stop.is_set():
+            raise CheckCrashed("stopped")
         self.gradings += 1
         try:
             quick = grade(self._quick, answer, bench=self._bench).results
@@ -116,7 +129,9 @@ class Examination:
         except UpskillError:
             raise
         except Exception as error:  # a check is anybody's code; as in a trial, its crash measures nothing
-            raise CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
+            self._crashes += 1
+            self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            raise self.crash from error
 
     def _as_seen(self, answer: Answer) -> Answer:
         """Words that no check reads make no difference; blocks in them are files."""

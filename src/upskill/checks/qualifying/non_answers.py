@@ -7,7 +7,9 @@ from upskill.domain import Answer, Case
 
 _REFUSALS = (
     "I'm sorry, but I can't help with that.",
+    "Sorry, I cannot assist with this request.",
     "I don't know.",
+    "I do not know the answer; unfortunately, this goes beyond what I was trained on.",
     "I am not able to answer this question. Could you give me more details?",
     "Unfortunately, I do not have enough information to do this. Please provide more context and I will try again.",
     "As an AI language model, I do not have access to this information, so I cannot give you a definite answer. "

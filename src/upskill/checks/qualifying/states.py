@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 from upskill.checks import Bench
 from upskill.checks.contains import find_token
@@ -34,11 +35,20 @@ def qualify(cases: Sequence[Case], skill: Skill, *, bench: Bench = Bench()) -> t
     """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge."""
     keys = _keys(cases, skill, bench)
     found = {key: _remembered[key] for key in keys if key in _remembered}
-    new = {key: Examination(case, bench=bench) for key, case in zip(keys, cases, strict=True) if key not in found}
+    stop = Event()
+    new = {
+        key: Examination(case, bench=bench, stop=stop)
+        for key, case in zip(keys, cases, strict=True)
+        if key not in found
+    }
     found |= {key: _qualify(one, cases, skill) for key, one in new.items() if not one.is_slow}
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
-            found |= zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True)
+            try:
+                found |= zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True)
+            except BaseException:
+                stop.set()
+                raise
     if len(_remembered) + len(new) > MOST_REMEMBERED:
         _remembered.clear()
     _remembered.update(found)
@@ -205,6 +215,8 @@ def _prove(examination: Examination) -> Qualification:
                 change="check what they change, or leave it out of the reference",
             )
         )
+    if examination.crash is not None:
+        reasons.append(Reason(saw=f"a check breaks on wrong answers: {examination.crash}", change="repair the check"))
     state: State = "unproven" if reasons or examination.missing else "qualified"
     return Qualification(
         case_id=case.id,
