@@ -183,6 +183,11 @@ def _start(
         process.wait()
         words_of_it = _whatever_is_there(complaints)
         raise unavailable(words_of_it or f"the sandbox did not start ({error})") from None
+    except BaseException:
+        line.close()
+        process.kill()
+        process.wait()
+        raise
     finally:
         os.close(status)
         os.close(complaints)
