@@ -1,0 +1,122 @@
+"""Dead ends: what was tried and given up. A failure that never passed, an edit that did not help, work that was undone."""
+
+import re
+from collections.abc import Iterator
+
+from upskill.domain.trace_digest import Finding, Part
+from upskill.traces.digesting import shell
+from upskill.traces.digesting.changes import describe, named, path_of
+from upskill.traces.digesting.excerpt import Generalise, error_excerpt, error_line, one_line, plain, shortened, signature
+from upskill.traces.digesting.fixes import Pairs, error_signature, places
+from upskill.traces.digesting.work import Action, Work
+
+_UNDONE = re.compile(
+    r"\bgit\s+(?:checkout\s+(?:HEAD\s+)?(?:--\s+)?(?=\S*[./])|restore\b|reset\s+--hard|revert\b|stash(?!\s+(?:pop|apply|list|show)))"
+    r"|\bgit\s+clean\s+-\w*f|\b(?:pip|npm|uv pip|yarn|cargo|apt(?:-get)?)\s+(?:uninstall|remove)\b"
+)
+_REMOVED = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?rm\s+(?:-\w+\s+)*([^;&|\n]+)")
+
+
+def find_dead_ends(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+    """Everything that led nowhere, as far as the recording shows it."""
+    yield from _never_passed(pairs, trace=trace, generalise=generalise)
+    yield from _did_not_help(work, pairs, trace=trace, generalise=generalise)
+    yield from _undone(work, trace=trace, generalise=generalise)
+
+
+def _never_passed(pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+    for chain in pairs.open:
+        last = chain.last
+        if last.sort == "command" and shell.only_looks(last.call.arguments):
+            continue
+        line = generalise(plain(error_line(last.output)))
+        call = one_line(_typed(last, generalise), most=100)
+        times = f", {len(chain.failures)} times" if len(chain.failures) > 1 else ""
+        tries = len(chain.failures)
+        yield Finding(
+            kind="dead end",
+            title=f"`{call}` failed{times} and was never seen to pass: {one_line(line, most=140)}",
+            key=f"never: {_shape(last)}: {signature(line)}",
+            places=places(trace, chain.failures[-5:]),
+            parts=(Part(label="failed", text=_failed(last, generalise, lines=8, chars=800)),),
+            brief=(),
+            marked=last.state == "failed",
+            points=(3.0 if last.is_check or tries > 1 else 2.0 if last.sort == "command" else 1.0)
+            - (0.0 if last.state == "failed" else 1.0),
+        )
+
+
+def _did_not_help(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+    """An edit between two runs that failed with the same error."""
+    edits = [action for action in work.actions if action.sort == "edit" and not action.failed]
+    chains = [*(closed.failures for closed in pairs.closed), *(tuple(chain.failures) for chain in pairs.open)]
+    for failures in chains:
+        for before, after in zip(failures, failures[1:], strict=False):
+            if error_signature(before) != error_signature(after):
+                continue
+            between = [edit for edit in edits if before.index < edit.index < after.index]
+            if not between:
+                continue
+            line = one_line(generalise(plain(error_line(after.output))), most=140)
+            edit = between[-1]
+            yield Finding(
+                kind="dead end",
+                title=f"an edit of {named(edit, generalise=generalise)} did not help against: {line}",
+                key=f"no help: {signature(line)}: {path_of(edit) or ''}",
+                places=places(trace, [before, edit, after]),
+                parts=(Part(label="tried", text=describe(edit, generalise=generalise, lines=8, chars=500)),),
+                brief=(),
+                marked=before.state == "failed",
+                points=2.5,
+            )
+
+
+def _undone(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+    """Changes taken back by the agent: restored, stashed, uninstalled, or a file of its own deleted."""
+    written: dict[str, Action] = {}
+    edited = False
+    for action in work.actions:
+        if action.sort == "edit" and not action.failed:
+            edited = True
+            path = path_of(action)
+            if path is not None:
+                written[path.replace("\\", "/").rsplit("/", 1)[-1]] = action
+        if action.sort != "command" or action.failed:
+            continue
+        command = action.call.arguments[:4_000]
+        if edited and _UNDONE.search(command):
+            yield Finding(
+                kind="dead end",
+                title=f"changes were taken back: `{one_line(_typed(action, generalise), most=120)}`",
+                key=f"undone: {signature(command[:200])}",
+                places=places(trace, [action]),
+                points=3.0,
+            )
+        for removed in _REMOVED.findall(command):
+            for word in removed.split():
+                edit = written.pop(word.rstrip("/").rsplit("/", 1)[-1], None)
+                if edit is not None:
+                    yield Finding(
+                        kind="dead end",
+                        title=f"{named(edit, generalise=generalise)} was written and later deleted",
+                        key=f"deleted: {word.rsplit('/', 1)[-1]}",
+                        places=places(trace, [edit, action]),
+                        points=1.5,
+                    )
+
+
+def _shape(action: Action) -> str:
+    if action.sort != "command":
+        return action.call.name
+    parts = shell.simple_commands(action.call.arguments)
+    return parts[-1].head if parts else ""
+
+
+def _typed(action: Action, generalise: Generalise) -> str:
+    text = generalise(plain(action.call.arguments))
+    return text if action.sort == "command" else f"{action.call.name} {path_of(action) or text}"
+
+
+def _failed(action: Action, generalise: Generalise, *, lines: int, chars: int) -> str:
+    call = shortened(_typed(action, generalise), lines=6, chars=400)
+    return f"$ {call}\n{error_excerpt(generalise(plain(action.output)), lines=lines, chars=chars)}".rstrip()
