@@ -25,6 +25,8 @@ class Place:
     thread: str = ""
     """Empty for the main thread, else the subagent, such as `subagent 2`."""
     steps: tuple[int, ...] = ()
+    lines: tuple[int, int] | None = None
+    """First and last line, of a text that has no steps."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,6 +118,8 @@ class TraceSource:
     digest: TraceDigest
     bytes: int
     """The size of all that was read, as recorded."""
+    bad_lines: int
+    """Lines left out because they are broken or too long."""
     redactions: Mapping[str, int]
     """How many secrets were taken out, by kind; never their values."""
     notes: tuple[str, ...] = ()

@@ -11,7 +11,18 @@ from upskill.traces.digesting.work import Action
 
 _PATHS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path", "uri")
 _OLD = ("old_string", "old_str", "oldString", "old_text", "search", "old")
-_NEW = ("new_string", "new_str", "newString", "new_text", "replace", "content", "file_text", "contents", "new", "new_source")
+_NEW = (
+    "new_string",
+    "new_str",
+    "newString",
+    "new_text",
+    "replace",
+    "content",
+    "file_text",
+    "contents",
+    "new",
+    "new_source",
+)
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
 
 
@@ -26,7 +37,12 @@ def path_of(action: Action) -> str | None:
         if isinstance(value, str) and value:
             return value
     changes = arguments.get("changes")
-    if isinstance(changes, list) and changes and isinstance(changes[0], dict) and isinstance(changes[0].get("path"), str):
+    if (
+        isinstance(changes, list)
+        and changes
+        and isinstance(changes[0], dict)
+        and isinstance(changes[0].get("path"), str)
+    ):
         return str(changes[0]["path"])
     return None
 

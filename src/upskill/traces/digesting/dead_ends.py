@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from upskill.domain.trace_digest import Finding, Part
 from upskill.traces.digesting import shell
 from upskill.traces.digesting.changes import describe, named, path_of
-from upskill.traces.digesting.excerpt import Generalise, error_excerpt, error_line, one_line, plain, shortened, signature
+from upskill.traces.digesting.excerpt import (
+    Generalise,
+    error_excerpt,
+    error_line,
+    one_line,
+    plain,
+    shortened,
+    signature,
+)
 from upskill.traces.digesting.fixes import Pairs, error_signature, places
 from upskill.traces.digesting.work import Action, Work
 
@@ -38,7 +46,7 @@ def _never_passed(pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterat
             title=f"`{call}` failed{times} and was never seen to pass: {one_line(line, most=140)}",
             key=f"never: {_shape(last)}: {signature(line)}",
             places=places(trace, chain.failures[-5:]),
-            parts=(Part(label="failed", text=_failed(last, generalise, lines=8, chars=800)),),
+            parts=_excerpt(last, generalise),
             brief=(),
             marked=last.state == "failed",
             points=(3.0 if last.is_check or tries > 1 else 2.0 if last.sort == "command" else 1.0)
@@ -117,6 +125,10 @@ def _typed(action: Action, generalise: Generalise) -> str:
     return text if action.sort == "command" else f"{action.call.name} {path_of(action) or text}"
 
 
-def _failed(action: Action, generalise: Generalise, *, lines: int, chars: int) -> str:
+def _excerpt(action: Action, generalise: Generalise) -> tuple[Part, ...]:
+    """The call and its error, where the title does not hold all of both."""
     call = shortened(_typed(action, generalise), lines=6, chars=400)
-    return f"$ {call}\n{error_excerpt(generalise(plain(action.output)), lines=lines, chars=chars)}".rstrip()
+    error = error_excerpt(generalise(plain(action.output)), lines=8, chars=800)
+    if "\n" not in f"{call}{error.strip()}" and len(call) <= 100 and len(error) <= 140:
+        return ()
+    return (Part(label="failed", text=f"$ {call}\n{error}".rstrip()),)

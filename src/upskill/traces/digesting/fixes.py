@@ -118,7 +118,9 @@ def find_fixes(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) 
         for number, run in enumerate(runs):
             ended_by = closed.passed if number == len(runs) - 1 else runs[number + 1][0]
             between = [
-                action for action in work.actions[_after(work, run[-1]) : _after(work, ended_by)] if action is not ended_by
+                action
+                for action in work.actions[_after(work, run[-1]) : _after(work, ended_by)]
+                if action is not ended_by
             ]
             changed = _changing(between)
             if ended_by is not closed.passed and not changed:
@@ -181,7 +183,9 @@ def _finding(
     marked = first.state == "failed"
     return Finding(
         kind="fix",
-        title=f"`{_aim(last, generalise)}` failed: {one_line(line, most=140)}" if line else f"`{_aim(last, generalise)}` failed",
+        title=f"`{_aim(last, generalise)}` failed: {one_line(line, most=140)}"
+        if line
+        else f"`{_aim(last, generalise)}` failed",
         key=f"{_head(last)}: {signature(line)}",
         places=places(trace, [*run, *changed[-_SHOWN_CHANGES:], ended_by]),
         parts=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=False),
@@ -219,7 +223,11 @@ def _parts(
     lines, chars = (3, 300) if brief else (10, 1_200)
     error = error_excerpt(generalise(plain(last.output)), lines=lines, chars=chars)
     times = f" {len(run)} times" if len(run) > 1 else ""
-    parts = [Part(label=f"failed{times}", text=f"$ {_call(last, generalise, brief=brief)}\n{error}".rstrip())]
+    parts = []
+    told = len(generalise(plain(last.call.arguments))) <= 80 and len(error_line(last.output)) <= 140
+    if times or not (brief and told and last.sort == "command"):
+        # In brief, a title that holds the command and the error is enough.
+        parts.append(Part(label=f"failed{times}", text=f"$ {_call(last, generalise, brief=brief)}\n{error}".rstrip()))
     parts += _changed_parts(changed, generalise=generalise, brief=brief)
     if not changed and _words(last) == _words(ended_by):
         parts.append(Part(label="changed", text="nothing that the recording shows", verbatim=False))

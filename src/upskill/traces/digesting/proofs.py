@@ -51,13 +51,15 @@ def _proof(action: Action, *, trace: int, generalise: Generalise, after: bool, s
     points = 5.0 if after else 3.0
     if success is False:
         points /= 2
+    short = one_line(typed, most=120)
+    whole = (Part(label="passed", text=f"$ {shortened(typed, lines=6, chars=400)}"),) if short != typed.strip() else ()
     return Finding(
         kind="proof",
-        title=f"`{one_line(typed, most=120)}` passed{when}",
+        title=f"`{short}` passed{when}" + (f": {outcome}" if outcome else ""),
         key=" ".join(dict.fromkeys(checks)),
         places=places(trace, [action]),
-        parts=(Part(label="passed", text=f"$ {shortened(typed, lines=6, chars=400)}\n{outcome}".rstrip()),),
-        brief=(Part(label="passed", text=f"$ {shortened(typed, lines=2, chars=160)}\n{outcome[:100]}".rstrip()),),
+        parts=whole,
+        brief=(),
         marked=marked,
         points=points,
     )

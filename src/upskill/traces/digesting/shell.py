@@ -35,6 +35,7 @@ _WITH_SUBCOMMAND = {
     *("apt-get", "brew", "systemctl", "cmake", "just", "task", "rake", "bundle", "composer", "mix", "stack", "cabal"),
     *("zig", "nx", "turbo", "hatch", "pipenv", "ruff", "gh", "aws", "gcloud", "az", "snap", "dnf", "yum", "apk"),
 }
+_ASKS = {"--version", "-V", "-version", "--help", "-h"}
 _NOISE = re.compile(r"-(?:v+|q+|s|x|j\d*|i)|--(?:verbose|quiet|no-header|color|colour|tb|maxfail|silent)(?:=.*)?")
 
 _CHECKS = re.compile(
@@ -70,11 +71,13 @@ class Simple:
     program: str
     masked: bool = False
     """Whether its exit code is lost: something runs after it whatever it does, or reads its output."""
+    asks: bool = False
+    """Whether it only asks a program for its version or its help."""
 
     @property
     def is_check(self) -> bool:
         """A test, a build, a lint: something that is run to learn whether the work is right."""
-        if self.program in _LOOKS:
+        if self.only_looks:
             return False
         if _CHECKS.match(self.head):
             return True
@@ -85,7 +88,7 @@ class Simple:
     @property
     def only_looks(self) -> bool:
         """Whether it could change or prove nothing."""
-        return self.program in _LOOKS or self.head in {"git status", "git diff", "git log", "git show", "git branch"}
+        return self.asks or self.program in _LOOKS or self.head in {"git status", "git diff", "git log", "git show", "git branch"}
 
 
 def is_rerun(before: Simple, after: Simple) -> bool:
@@ -160,7 +163,8 @@ def _simple(words: list[str], *, masked: bool, depth: int) -> list[Simple]:
             head = f"{program} {named[0]}"
             rest.remove(named[0])
     about = frozenset(filter(None, (_about(word) for word in rest if not word.startswith("-"))))
-    return [Simple(head=head[:120], words=about, program=program, masked=masked)]
+    asks = any(word in _ASKS for word in rest) or (program in {"node", "java"} and rest in (["-v"], ["-version"]))
+    return [Simple(head=head[:120], words=about, program=program, masked=masked, asks=asks)]
 
 
 def _unwrapped(words: list[str]) -> list[str]:

@@ -16,7 +16,9 @@ State = Literal["failed", "looks failed", "passed", "unknown"]
 Sort = Literal["command", "edit", "look", "other"]
 
 _SHELLS = re.compile(r"(?i)bash|shell|exec|terminal|command|\brun\b|^run$|^cmd$|powershell|console")
-_EDITS = re.compile(r"(?i)edit|write|patch|replace|create_file|file_change|insert|^create$|^str_replace|apply_diff|new_file")
+_EDITS = re.compile(
+    r"(?i)edit|write|patch|replace|create_file|file_change|insert|^create$|^str_replace|apply_diff|new_file"
+)
 _LOOKS = re.compile(
     r"(?i)^(?:read|view|open|cat|ls|list|glob|grep|search|find|fetch|web|todo|think|get_|codebase|task|agent|skill)"
     r"|read_?file|list_?dir|search|fetch|todo"

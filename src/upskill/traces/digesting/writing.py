@@ -61,6 +61,8 @@ def _place(place: Place, *, many: bool) -> str:
         words.append(place.thread)
     if place.steps:
         words.append(("step " if len(place.steps) == 1 else "steps ") + ", ".join(str(step) for step in place.steps))
+    if place.lines is not None:
+        words.append(f"lines {place.lines[0]} to {place.lines[1]}")
     return " ".join(words)
 
 
@@ -105,4 +107,5 @@ def plural(kind: FindingKind, count: int) -> str:
 
 def _order(finding: Finding) -> tuple[int, int]:
     first = finding.places[0] if finding.places else Place(trace=0)
-    return first.trace, first.steps[0] if first.steps else 0
+    at = first.lines[0] if first.lines else first.steps[0] if first.steps else 0
+    return first.trace, at
