@@ -10,7 +10,7 @@ from secret_corpus.made_up import ALNUM, BASE64, HEX, LOWER, WORDY
 
 LINES = 2_000
 _WORDS = ["parser", "kernel", "batch", "tensor", "queue", "worker", "router", "index", "schema", "layout", "socket"]
-_WORDS += ["session", "token", "key", "secret", "password", "auth", "credential", "cookie", "signature", "vault", "login"]
+_WORDS += ["session", "token", "key", "secret", "password", "auth", "credential", "cookie", "signature", "vault"]
 Chance = random.Random
 
 
