@@ -43,14 +43,14 @@ class Made:
                 source="agent",
                 text=text,
                 calls=(Call(id=call_id, name=name, arguments=arguments),),
-                observations=(
-                    Observation(call_id=call_id, content=output, failed=failed, looks_failed=looks_failed),
-                ),
+                observations=(Observation(call_id=call_id, content=output, failed=failed, looks_failed=looks_failed),),
             )
         )
         return self
 
-    def bash(self, command: str, output: str = "", *, failed: bool | None = False, looks_failed: bool = False) -> "Made":
+    def bash(
+        self, command: str, output: str = "", *, failed: bool | None = False, looks_failed: bool = False
+    ) -> "Made":
         """A command."""
         return self.call("Bash", command, output, failed=failed, looks_failed=looks_failed)
 

@@ -10,9 +10,9 @@ from typing import Literal
 FindingKind = Literal["task", "correction", "fix", "proof", "dead end", "fact", "passage"]
 """What a digest holds.
 
-`task`: what the person asked. `correction`: what the person put right, verbatim. `fix`: a call that failed, what changed,
-and the rerun that passed. `proof`: a passing check. `dead end`: what was tried and given up. `fact`: something about the
-environment. `passage`: a piece of a text that has no steps.
+`task`: what the person asked. `correction`: what the person put right, verbatim. `fix`: a call that failed, what
+changed, and the rerun that passed. `proof`: a passing check. `dead end`: what was tried and given up. `fact`: something
+about the environment. `passage`: a piece of a text that has no steps.
 """
 
 

@@ -51,7 +51,7 @@ _SECTIONS: dict[FindingKind, str] = {
 def show_trace(source: TraceSource, console: Console) -> None:
     """Print what was understood: one trace in full, several as a list and then as one source."""
     if len(source.traces) == 1:
-        _lines(_one(source, source.traces[0]), console)
+        _lines(_one(source.traces[0]), console)
     else:
         _rows(source, console)
     _lines(_totals(source), console)
@@ -64,7 +64,7 @@ def _lines(lines: Iterator[Text], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _one(source: TraceSource, trace: TraceSummary) -> Iterator[Text]:
+def _one(trace: TraceSummary) -> Iterator[Text]:
     yield Text(trace.name, style="bold")
     about = [_NAMES.get(trace.recorder, trace.recorder), trace.model, trace.folder]
     yield Text(" · ".join(part for part in about if part), style="dim")

@@ -1,6 +1,6 @@
 """Where agents keep their sessions on this machine, and which of them were recorded in a given folder, newest first.
 
-A session belongs to the folder that it recorded itself. Names of files and folders are not trusted: they lose characters.
+A session belongs to the folder that it recorded itself. Names of files and folders are not trusted: they lose letters.
 """
 
 import hashlib
@@ -91,7 +91,7 @@ class _Folder:
         self.real = os.path.realpath(folder)
         typed = environment.get("PWD", "")
         logical = typed if typed and os.path.realpath(typed) == self.real else str(folder)
-        self.names = {self.real, os.path.normpath(logical), os.path.normpath(os.path.abspath(folder))}
+        self.names = {self.real, os.path.normpath(logical), str(folder.absolute())}
         self._known: dict[str, bool] = {}
 
     def is_named(self, recorded: str) -> bool:

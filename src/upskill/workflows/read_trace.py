@@ -158,7 +158,10 @@ def _read_folder(folder: Path, source: _Source) -> None:
         raise UsageError(
             f"{folder.as_posix()}: no recording in it",
             hint="pass a file that an agent recorded, or `last` for the newest session of this folder",
-            problems=[*source.refused[:10], *([f"and {len(source.refused) - 10} more"] if len(source.refused) > 10 else [])],
+            problems=[
+                *source.refused[:10],
+                *([f"and {len(source.refused) - 10} more"] if len(source.refused) > 10 else []),
+            ],
         )
 
 

@@ -1,4 +1,4 @@
-"""Which findings go into a digest: by worth, never by position. First as many as fit in brief, then the best in full."""
+"""Which findings go into a digest: by worth, never by position. First as many as fit in brief, then in full."""
 
 import math
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class _Entry:
 
 
 def worth_of(finding: Finding, *, rank: int) -> float:
-    """Points, more with support and repetition, less the more of its kind are worth more: the tenth fix teaches less."""
+    """Points, more with support and repetition, less with its rank: the tenth fix teaches less than the first."""
     seen = (1.0 + math.log2(max(1, finding.support))) * (1.0 + math.log2(max(1, finding.count)) / 4)
     return finding.points * seen / (1.0 + rank / 10)
 

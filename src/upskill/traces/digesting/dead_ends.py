@@ -1,11 +1,13 @@
-"""Dead ends: what was tried and given up. A failure that never passed, an edit that did not help, work that was undone."""
+"""Dead ends: what was tried and given up. Failures that never passed, edits that did not help, work that was undone."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 
 from upskill.domain.trace_digest import Finding, Part
 from upskill.traces.digesting import shell
-from upskill.traces.digesting.changes import describe, named, path_of
+from upskill.traces.digesting.changes import describe, named
 from upskill.traces.digesting.excerpt import (
     Generalise,
     error_excerpt,
@@ -57,12 +59,13 @@ def _never_passed(pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterat
 def _did_not_help(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
     """An edit between two runs that failed with the same error."""
     edits = [action for action in work.actions if action.sort == "edit" and not action.failed]
+    at = [edit.index for edit in edits]
     chains = [*(closed.failures for closed in pairs.closed), *(tuple(chain.failures) for chain in pairs.open)]
     for failures in chains:
-        for before, after in zip(failures, failures[1:], strict=False):
+        for before, after in pairwise(failures):
             if error_signature(before) != error_signature(after):
                 continue
-            between = [edit for edit in edits if before.index < edit.index < after.index]
+            between = edits[bisect_right(at, before.index) : bisect_right(at, after.index)]
             if not between:
                 continue
             line = one_line(generalise(plain(error_line(after.output))), most=140)
@@ -70,7 +73,7 @@ def _did_not_help(work: Work, pairs: Pairs, *, trace: int, generalise: Generalis
             yield Finding(
                 kind="dead end",
                 title=f"an edit of {named(edit, generalise=generalise)} did not help against: {line}",
-                key=f"no help: {signature(line)}: {path_of(edit) or ''}",
+                key=f"no help: {signature(line)}: {edit.path or ''}",
                 places=places(trace, [before, edit, after]),
                 parts=(Part(label="tried", text=describe(edit, generalise=generalise, lines=8, chars=500)),),
                 brief=(),
@@ -86,7 +89,7 @@ def _undone(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Findi
     for action in work.actions:
         if action.sort == "edit" and not action.failed:
             edited = True
-            path = path_of(action)
+            path = action.path
             if path is not None:
                 written[path.replace("\\", "/").rsplit("/", 1)[-1]] = action
         if action.sort != "command" or action.failed:
@@ -122,7 +125,7 @@ def _shape(action: Action) -> str:
 
 def _typed(action: Action, generalise: Generalise) -> str:
     text = generalise(plain(action.call.arguments))
-    return text if action.sort == "command" else f"{action.call.name} {path_of(action) or text}"
+    return text if action.sort == "command" else f"{action.call.name} {action.path or text}"
 
 
 def _excerpt(action: Action, generalise: Generalise) -> tuple[Part, ...]:

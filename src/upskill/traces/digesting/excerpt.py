@@ -18,15 +18,17 @@ _ERROR = re.compile(
     r"""(?x)
       \b(?:error|errors|exception|fatal|panic|panicked|undefined|unresolved|unbound|denied|refused|timed\ out|aborted)\b
     | \b(?:[A-Z]\w*(?:Error|Exception|Fault|Warning|Timeout))\b | Traceback | ^E\s{2,} | ^FAIL | \bFAILED\b
-    | \b(?:cannot|can't|could\ not|couldn't|unable\ to|failed\ to|no\ such|not\ found|does\ not\ exist|must\ be|expected)\b
+    | \b(?:cannot|can't|could\ not|couldn't|unable\ to|failed\ to|no\ such|not\ found|does\ not\ exist
+        |must\ be|expected)\b
     | \bassert | segmentation | core\ dumped | ^\s*✗ | ^\s*✕ | ^not\ ok | \bE\d{3,4}\b | \bTS\d{4}\b | ^---\ FAIL
     """,
     re.IGNORECASE,
 )
 _STRONG = re.compile(
     r"""(?x)
-      ^E\s{2,} | \berror(?:\[\w+\])?\s*[:!] | \b[A-Z]\w*(?:Error|Exception)\b\s*(?::|$) | ^fatal: | panicked\ at | ^FAILED\b
-    | command\ not\ found | No\ module\ named | No\ such\ file | \bTS\d{4}: | undefined\ reference | ^---\ FAIL
+      ^E\s{2,} | \berror(?:\[\w+\])?\s*[:!] | \b[A-Z]\w*(?:Error|Exception)\b\s*(?::|$) | ^fatal: | panicked\ at
+    | ^FAILED\b | command\ not\ found | No\ module\ named | No\ such\ file | \bTS\d{4}: | undefined\ reference
+    | ^---\ FAIL
     """
 )
 _VAGUE = re.compile(
@@ -35,8 +37,8 @@ _VAGUE = re.compile(
     r"|error: could not compile|process exited with code|command failed with exit|\d+ errors? generated)"
 )
 _PASSED = re.compile(
-    r"(?i)\b(?:\d+ passed|all (?:\d+ )?(?:tests|checks) pass|pass(?:ed)?\b|0 (?:errors|failures|failed)|success|succeeded"
-    r"|build complete|test result: ok|no issues found|finished|ok\b)|✓|✔"
+    r"(?i)\b(?:\d+ passed|all (?:\d+ )?(?:tests|checks) pass|pass(?:ed)?\b|0 (?:errors|failures|failed)|success"
+    r"|succeeded|build complete|test result: ok|no issues found|finished|ok\b)|✓|✔"
 )
 
 
@@ -85,7 +87,7 @@ def shortened(text: str, *, lines: int, chars: int) -> str:
 
 
 def error_line(text: str) -> str:
-    """The line of an output that says best what went wrong: a named error, else any that sounds like one, else the last."""
+    """The line of an output that says best what went wrong: a named error, else what sounds like one, else the last."""
     first_weak = ""
     last_strong = ""
     last = ""

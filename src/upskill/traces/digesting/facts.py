@@ -1,4 +1,4 @@
-"""Facts about the environment: versions that were printed, programs that are missing, programs and files that were used."""
+"""Facts about the environment: versions printed, programs missing, programs and files used."""
 
 import re
 from collections import Counter
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 from upskill.domain.trace_digest import Finding
 from upskill.traces.digesting import shell
-from upskill.traces.digesting.changes import path_of
 from upskill.traces.digesting.excerpt import Generalise, one_line, plain
 from upskill.traces.digesting.fixes import places
 from upskill.traces.digesting.work import Action, Work
 
 _ASKS_VERSION = re.compile(
-    r"(?:^|\s)(?:--version|-version|-V|version)(?:\s|$|[;&|])|\buname\b|\bnvidia-smi\b|os-release|\bnode -v\b|\blsb_release\b"
-    r"|\b(?:pip|uv pip) (?:show|list|freeze)\b|\brocm-smi\b|\bsw_vers\b|__version__|\bnproc\b|\blscpu\b"
+    r"(?:^|\s)(?:--version|-version|-V|version)(?:\s|$|[;&|])|\buname\b|\bnvidia-smi\b|os-release|\bnode -v\b"
+    r"|\blsb_release\b|\b(?:pip|uv pip) (?:show|list|freeze)\b|\brocm-smi\b|\bsw_vers\b|__version__|\bnproc\b|\blscpu\b"
 )
 _VERSION = re.compile(r"\b[vV]?\d+\.\d+(?:\.\d+)*\b")
 _MISSING = (
@@ -98,7 +97,7 @@ def _edited(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Findi
     seen: dict[str, Action] = {}
     for action in work.actions:
         if action.sort == "edit" and not action.failed:
-            path = path_of(action)
+            path = action.path
             if path is not None:
                 name = one_line(generalise(plain(path)), most=100)
                 files[name] += 1

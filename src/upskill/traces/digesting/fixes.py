@@ -1,11 +1,12 @@
-"""Errors and their fixes: a call that failed, what changed, and the rerun that passed. What never passed is left open."""
+"""Errors and their fixes: a call that failed, what changed, and the rerun that passed. The rest stays open."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from upskill.domain.trace_digest import Finding, Part, Place
 from upskill.traces.digesting import shell
-from upskill.traces.digesting.changes import describe, named, path_of
+from upskill.traces.digesting.changes import describe, named
 from upskill.traces.digesting.excerpt import (
     Generalise,
     error_excerpt,
@@ -16,10 +17,12 @@ from upskill.traces.digesting.excerpt import (
     shortened,
     signature,
 )
-from upskill.traces.digesting.work import REFUSED, Action, Said, Work
+from upskill.traces.digesting.work import REFUSED, Action, Work
 
 _OPEN_PER_HEAD = 8
 _SHOWN_CHANGES = 3
+_LOOKED_BACK = 400
+"""Moves before the pass in which a change is looked for."""
 _NOT_THERE = ("not found", "no module named", "no such file", "permission denied", "not recognized", "enoent")
 
 
@@ -86,7 +89,7 @@ def _candidates(action: Action, by_key: dict[str, list[Chain]], recent: list[Cha
 def _keys(action: Action) -> list[str]:
     if action.sort == "command":
         return list(dict.fromkeys(part.head for part in shell.simple_commands(action.call.arguments)))[:6]
-    return [f"{action.call.name}\0{path_of(action) or ''}"]
+    return [f"{action.call.name}\0{action.path or ''}"]
 
 
 def _again(before: Action, after: Action) -> bool:
@@ -95,7 +98,7 @@ def _again(before: Action, after: Action) -> bool:
         return False
     if before.sort != "command":
         same_tool = before.call.name == after.call.name and before.sort == after.sort
-        return same_tool and (path_of(before) is not None and path_of(before) == path_of(after))
+        return same_tool and (before.path is not None and before.path == after.path)
     first = [part for part in shell.simple_commands(before.call.arguments) if not part.only_looks]
     second = [part for part in shell.simple_commands(after.call.arguments) if not part.only_looks]
     aims = [part for part in first if part.is_check] or first[-1:]
@@ -117,10 +120,9 @@ def find_fixes(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) 
         runs = _runs(closed.failures)
         for number, run in enumerate(runs):
             ended_by = closed.passed if number == len(runs) - 1 else runs[number + 1][0]
+            start, end = _after(work, run[-1]), _after(work, ended_by)
             between = [
-                action
-                for action in work.actions[_after(work, run[-1]) : _after(work, ended_by)]
-                if action is not ended_by
+                action for action in work.actions[max(start, end - _LOOKED_BACK) : end] if action is not ended_by
             ]
             changed = _changing(between)
             if ended_by is not closed.passed and not changed:
@@ -132,14 +134,7 @@ def find_fixes(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) 
 
 def _after(work: Work, action: Action) -> int:
     """The position behind an action. Indices grow, but words take some of them, so it is searched for."""
-    low, high = 0, len(work.actions)
-    while low < high:
-        middle = (low + high) // 2
-        if work.actions[middle].index <= action.index:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_right(work.actions, action.index, key=lambda each: each.index)
 
 
 def _runs(failures: Sequence[Action]) -> list[list[Action]]:
@@ -256,25 +251,22 @@ def _changed_parts(changed: Sequence[Action], *, generalise: Generalise, brief: 
     others = [action for action in changed if action not in shown]
     if others:
         names = list(dict.fromkeys(named(action, generalise=generalise) for action in others))
-        text += f"\n[… {len(others)} other change{'' if len(others) == 1 else 's'} cut: {one_line(', '.join(names), most=160)}]"
+        other = f"{len(others)} other change{'' if len(others) == 1 else 's'}"
+        text += f"\n[… {other} cut: {one_line(', '.join(names), most=160)}]"
     return [Part(label="changed", text=text)]
 
 
 def _words_about(work: Work, first: Action, ended_by: Action, *, generalise: Generalise, most: int) -> str:
     """What the agent said next after the outcome, else what it said last on the way there."""
-    after: Said | None = None
-    within: Said | None = None
-    for said in work.said:
-        if said.source != "agent" or said.thread != ended_by.thread:
-            continue
-        if first.index < said.index < ended_by.index:
-            within = said
-        elif said.index > ended_by.index and said.step <= ended_by.step + 2:
-            after = said
-            break
-        elif said.index > ended_by.index:
-            break
-    chosen = after or within
+    start, end = (bisect_right(work.said, action.index, key=lambda said: said.index) for action in (first, ended_by))
+    mine = [
+        said
+        for said in work.said[max(start, end - _LOOKED_BACK) : end + 3]
+        if said.source == "agent" and said.thread == ended_by.thread
+    ]
+    after = [said for said in mine if said.index > ended_by.index and said.step <= ended_by.step + 2]
+    within = [said for said in mine if said.index < ended_by.index]
+    chosen = after[0] if after else within[-1] if within else None
     return one_line(generalise(plain(chosen.text)), most=most) if chosen else ""
 
 
@@ -300,7 +292,7 @@ def _call(action: Action, generalise: Generalise, *, brief: bool) -> str:
 def _aim(action: Action, generalise: Generalise) -> str:
     """What failed, in a few words: the check among the parts of a command line, else its last part."""
     if action.sort != "command":
-        return one_line(f"{action.call.name} {generalise(plain(path_of(action) or ''))}".strip(), most=80)
+        return one_line(f"{action.call.name} {generalise(plain(action.path or ''))}".strip(), most=80)
     text = generalise(plain(action.call.arguments))
     return one_line(text, most=80) if len(text) <= 80 else _head(action)
 

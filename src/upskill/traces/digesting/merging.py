@@ -21,7 +21,7 @@ class _Merged:
 
 
 class Merger:
-    """Takes findings in, trace by trace, and gives out each lesson once. Holds findings only, so folders may be large."""
+    """Takes findings in, trace by trace, and gives out each lesson once. Holds findings, never traces."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[FindingKind, str], _Merged] = {}
@@ -30,7 +30,9 @@ class Merger:
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Merge what one trace brought."""
-        for finding in findings:
+        for number, finding in enumerate(findings, start=1):
+            if number % _MOST_PER_KIND == 0:
+                self._bound()
             known = self._known(finding)
             if known is None:
                 self._found[finding.kind, finding.key] = _Merged(

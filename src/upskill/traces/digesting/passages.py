@@ -1,4 +1,4 @@
-"""A text that no recorder wrote has no steps. It is kept whole if it fits, else its passages compete by what they tell."""
+"""A text that no recorder wrote has no steps. It is kept whole if it fits, else passages of it, by what they tell."""
 
 import heapq
 import re
@@ -20,8 +20,9 @@ _MOST = 2_000
 _HEADING = re.compile(r"^(?:#{1,6}\s|[A-Z][\w ]{0,30}:\s*$|\*\*[^*]{1,40}\*\*:?\s*$)")
 _COMMAND = re.compile(r"^\s*(?:\$|>>>|%|❯)\s+\S", re.MULTILINE)
 _REASONS = re.compile(
-    r"(?i)\b(?:fix(?:ed|es)?|because|instead|turns? out|root cause|solution|solved|workaround|must|never|always|don'?t|note that"
-    r"|important|require[sd]?|avoid|make sure|the problem|failed because|works? now|passes?|passed|learned|lesson|gotcha)\b"
+    r"(?i)\b(?:fix(?:ed|es)?|because|instead|turns? out|root cause|solution|solved|workaround|must|never|always|don'?t"
+    r"|note that|important|require[sd]?|avoid|make sure|the problem|failed because|works? now|passes?|passed"
+    r"|learned|lesson|gotcha)\b"
 )
 
 
@@ -108,7 +109,7 @@ def _points(text: str, *, opening: bool, failed: bool) -> float:
 
 
 def _passages(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """Pieces between blank lines and before headings, with their first line; a fenced block stays whole up to a size."""
+    """Pieces between blank lines and before headings, with their first line; fenced blocks stay whole up to a size."""
     rows: list[str] = []
     start, size, fenced = 1, 0, False
     for number, line in enumerate(lines, start=1):

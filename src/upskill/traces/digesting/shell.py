@@ -42,10 +42,11 @@ _CHECKS = re.compile(
     r"""(?x)^(?:
       (?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|karma|cypress|playwright|rspec|phpunit|ctest|bats|busted
         |pest|minitest|behave|cucumber|hspec|gtest\S*)\b
-    | (?:tsc|eslint|biome|prettier|mypy|pyright|pylint|flake8|black|isort|shellcheck|hadolint|yamllint|clippy|golangci-lint
-        |staticcheck|clang-tidy|cppcheck|ktlint|rubocop|phpstan|psalm|pre-commit|lint-imports|actionlint|markdownlint)\b
+    | (?:tsc|eslint|biome|prettier|mypy|pyright|pylint|flake8|black|isort|shellcheck|hadolint|yamllint|clippy
+        |golangci-lint|staticcheck|clang-tidy|cppcheck|ktlint|rubocop|phpstan|psalm|pre-commit|lint-imports|actionlint|markdownlint)\b
     | ruff\ (?:check|format) | (?:make|just|task|rake|mix|nx|turbo|gradlew?|mvnw?|dotnet|swift|bazel|stack|cabal|zig)\b
-    | (?:npm|yarn|pnpm|bun|deno)\ (?:test|t|build|lint|check|typecheck|type-check|ci|e2e|verify|compile|bench|validate)\b\S*
+    | (?:npm|yarn|pnpm|bun|deno)\ (?:test|t|build|lint|check|typecheck|type-check|ci|e2e|verify|compile|bench
+        |validate)\b\S*
     | (?:npm|yarn|pnpm|bun)\ \S*(?:test|build|lint|check)\S*
     | cargo\ (?:test|build|check|clippy|bench|nextest|fmt|run) | go\ (?:test|build|vet|run)
     | (?:cmake|ninja|meson|msbuild|xcodebuild|nvcc|gcc|g\+\+|clang|clang\+\+|cc|c\+\+|rustc|javac|kotlinc|ghc|latexmk)\b
@@ -56,7 +57,8 @@ _CHECKS = re.compile(
 )
 _CHECK_SCRIPT = re.compile(r"(?:^|[/_.-])(?:tests?|check|verify|validate|bench(?:mark)?|lint|smoke|e2e)(?:[/_.-]|$)")
 _CHANGES_FILES = re.compile(
-    r"\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|\btee\s[^\n]*<<|\bgit\s+(?:apply|am|cherry-pick|checkout|restore|revert|stash|merge)\b"
+    r"\bsed\s+(?:-\w+\s+)*-i|\bperl\s+-\w*i|\btee\s[^\n]*<<"
+    r"|\bgit\s+(?:apply|am|cherry-pick|checkout|restore|revert|stash|merge)\b"
     r"|\bpatch\s+-|\bapply_patch\b|\*\*\* Begin Patch|(?:^|[\s;&|])(?:mv|cp|rm|ln|touch|mkdir|chmod|dd)\s"
     r"|(?:cat|echo|printf)\b[^\n|;]*>>?\s*[\w./~$\"'<]"
 )
@@ -88,7 +90,11 @@ class Simple:
     @property
     def only_looks(self) -> bool:
         """Whether it could change or prove nothing."""
-        return self.asks or self.program in _LOOKS or self.head in {"git status", "git diff", "git log", "git show", "git branch"}
+        return (
+            self.asks
+            or self.program in _LOOKS
+            or self.head in {"git status", "git diff", "git log", "git show", "git branch"}
+        )
 
 
 def is_rerun(before: Simple, after: Simple) -> bool:
@@ -101,7 +107,7 @@ def is_rerun(before: Simple, after: Simple) -> bool:
     return shared * 2 >= min(len(before.words), len(after.words))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def simple_commands(command: str) -> tuple[Simple, ...]:
     """What a command line is about: its simple commands without wrappers, changes of folder and echoes."""
     return tuple(_take_apart(command[:_LONGEST], depth=0))

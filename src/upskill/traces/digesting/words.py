@@ -13,20 +13,22 @@ TASK_POINTS = 1_000.0
 
 _CORRECTS = re.compile(
     r"""(?ix)
-      ^\W*(?:no|nope|nah|not|wrong|stop|wait|hold\ on|hmm|actually|instead|but|don'?t|do\ not|never|always|undo|revert|careful
-          |nein|nicht|falsch|halt|non|pas|arr[eê]te|incorrecto|mal|para|não|errado)\b
+      ^\W*(?:no|nope|nah|not|wrong|stop|wait|hold\ on|hmm|actually|instead|but|don'?t|do\ not|never|always|undo|revert
+          |careful|nein|nicht|falsch|halt|non|pas|arr[eê]te|incorrecto|mal|para|não|errado)\b
     | ^\W*(?:不|别|错|停|違|いや|違う|아니)
-    | \b(?:don'?t|do\ not|must\ not|mustn'?t|should(?:n'?t|\ not)|never|always|instead\ of|rather\ than|not\ what\ i|i\ said
-        |i\ meant|i\ asked|i\ told|you\ (?:forgot|missed|broke|removed|changed|skipped|should\ have|didn'?t|did\ not|keep|still)
-        |that'?s\ (?:not|wrong|incorrect)|that\ is\ (?:not|wrong)|this\ is\ (?:not|wrong)|still\ (?:fails?|failing|broken|wrong|not)
-        |doesn'?t\ work|does\ not\ work|isn'?t\ right|not\ right|why\ did\ you|roll\ back|put\ (?:it|that)\ back|undo|revert
-        |make\ sure|remember\ (?:to|that)|from\ now\ on|prefer|no\ need\ to|too\ (?:long|slow|many|much|complex|big)
-        |incorrect|mistake|wrong)\b
+    | \b(?:don'?t|do\ not|must\ not|mustn'?t|should(?:n'?t|\ not)|never|always|instead\ of|rather\ than|not\ what\ i
+        |i\ said|i\ meant|i\ asked|i\ told|you\ (?:forgot|missed|broke|removed|changed|skipped|should\ have|didn'?t
+          |did\ not|keep|still)
+        |that'?s\ (?:not|wrong|incorrect)|that\ is\ (?:not|wrong)|this\ is\ (?:not|wrong)
+        |still\ (?:fails?|failing|broken|wrong|not)
+        |doesn'?t\ work|does\ not\ work|isn'?t\ right|not\ right|why\ did\ you|roll\ back|put\ (?:it|that)\ back
+        |undo|revert|make\ sure|remember\ (?:to|that)|from\ now\ on|prefer|no\ need\ to
+        |too\ (?:long|slow|many|much|complex|big)|incorrect|mistake|wrong)\b
     """
 )
 _NODS = re.compile(
-    r"(?i)^\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|next|thanks?|thank you|great|good|nice|perfect"
-    r"|lgtm|done|cool|please do|do it|keep going|carry on|resume|ja|oui|si|sí|1|2|3)[\s!.,]*"
+    r"(?i)^\W*(?:y|yes|yep|yeah|ok|okay|sure|go|go on|go ahead|continue|proceed|next|thanks?|thank you|great|good|nice"
+    r"|perfect|lgtm|done|cool|please do|do it|keep going|carry on|resume|ja|oui|si|sí|1|2|3)[\s!.,]*"
     r"(?:please|go ahead|continue|do it|thanks?)?\W*$"
 )
 
@@ -44,7 +46,7 @@ def find_words(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Fi
         if not task_seen:
             task_seen = True
             yield _said("task", said, text, trace=trace, points=TASK_POINTS)
-        elif _NODS.match(text):
+        elif len(text) < 60 and _NODS.match(text):
             continue
         elif said.amid or _CORRECTS.search(text[:2_000]):
             yield _said("correction", said, text, trace=trace, points=9.0 if said.amid else 8.0)

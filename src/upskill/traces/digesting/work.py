@@ -10,6 +10,7 @@ from typing import Literal
 
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.traces.digesting import shell
+from upskill.traces.digesting.arguments import path_in
 from upskill.traces.digesting.excerpt import sounds_failed
 
 State = Literal["failed", "looks failed", "passed", "unknown"]
@@ -24,8 +25,9 @@ _LOOKS = re.compile(
     r"|read_?file|list_?dir|search|fetch|todo"
 )
 REFUSED = re.compile(
-    r"(?i)^\W*(?:the user (?:doesn't want|does not want|rejected|declined|chose not)|user (?:rejected|declined|denied|refused)"
-    r"|\[request interrupted by user|request interrupted by user|tool use (?:was )?rejected|rejected by (?:the )?user"
+    r"(?i)^\W*(?:the user (?:doesn't want|does not want|rejected|declined|chose not)"
+    r"|user (?:rejected|declined|denied|refused)|\[?request interrupted by user|tool use (?:was )?rejected"
+    r"|rejected by (?:the )?user"
     r"|operation (?:cancelled|canceled) by (?:the )?user)"
 )
 
@@ -41,6 +43,8 @@ class Action:
     observation: Observation | None
     sort: Sort
     state: State
+    path: str | None = None
+    """The file it is about, of an edit or another tool that names one."""
 
     @property
     def output(self) -> str:
@@ -136,6 +140,7 @@ def work_of(trace: Trace) -> Work:
                     observation=observation,
                     sort=sort,
                     state=_state(call, observation, sort),
+                    path=path_in(call.arguments) if sort in {"edit", "other"} else None,
                 )
             )
             index += 1

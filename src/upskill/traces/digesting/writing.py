@@ -1,4 +1,4 @@
-"""A digest as Markdown, for a teacher to read: quotes are set apart, so that nothing recorded can pass for our own words."""
+"""A digest as Markdown, for a teacher to read: what is quoted is set apart and never passes for our own words."""
 
 import re
 from collections.abc import Sequence
