@@ -11,7 +11,17 @@ from upskill.traces.detecting import detect
 from upskill.traces.readers import READERS
 from upskill.traces.recording import FileRecording
 
-READ = {name: expected for name, expected in EXPECTED.items() if expected["format"] in READERS}
+READ = {name: expected for name, expected in EXPECTED.items() if expected.get("traces")}
+
+
+def test_every_format_of_the_samples_has_a_reader() -> None:
+    assert {expected["format"] for expected in EXPECTED.values()} - {None} == READERS.keys()
+
+
+def test_plain_text_is_passed_on_whole() -> None:
+    (trace,) = read_traces(SAMPLES / "plain" / "trace.md").traces
+    assert trace.whole == (SAMPLES / "plain" / "trace.md").read_text(encoding="utf-8").strip()
+    assert trace.steps == ()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
