@@ -85,8 +85,7 @@ class TraceSummary:
     success: bool | None
     turns: int
     """Typed by the person."""
-    messages: int
-    """By the agent."""
+    agent_steps: int
     calls: int
     tools: Mapping[str, int]
     """How often each tool was used, most used first; subagents counted too."""

@@ -78,7 +78,7 @@ def _one(trace: TraceSummary) -> Iterator[Text]:
         yield _row("task", _cut(trace.task, 150))
     corrections = f", {_count(trace.corrections, 'correction')}" if trace.corrections else ""
     yield _row("person", f"{_count(trace.turns, 'turn')}{corrections}")
-    yield _row("agent", f"{_count(trace.messages, 'message')}, {_count(trace.calls, 'call')}{_tools(trace.tools)}")
+    yield _row("agent", f"{_count(trace.agent_steps, 'step')}, {_count(trace.calls, 'call')}{_tools(trace.tools)}")
     if trace.subagents:
         yield _row("subagents", f"{trace.subagents}, counted among the calls")
     yield _row("failures", _failures(trace))
@@ -111,10 +111,11 @@ def _tools(tools: Mapping[str, int]) -> str:
 
 
 def _rows(source: TraceSource, console: Console) -> None:
+    numbers = {trace.name: number for number, trace in _numbered(source.traces)}
     rows: list[dict[str, object]] = [
         {
-            "trace": number,
-            "file": trace.name if trace.same_as is None else f"{trace.name} (same as {trace.same_as})",
+            "trace": number if trace.same_as is None else f"= {numbers[trace.same_as]}",
+            "file": trace.name,
             "recorder": trace.recorder,
             "turns": trace.turns,
             "calls": trace.calls,
@@ -148,7 +149,7 @@ def _totals(source: TraceSource) -> Iterator[Text]:
     if source.bad_lines:
         yield _row("skipped", f"{_count(source.bad_lines, 'line')} that could not be read", style="yellow")
     whole = source.whole_tokens
-    share = f" ({digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%})" if whole else ""
+    share = f" ({digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%})" if digest.tokens < whole else ""
     yield _row("digest", f"~{digest.tokens:,} of ~{whole:,} tokens{share}, budget {digest.budget:,}")
     if digest.left_out or digest.cut:
         said = [_count(digest.cut, "finding") + " in brief"] if digest.cut else []
@@ -188,6 +189,8 @@ def _headline(finding: Finding) -> str:
     if finding.kind == "correction" and finding.parts:
         words = " ".join(finding.parts[0].text.split())
         return f"{finding.title}: {words}" if finding.title.startswith("refused") else words
+    if finding.kind == "proof" and finding.parts and not finding.parts[0].label:
+        return f"{finding.title}: {finding.parts[0].text}"
     return finding.title
 
 
@@ -269,7 +272,7 @@ def _trace(number: int | None, trace: TraceSummary) -> Json:
         "success": trace.success,
         "task": trace.task,
         "turns": trace.turns,
-        "messages": trace.messages,
+        "agent_steps": trace.agent_steps,
         "calls": trace.calls,
         "tools": dict(trace.tools),
         "failures": {"marked": trace.marked_failures, "by_text": trace.unmarked_failures},

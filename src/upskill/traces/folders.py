@@ -18,7 +18,11 @@ def recordings_below(folder: Path) -> Iterator[Path]:
             # Read with their session, under the calls that began them.
             folders.clear()
             continue
+        sessions = any(name.endswith(".jsonl") and not name.startswith("agent-") for name in names)
         for name in sorted(names):
+            if sessions and name.startswith("agent-") and name.endswith(".jsonl"):
+                # An older layout of the same.
+                continue
             if name.endswith(ENDINGS) and name not in BESIDE and not name.endswith(".meta.json"):
                 path = below / name
                 if path.is_file():

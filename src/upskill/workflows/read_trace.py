@@ -10,6 +10,7 @@ from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces import read_traces
+from upskill.traces.detecting import detect
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digesting
 from upskill.traces.folders import recordings_below
 from upskill.traces.latest import AGENTS, Session, agent_named, export_opencode, find_sessions
@@ -47,7 +48,7 @@ def read_trace(
         return source.finished(place)
     if asked == "-":
         with _spooled(piped) as path:
-            source.read(path, name="stdin")
+            source.read(path, name="stdin", called="stdin")
         return source.finished("stdin")
     path = Path(asked).expanduser()
     _must_be_there(path, asked)
@@ -72,19 +73,32 @@ class _Source:
         self._bytes = 0
         self._bad_lines = 0
 
-    def read(self, path: Path, *, name: str) -> None:
-        """Take in all traces of one file."""
-        reading = read_traces(path, clean=self._redactor.clean)
-        if reading.recorder == "text":
+    def read(self, path: Path, *, name: str, called: str | None = None) -> None:
+        """Take in all traces of one file. `called` is what a person knows it by, where that is not its path."""
+        try:
             recording = FileRecording(path, clean=self._redactor.clean)
-            self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
-            self._bytes += recording.size
-        else:
-            for number, trace in enumerate(reading.traces, start=1):
-                called = name if len(reading.traces) == 1 else f"{name}#{number}"
-                self._traces.append(self._digesting.add(trace, name=called))
-                self._notes.extend(trace.notes)
-            self._bytes += reading.size
+            if detect(recording) == "text":
+                self._read_text(recording, name=name)
+            else:
+                self._read_traces(path, name=name)
+        except UsageError as error:
+            if called is None:
+                raise
+            # A file of our own, of which nobody has heard.
+            raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
+
+    def _read_text(self, recording: FileRecording, *, name: str) -> None:
+        self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
+        self._bytes += recording.size
+
+    def _read_traces(self, path: Path, *, name: str) -> None:
+        reading = read_traces(path, clean=self._redactor.clean)
+        for number, trace in enumerate(reading.traces, start=1):
+            each = name if len(reading.traces) == 1 else f"{name}#{number}"
+            self._traces.append(self._digesting.add(trace, name=each))
+            self._notes.extend(trace.notes)
+        # A log inside an archive is not counted while it is read.
+        self._bytes += reading.size or path.stat().st_size
         self._notes.extend(reading.notes)
         self._bad_lines += reading.bad_lines
 
@@ -167,8 +181,6 @@ def _read_folder(folder: Path, source: _Source) -> None:
 
 def _is_text(path: Path) -> bool:
     """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
-    from upskill.traces.detecting import detect
-
     return path.suffix in {".md", ".txt"} and detect(FileRecording(path)) == "text"
 
 
@@ -200,7 +212,7 @@ def _read_session(
             path = Path(place) / f"{session.id}.json"
             path.touch(mode=0o600)
             path.write_text(exported, encoding="utf-8")
-            source.read(path, name=session.id)
+            source.read(path, name=session.id, called=f"opencode session {session.id}")
         say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
         return session.id
     source.read(session.path, name=session.path.name)

@@ -10,7 +10,7 @@ from upskill.domain.tokens import tokens_of_bytes
 from upskill.domain.trace import Step, Trace
 from upskill.domain.trace_digest import Finding, TraceDigest, TraceSummary
 from upskill.traces.digesting.budget import fill
-from upskill.traces.digesting.dead_ends import find_dead_ends
+from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
 from upskill.traces.digesting.excerpt import generalising, one_line, plain
 from upskill.traces.digesting.facts import find_facts
 from upskill.traces.digesting.fixes import find_fixes, pair_failures
@@ -77,7 +77,7 @@ class Digesting:
             folder=None,
             success=None,
             turns=0,
-            messages=0,
+            agent_steps=0,
             calls=0,
             tools={},
             marked_failures=0,
@@ -96,7 +96,7 @@ class Digesting:
     def digest(self) -> TraceDigest:
         """What was found so far, within the budget."""
         many = self._count > 1
-        return fill(self._merger.findings(), header=self._header(many=many), budget=self.budget, many=many)
+        return fill(_still_dead(self._merger.findings()), header=self._header(many=many), budget=self.budget, many=many)
 
     def _begin(self, name: str, recorder: str) -> None:
         self._count += 1
@@ -123,6 +123,16 @@ def _found(trace: Trace, work: Work, *, number: int) -> Iterator[Finding]:
     yield from find_facts(work, trace=number, generalise=generalise)
 
 
+def _still_dead(findings: list[Finding]) -> list[Finding]:
+    """Without the dead ends for which another trace of the source has a fix."""
+    fixed = {finding.key for finding in findings if finding.kind == "fix"}
+    return [
+        finding
+        for finding in findings
+        if finding.kind != "dead end" or finding.key.removeprefix(NEVER_PASSED) not in fixed
+    ]
+
+
 def _cleaned(finding: Finding, clean: Clean) -> Finding:
     return replace(
         finding,
@@ -144,7 +154,7 @@ def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_
         folder=trace.folder,
         success=trace.success,
         turns=sum(step.source == "person" for step in trace.steps),
-        messages=sum(step.source == "agent" for step in trace.steps),
+        agent_steps=sum(step.source == "agent" for step in trace.steps),
         calls=len(work.actions),
         tools=dict(tools.most_common(_TOOLS)),
         marked_failures=sum(observation.failed is True for observation in observed),

@@ -17,8 +17,11 @@ from upskill.traces.digesting.excerpt import (
     shortened,
     signature,
 )
-from upskill.traces.digesting.fixes import Pairs, error_signature, places
+from upskill.traces.digesting.fixes import Pairs, error_signature, head_of, places
 from upskill.traces.digesting.work import Action, Work
+
+NEVER_PASSED = "never: "
+"""Begins the key of a failure that did not pass; what follows is the key its fix would have."""
 
 _UNDONE = re.compile(
     r"\bgit\s+(?:checkout\s+(?:HEAD\s+)?(?:--\s+)?(?=\S*[./])|restore\b|reset\s+--hard|revert\b|stash(?!\s+(?:pop|apply|list|show)))"
@@ -46,7 +49,7 @@ def _never_passed(pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterat
         yield Finding(
             kind="dead end",
             title=f"`{call}` failed{times} and was never seen to pass: {one_line(line, most=140)}",
-            key=f"never: {_shape(last)}: {signature(line)}",
+            key=f"{NEVER_PASSED}{head_of(last)}: {signature(line)}",
             places=places(trace, chain.failures[-5:]),
             parts=_excerpt(last, generalise),
             brief=(),
@@ -114,13 +117,6 @@ def _undone(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Findi
                         places=places(trace, [edit, action]),
                         points=1.5,
                     )
-
-
-def _shape(action: Action) -> str:
-    if action.sort != "command":
-        return action.call.name
-    parts = shell.simple_commands(action.call.arguments)
-    return parts[-1].head if parts else ""
 
 
 def _typed(action: Action, generalise: Generalise) -> str:

@@ -85,8 +85,8 @@ def _used(work: Work, *, trace: int) -> Iterator[Finding]:
     if named:
         yield Finding(
             kind="fact",
-            title="programs that ran: " + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in named),
-            key=f"programs {trace}",
+            title="programs that ran: " + ", ".join(name for name, _ in named),
+            key="programs " + " ".join(sorted(name for name, _ in named)),
             places=places(trace, [seen[name] for name, _ in named]),
             points=1.0,
         )
@@ -107,10 +107,8 @@ def _edited(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Findi
         more = len(files) - len(named)
         yield Finding(
             kind="fact",
-            title="files changed: "
-            + ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in named)
-            + (f" and {more} more" if more > 0 else ""),
-            key=f"files {trace}",
+            title="files changed: " + ", ".join(name for name, _ in named) + (f" and {more} more" if more > 0 else ""),
+            key="files " + " ".join(sorted(name for name, _ in named)),
             places=places(trace, [seen[name] for name, _ in named]),
             points=1.0,
         )

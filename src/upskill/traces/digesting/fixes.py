@@ -181,7 +181,7 @@ def _finding(
         title=f"`{_aim(last, generalise)}` failed: {one_line(line, most=140)}"
         if line
         else f"`{_aim(last, generalise)}` failed",
-        key=f"{_head(last)}: {signature(line)}",
+        key=f"{head_of(last)}: {signature(line)}",
         places=places(trace, [*run, *changed[-_SHOWN_CHANGES:], ended_by]),
         parts=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=False),
         brief=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=True),
@@ -294,10 +294,11 @@ def _aim(action: Action, generalise: Generalise) -> str:
     if action.sort != "command":
         return one_line(f"{action.call.name} {generalise(plain(action.path or ''))}".strip(), most=80)
     text = generalise(plain(action.call.arguments))
-    return one_line(text, most=80) if len(text) <= 80 else _head(action)
+    return one_line(text, most=80) if len(text) <= 80 else head_of(action)
 
 
-def _head(action: Action) -> str:
+def head_of(action: Action) -> str:
+    """What was run, without its words: the check among the parts of a command line, else its last part."""
     if action.sort != "command":
         return action.call.name
     parts = [part for part in shell.simple_commands(action.call.arguments) if not part.only_looks]

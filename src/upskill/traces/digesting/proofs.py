@@ -73,7 +73,7 @@ def _last_words(work: Work, *, trace: int, generalise: Generalise) -> Iterator[F
                 return
             yield Finding(
                 kind="proof",
-                title="the agent's last words, a claim and no proof",
+                title="claimed by the agent at the end",
                 key=f"last words {one_line(text, most=120)}",
                 places=(Place(trace=trace, thread="", steps=(said.step,)),),
                 parts=(Part(label="", text=shortened(text, lines=24, chars=1_200)),),
