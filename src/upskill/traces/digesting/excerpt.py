@@ -36,6 +36,9 @@ _VAGUE = re.compile(
     r"|error: (?:process completed|command failed|recipe)|=+ (?:failures|errors|short test summary).*=+$"
     r"|error: could not compile|process exited with code|command failed with exit|\d+ errors? generated)"
 )
+_MARK = re.compile(r"\[… .* (?:cut|left out …)\]$")
+_NAMED_AT_THE_END = re.compile(r"(?:[a-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception)\b")
+_SHORT = 40
 _PASSED = re.compile(
     r"(?i)\b(?:\d+ passed|all (?:\d+ )?(?:tests|checks) pass|pass(?:ed)?\b|0 (?:errors|failures|failed)|success"
     r"|succeeded|build complete|test result: ok|no issues found|finished|ok\b)|✓|✔"
@@ -87,25 +90,37 @@ def shortened(text: str, *, lines: int, chars: int) -> str:
 
 
 def error_line(text: str) -> str:
-    """The line of an output that says best what went wrong: a named error, else what sounds like one, else the last."""
-    first_weak = ""
-    last_strong = ""
-    last = ""
-    for row in text.split("\n"):
-        line = row.strip()
-        if not line:
-            continue
-        last = line
-        if _VAGUE.match(line) or line.startswith("[… "):
+    """The line of an output that says best what went wrong: a named error, else what sounds like one, else the last.
+
+    A line that only announces what is on the next one is joined with it.
+    """
+    rows = [row.strip() for row in text.split("\n") if row.strip()]
+    if not rows:
+        return ""
+    at = _telling_row(rows)
+    line = rows[at]
+    announces = line.endswith((":", ">")) or len(line) < _SHORT
+    following = rows[at + 1] if at + 1 < len(rows) else ""
+    if announces and following and not _VAGUE.match(following) and not _MARK.match(following):
+        return f"{line} {following}"
+    return line
+
+
+def _telling_row(rows: list[str]) -> int:
+    weak = strong = None
+    for index, line in enumerate(rows):
+        if _VAGUE.match(line) or _MARK.match(line):
             continue
         if _STRONG.search(line):
             # Python names the error at the end of a traceback; compilers name the first one first.
-            if not re.match(r"[A-Z]\w*(?:Error|Exception)\b|[a-z_.]+\.[A-Z]\w*(?:Error|Exception)\b", line):
-                return line
-            last_strong = line
-        elif not first_weak and _ERROR.search(line):
-            first_weak = line
-    return last_strong or first_weak or last
+            if not _NAMED_AT_THE_END.match(line):
+                return index if strong is None else strong
+            strong = index
+        elif weak is None and _ERROR.search(line):
+            weak = index
+    if strong is not None:
+        return strong
+    return len(rows) - 1 if weak is None else weak
 
 
 def error_excerpt(text: str, *, lines: int, chars: int) -> str:
@@ -116,7 +131,7 @@ def error_excerpt(text: str, *, lines: int, chars: int) -> str:
     best = error_line(text)
     strong = [index for index, row in enumerate(rows) if _STRONG.search(row) and not _VAGUE.match(row.strip())]
     weak = [index for index, row in enumerate(rows) if _ERROR.search(row)]
-    named = [index for index, row in enumerate(rows) if row.strip() == best][:1]
+    named = [index for index, row in enumerate(rows) if best.startswith(row.strip())][:1]
     wanted = list(dict.fromkeys([*named, *strong[:lines], *weak[: lines * 2], len(rows) - 1]))[:lines]
     kept = sorted(wanted)
     shown: list[str] = []
