@@ -1,5 +1,6 @@
 """Reading recorded work: one file, a folder of them, what is piped in, or the newest session of this folder."""
 
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -44,6 +45,8 @@ def read_trace(
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
     source = _Source(budget=budget, environment=environment)
     if asked == "last" or asked.startswith("last:"):
+        if (folder / asked).exists():
+            say(f"there is a file named {asked} here; to read that one, type ./{asked}")
         place = _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
         return source.finished(place)
     if asked == "-":
@@ -51,9 +54,13 @@ def read_trace(
             source.read(path, name="stdin", called="stdin")
         return source.finished("stdin")
     path = Path(asked).expanduser()
-    _must_be_there(path, asked)
-    if path.is_dir():
+    mode = _mode(path, asked)
+    if stat.S_ISDIR(mode):
         _read_folder(path, source)
+    elif stat.S_ISFIFO(mode):
+        # What a shell makes of `<(command)`.
+        with path.open("rb") as pipe, _spooled(pipe) as spooled:
+            source.read(spooled, name=path.name, called=asked)
     else:
         source.read(path, name=path.name)
     return source.finished(path.as_posix())
@@ -138,9 +145,10 @@ def _summed(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, in
     return {kind: first.get(kind, 0) + second.get(kind, 0) for kind in sorted({*first, *second})}
 
 
-def _must_be_there(path: Path, asked: str) -> None:
+def _mode(path: Path, asked: str) -> int:
+    """What kind of file is there; refuses what is no file, folder or pipe."""
     try:
-        path.stat()
+        mode = path.stat().st_mode
     except FileNotFoundError:
         raise UsageError(
             f"{asked}: no such file or folder",
@@ -149,6 +157,9 @@ def _must_be_there(path: Path, asked: str) -> None:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise UsageError(f"{asked}: cannot be read: {reason}", hint="check the path and its permissions") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
+        raise UsageError(f"{asked}: neither a file nor a folder", hint="pass a recording, or pipe it in and pass -")
+    return mode
 
 
 def _read_folder(folder: Path, source: _Source) -> None:

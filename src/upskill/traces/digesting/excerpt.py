@@ -164,5 +164,6 @@ def signature(line: str) -> str:
     """An error without what changes from run to run: numbers, addresses, folders, quoting."""
     line = re.sub(r"0x[0-9a-fA-F]+|\b[0-9a-f]{8,}\b", "H", line)
     line = re.sub(r"(?:[\w.~<>-]*[/\\])+(?=[\w.-])", "", line)
-    line = re.sub(r"\d+(?:\.\d+)*", "N", line)
+    # Not the number in a name or in the code of an error: `TS2322` is not `TS2345`.
+    line = re.sub(r"(?<!\w)\d+(?:\.\d+)*(?:ms|s|[kKMG]?B)?(?!\w)", "N", line)
     return " ".join(re.sub(r"[`'\"‘’“”]", "", line).lower().split())[:200]

@@ -184,9 +184,7 @@ def _finding(
         key=f"{head_of(last)}: {signature(line)}",
         places=places(trace, [*run, *changed[-_SHOWN_CHANGES:], ended_by]),
         # How a tool is used is told in brief only: it is seldom a lesson.
-        parts=_parts(
-            work, run, ended_by, changed, passed=passed, generalise=generalise, brief=first.sort != "command"
-        ),
+        parts=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=first.sort != "command"),
         brief=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=True),
         marked=marked,
         points=_points(last, ended_by, marked=marked, passed=passed, explained=bool(changed) or other_command),

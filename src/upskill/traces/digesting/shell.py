@@ -156,7 +156,7 @@ def _simple(words: list[str], *, masked: bool, depth: int) -> list[Simple]:
             return _take_apart(inner, depth=depth + 1)
     if program == "python" and len(words) > 2 and words[1] == "-m":
         words, program = words[2:], _program(words[2])
-    if program in _SILENT:
+    if not program or program in _SILENT:
         return []
     rest = [word for word in words[1:] if not _NOISE.fullmatch(word)]
     head = program
