@@ -71,6 +71,13 @@ def test_a_failure_that_the_recording_does_not_mark_is_called_so(upskill: Upskil
     assert "failures   1 by their text alone, not marked" in done.stdout
 
 
+def test_a_terminal_that_knows_few_characters_is_no_reason_to_fail(upskill: Upskill) -> None:
+    for words in ([], ["--digest"], ["--json"]):
+        done = upskill("trace", str(SESSION), *words, PYTHONIOENCODING="ascii")
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["schema"] == "upskill.trace/1"
+
+
 def test_a_missing_prompt_is_said(upskill: Upskill) -> None:
     assert "task       not in the recording" in upskill("trace", str(SAMPLES / "codex" / "exec.jsonl")).stdout
 

@@ -1,5 +1,6 @@
 """`upskill trace`: what was understood of recorded work."""
 
+import io
 import json
 import os
 import sys
@@ -39,8 +40,12 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
         now=time.time(),
         piped=None if sys.stdin.isatty() else sys.stdin.buffer,
     )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A recording can hold any character; a terminal that cannot show one is no reason to fail.
+        sys.stdout.reconfigure(errors="replace")
     if as_json:
-        click.echo(json.dumps(trace_json(read), indent=2, ensure_ascii=False))
+        ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+        click.echo(json.dumps(trace_json(read), indent=2, ensure_ascii=ascii_only))
     elif digest_only:
         click.echo(read.digest.text, nl=False)
         for note in (*read.notes, *read.refused):

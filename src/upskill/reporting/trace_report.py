@@ -11,6 +11,9 @@ from upskill.reporting.listings import show_rows
 
 TRACE_SCHEMA = "upskill.trace/1"
 _SHOWN = 8
+_INDENT = 11
+"""The width of the names before what is said of them."""
+_WIDE = 100
 _NOTES = 12
 _NAMES = {
     "claude-code": "Claude Code",
@@ -51,7 +54,7 @@ _SECTIONS: dict[FindingKind, str] = {
 def show_trace(source: TraceSource, console: Console) -> None:
     """Print what was understood: one trace in full, several as a list and then as one source."""
     if len(source.traces) == 1:
-        _lines(_one(source.traces[0]), console)
+        _lines(_one(source.traces[0], console.width), console)
     else:
         _rows(source, console)
     _lines(_totals(source), console)
@@ -60,12 +63,16 @@ def show_trace(source: TraceSource, console: Console) -> None:
 
 
 def _lines(lines: Iterator[Text], console: Console) -> None:
+    """Each line on its own; one that is too long goes on below its beginning, broken at words."""
     for line in lines:
-        console.print(line, soft_wrap=True)
+        wrapped = line.wrap(console, max(20, console.width - _INDENT)) if len(line) > console.width else [line]
+        for number, part in enumerate(wrapped):
+            part.rstrip()
+            console.print(Text(" " * (_INDENT if number else 0)).append_text(part), soft_wrap=True)
 
 
-def _one(trace: TraceSummary) -> Iterator[Text]:
-    yield Text(trace.name, style="bold")
+def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
+    yield Text(_plain(trace.name), style="bold")
     about = [_NAMES.get(trace.recorder, trace.recorder), trace.model, trace.folder]
     yield Text(" · ".join(part for part in about if part), style="dim")
     yield Text()
@@ -75,7 +82,7 @@ def _one(trace: TraceSummary) -> Iterator[Text]:
     if trace.task is None:
         yield _row("task", "not in the recording; say what it was", style="yellow")
     else:
-        yield _row("task", _cut(trace.task, 150))
+        yield _row("task", _cut(trace.task, max(40, width - _INDENT)))
     corrections = f", {_count(trace.corrections, 'correction')}" if trace.corrections else ""
     yield _row("person", f"{_count(trace.turns, 'turn')}{corrections}")
     yield _row("agent", f"{_count(trace.agent_steps, 'step')}, {_count(trace.calls, 'call')}{_tools(trace.tools)}")
@@ -115,7 +122,7 @@ def _rows(source: TraceSource, console: Console) -> None:
     rows: list[dict[str, object]] = [
         {
             "trace": number if trace.same_as is None else f"= {numbers[trace.same_as]}",
-            "file": trace.name,
+            "file": _plain(trace.name),
             "recorder": trace.recorder,
             "turns": trace.turns,
             "calls": trace.calls,
@@ -126,7 +133,9 @@ def _rows(source: TraceSource, console: Console) -> None:
         }
         for number, trace in _numbered(source.traces)
     ]
-    columns = ["trace", "file", "recorder", "turns", "calls", "failed", "fixes", "corrected", "proofs"]
+    columns = ["trace", "file", "recorder", "turns", "calls", "fixes"]
+    if console.width >= _WIDE:
+        columns = ["trace", "file", "recorder", "turns", "calls", "failed", "fixes", "corrected", "proofs"]
     show_rows(rows, columns, console, folded=["file"])
     console.print()
 
@@ -180,6 +189,8 @@ def _findings(source: TraceSource, width: int) -> Iterator[Text]:
             where = _where(finding, many=many)
             room = max(30, width - len(where) - 4)
             yield Text("  ").append(_cut(_headline(finding), room)).append(f"  {where}", style="dim")
+            if finding.kind == "fix":
+                yield Text(f"    {_cut(_fixed_by(finding), max(30, width - 4))}", style="green")
         if len(mine) > _SHOWN:
             yield Text(f"  and {len(mine) - _SHOWN} more", style="dim")
         yield Text()
@@ -194,17 +205,32 @@ def _headline(finding: Finding) -> str:
     return finding.title
 
 
+def _fixed_by(finding: Finding) -> str:
+    """What changed, on one line; where the recording shows nothing else, the command that passed."""
+    for label in ("changed", "passed", "then"):
+        for part in finding.parts:
+            if part.label == label:
+                text = part.text if label == "changed" else part.text.split("\n")[0]
+                return f"{label}: {' '.join(text.split())}"
+    return "passed"
+
+
 def _notes(source: TraceSource) -> Iterator[Text]:
     notes = [f"note: {note}" for note in source.notes]
     notes += [f"not read: {why}" for why in source.refused]
     for note in notes[:_NOTES]:
-        yield Text(note, style="dim")
+        yield Text(_plain(note), style="dim")
     if len(notes) > _NOTES:
         yield Text(f"and {len(notes) - _NOTES} more notes; --json has them all", style="dim")
 
 
 def _row(name: str, what: str, *, style: str = "") -> Text:
-    return Text(f"{name:<10} ", style="dim").append(what, style=style or "not dim")
+    return Text(f"{name:<{_INDENT}}", style="dim").append(what, style=style or "not dim")
+
+
+def _plain(name: str) -> str:
+    """A name of a file may hold anything, also what would move the cursor."""
+    return "".join(char if char.isprintable() else "?" for char in name)
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

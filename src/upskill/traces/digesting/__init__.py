@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from upskill.domain.tokens import tokens_of_bytes
 from upskill.domain.trace import Step, Trace
-from upskill.domain.trace_digest import Finding, TraceDigest, TraceSummary
+from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
 from upskill.traces.digesting.budget import fill
 from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
 from upskill.traces.digesting.excerpt import generalising, one_line, plain
@@ -31,9 +31,7 @@ __all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting", "findings_in"]
 
 def findings_in(trace: Trace, *, number: int = 1) -> list[Finding]:
     """Everything found in one trace, each lesson once, not yet cut to a budget."""
-    merger = Merger()
-    merger.add(_found(trace, work_of(trace), number=number))
-    return merger.findings()
+    return _merged(trace, work_of(trace), number=number, clean=unchanged)
 
 
 class Digesting:
@@ -54,9 +52,7 @@ class Digesting:
         print_ = _fingerprint(trace)
         same_as = self._names.get(print_)
         number = self._count + 1
-        mine = Merger()
-        mine.add(_found(trace, work, number=number))
-        found = [_cleaned(finding, self._clean) for finding in mine.findings()]
+        found = _merged(trace, work, number=number, clean=self._clean)
         if same_as is None:
             self._names[print_] = name
             self._begin(name, trace.recorder)
@@ -113,6 +109,12 @@ class Digesting:
         )
 
 
+def _merged(trace: Trace, work: Work, *, number: int, clean: Clean) -> list[Finding]:
+    merger = Merger()
+    merger.add(_found(trace, work, number=number))
+    return [_cleaned(finding, clean) for finding in merger.findings()]
+
+
 def _found(trace: Trace, work: Work, *, number: int) -> Iterator[Finding]:
     generalise = generalising(trace.folder)
     pairs = pair_failures(work)
@@ -134,12 +136,13 @@ def _still_dead(findings: list[Finding]) -> list[Finding]:
 
 
 def _cleaned(finding: Finding, clean: Clean) -> Finding:
-    return replace(
-        finding,
-        title=clean(finding.title),
-        parts=tuple(replace(part, text=clean(part.text)) for part in finding.parts),
-        brief=tuple(replace(part, text=clean(part.text)) for part in finding.brief),
-    )
+    """A last time over what was put together: names of tools and files are recorded text as well."""
+
+    def cleaned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        return tuple(replace(part, text=clean(plain(part.text))) for part in parts)
+
+    title = one_line(clean(plain(finding.title)), most=400)
+    return replace(finding, title=title, parts=cleaned(finding.parts), brief=cleaned(finding.brief))
 
 
 def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_as: str | None) -> TraceSummary:
@@ -150,8 +153,8 @@ def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_
     return TraceSummary(
         name=name,
         recorder=trace.recorder,
-        model=trace.model,
-        folder=trace.folder,
+        model=None if trace.model is None else one_line(plain(trace.model), most=100),
+        folder=None if trace.folder is None else one_line(plain(trace.folder), most=300),
         success=trace.success,
         turns=sum(step.source == "person" for step in trace.steps),
         agent_steps=sum(step.source == "agent" for step in trace.steps),
