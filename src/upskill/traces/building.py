@@ -1,20 +1,21 @@
 """Steps put together in the order they happened: what readers of flat recordings share."""
 
-import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
 from upskill.traces.failing import looks_failed
-from upskill.traces.fields import mapping, string
+from upskill.traces.fields import as_json, mapping, string
 from upskill.traces.source import OBSERVED, READ, SAID, Recording
 
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
 LONGEST_ID = 200
+NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Draft:
     """A step while it is being put together."""
 
@@ -81,9 +82,13 @@ class Drafts:
         self._owner[call_id] = draft
         return True
 
-    def last_call(self) -> str:
-        """The id of the call made last, empty if there is none."""
-        return next((draft.calls[-1].id for draft in reversed(self.steps) if draft.calls), "")
+    def knows(self, call_id: str) -> bool:
+        """Whether a call of this id was made."""
+        return call_id[:LONGEST_ID] in self._owner
+
+    def call_ids(self) -> Iterable[str]:
+        """The ids of all calls made."""
+        return self._owner.keys()
 
     def observe(self, call_id: str, content: str, *, failed: bool | None = None, exit_code: int | None = None) -> bool:
         """Add what a call brought; `False` if the call is unknown or has its output already."""
@@ -101,6 +106,30 @@ class Drafts:
         )
         return True
 
+    def revise(self, call_id: str, content: str, *, failed: bool | None) -> None:
+        """Put the answer that came later in the place of the note that it will come."""
+        draft = self._owner.get(call_id[:LONGEST_ID])
+        if draft is not None:
+            draft.observations = [seen for seen in draft.observations if seen.call_id != call_id[:LONGEST_ID]]
+            self.observe(call_id, content, failed=failed)
+
+    def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
+        """Say of an output that is there already what a later record says of it."""
+        draft = self._owner.get(call_id[:LONGEST_ID])
+        if draft is not None:
+            draft.observations = [
+                replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
+                if seen.call_id == call_id[:LONGEST_ID]
+                else seen
+                for seen in draft.observations
+            ]
+
+    def empty(self, draft: Draft) -> None:
+        """Take everything out of a step again, because it is said anew."""
+        for call in draft.calls:
+            self._owner.pop(call.id, None)
+        draft.text, draft.reasoning, draft.calls, draft.observations = [], [], [], []
+
     def drop_turns(self, count: int) -> None:
         """Undo the last `count` turns of the person, with all after them."""
         turns = [place for place, draft in enumerate(self.steps) if draft.source == "person"]
@@ -108,9 +137,12 @@ class Drafts:
             return
         start = turns[max(0, len(turns) - count)]
         self.dropped += min(count, len(turns))
+        self.drop_from(start)
+
+    def drop_from(self, start: int) -> None:
+        """Undo the steps from this place on."""
         for draft in self.steps[start:]:
-            for call in draft.calls:
-                self._owner.pop(call.id, None)
+            self.empty(draft)
         del self.steps[start:]
 
     def trace(
@@ -148,10 +180,7 @@ def arguments_text(arguments: Any) -> str:
             return command[-1] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
         if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
             return string(command)
-    try:
-        return json.dumps(arguments, ensure_ascii=False)
-    except (ValueError, RecursionError, TypeError):
-        return ""
+    return "" if arguments is None else as_json(arguments)
 
 
 def _step(number: int, draft: Draft) -> Step:

@@ -3,11 +3,9 @@
 from collections.abc import Iterator
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import Drafts
+from upskill.traces.building import NO_PROMPT, Drafts
 from upskill.traces.fields import items, mapping, string, whole
 from upskill.traces.source import Recording
-
-NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 
 def read(recording: Recording) -> Iterator[Trace]:

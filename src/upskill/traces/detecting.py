@@ -72,6 +72,7 @@ def _in_json(recording: FileRecording, opening: bytes) -> str:
     if len(records) <= 1:
         found = _document_format(recording.document(), recording.path)
         if found:
+            recording.is_document = True
             return found
         records = records or [record for _, record in islice(recording.records(), LOOKED_AT)]
     found = next((name for name, rule in LINE_RULES if rule(records)), None)

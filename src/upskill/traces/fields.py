@@ -1,5 +1,6 @@
 """Values of JSON that others wrote: each is what it should be, or empty. Nothing here raises."""
 
+import json
 from typing import Any
 
 LARGEST = 2**31
@@ -40,3 +41,11 @@ def texts(content: Any) -> str:
         content = [content]
     found = [block if isinstance(block, str) else string(mapping(block).get("text")) for block in items(content)]
     return "\n".join(text for text in found if text)
+
+
+def as_json(value: Any) -> str:
+    """The value written as JSON, characters as they are; empty where it is too deep to write."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError, TypeError):
+        return ""

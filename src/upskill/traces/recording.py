@@ -44,6 +44,7 @@ class FileRecording:
 
     def __init__(self, path: Path, *, clean: Clean = unchanged, parent: "FileRecording | None" = None) -> None:
         self.path = path
+        self.is_document = False
         self._remove_secrets = clean
         self._parent = parent
         self._parts: list[FileRecording] = []

@@ -25,6 +25,11 @@ class Recording(Protocol):
         """The file."""
         ...
 
+    @property
+    def is_document(self) -> bool:
+        """Whether it was told apart as one JSON document; else it is lines."""
+        ...
+
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """The JSON lines that are objects, with their numbers, streamed. The rest is left out and counted.
 
