@@ -9,7 +9,6 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import flag, items, mapping, string, texts
-from upskill.traces.form import is_lines
 from upskill.traces.source import Recording
 
 RECORDER = "chat"
@@ -20,7 +19,7 @@ IMAGE_TYPES = ("image", "image_url", "input_image")
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per chat."""
-    if is_lines(recording):
+    if not recording.is_document:
         yield from _read_lines(recording)
     else:
         document = recording.document()

@@ -121,12 +121,14 @@ class Conversation:
         return last if last is not None and last.source == "agent" else None
 
     def _own_id(self, asked: Asked) -> str:
+        """The id as recorded, with a number behind it where it was used before."""
         self._recorded_ids.add(asked.id)
         recorded = asked.id[: LONGEST_ID - 20]
-        own = recorded or f"call-{len(self._ids) + 1}"
+        number = len(self._ids) + 1
+        own = recorded or f"call-{number}"
         while own in self._ids:
-            own = f"{recorded or 'call'}#{len(self._ids) + 1}"
-            self._ids.add(own)
+            own = f"{recorded or 'call'}#{number}"
+            number += 1
         self._ids.add(own)
         return own
 

@@ -219,6 +219,7 @@ LINE_RULES: tuple[tuple[str, Callable[[Sequence[Record]], bool]], ...] = (
     ("claude-stream", _any(_is_stream)),
     ("claude-code", _any(_is_claude)),
     ("opencode-run", _any(lambda record: string(record.get("type")) in OPENCODE_RUN and "sessionID" in record)),
+    ("otel-genai", _any(lambda record: "resourceSpans" in record)),
     ("openinference", _any(_attribute("openinference.span.kind"))),
     ("otel-genai", _any(_attribute("gen_ai.operation.name"))),
     ("chat", _any(lambda record: isinstance(record.get("messages"), list))),

@@ -6,7 +6,6 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Asked, Conversation, inner
 from upskill.traces.fields import items, mapping, string
-from upskill.traces.form import is_lines
 from upskill.traces.source import Recording
 from upskill.traces.tags import split_tags
 
@@ -19,7 +18,7 @@ CALL = ("function_call", "tool_call")
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per row: of a list, or one per line."""
-    if is_lines(recording):
+    if not recording.is_document:
         for _, row in recording.records():
             yield from _row(recording, row)
     else:

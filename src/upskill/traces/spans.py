@@ -14,7 +14,6 @@ from upskill.errors import UsageError
 from upskill.traces.chat_messages import function_call, reasoning_of, tell
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, string, texts
-from upskill.traces.form import is_lines
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
 from upskill.traces.source import Recording
 from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, spans_in
@@ -91,7 +90,7 @@ def _gather(recording: Recording) -> _Gathered:
 
 def _spans(recording: Recording) -> Iterator[Span]:
     number = 0
-    if not is_lines(recording):
+    if recording.is_document:
         document = recording.document()
         for record in items(document) or [document]:
             if isinstance(record, dict):
