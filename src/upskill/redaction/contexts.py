@@ -8,25 +8,26 @@ from collections.abc import Iterator
 
 from upskill.redaction.judging import is_password, looks_random
 from upskill.redaction.names import Sort, sort_of
+from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig", b"_pat", b"_pw")
+_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature", b"_pat", b"_pw")
 _NAME = re.compile(r"[\w.$-]{1,160}")
 _IN_A_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
 _THEN = re.compile(
-    r"""(?P<close>\\{0,8}["'`]?\]?)
+    r"""(?P<close>\\{0,64}["'`]?\]?)
     (?:
         (?P<given>[ \t]{0,8}(?::=|=>|={1,3}|:)(?![:=/])(?:[ \t]{0,8}[|>][-+]?\s{1,20}|[ \t]{0,8}))
         |(?P<typed>:[ ]?[\w.\[\]|&? ]{1,30}?[ ]?=[ ]?)(?=["'])
-        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,8}["'])
+        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,64}["'])
         |(?P<element>>)(?=[^<\s])
         |(?P<attribute>(?<=["'])\s{1,4}value\s?=\s?)
         |(?P<said>[ ](?:is|was):?[ ])
         |(?P<cell>[ \t]{0,8}\|[ \t]{0,8})
         |(?P<spaced>[ \t]{1,40}|\\[nrt])
     )
-    (?:[bfruBFRU]{1,2}(?=\\{0,8}["'`]))?
-    (?P<quote>\\{0,8}["'`])?""",
+    (?:[bfruBFRU]{1,2}(?=\\{0,64}["'`]))?
+    (?P<quote>\\{0,64}["'`])?""",
     re.VERBOSE,
 )
 _UNQUOTED = re.compile(r"""[^\s"'`;<>\\,&|]{1,8192}""")
@@ -35,10 +36,11 @@ _SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx)\s{1
 _LONGEST = 8_192
 
 
-def assigned(text: str, low: bytes) -> Iterator[Span]:
-    """Every value under a name that says it is secret. `low` is the text in lower case, one byte per character."""
+def assigned(searched: Searched) -> Iterator[Span]:
+    """Every value under a name that says it is secret."""
+    text, low = searched.text, searched.low
     done = -1
-    for place in _places(low):
+    for place in sorted(place for word in _WORDS if word in low for place in places(low, word)):
         if place < done:
             continue
         start = place
@@ -58,17 +60,6 @@ def assigned(text: str, low: bytes) -> Iterator[Span]:
         if span is not None:
             done = span.end
             yield span
-
-
-def _places(low: bytes) -> list[int]:
-    places: list[int] = []
-    for word in _WORDS:
-        start = low.find(word)
-        while start >= 0:
-            places.append(start)
-            start = low.find(word, start + len(word))
-    places.sort()
-    return places
 
 
 def _value(text: str, start: int, name: re.Match[str], sort: Sort) -> Span | None:

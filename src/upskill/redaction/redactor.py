@@ -9,6 +9,7 @@ from upskill.redaction.contexts import assigned
 from upskill.redaction.exact import ExactValues, secrets_in
 from upskill.redaction.families import tokens
 from upskill.redaction.headers import in_requests
+from upskill.redaction.runs import Searched
 from upskill.redaction.span import Span, merged, placeholder
 
 _ROUNDS = 6
@@ -50,17 +51,16 @@ class Redactor:
 
     def clean_own(self, text: str) -> str:
         """The text without the user's own keys: for what our process writes, where a pattern could harm an answer."""
-        spans = merged(self._exact.spans(text))
+        spans = merged(self._exact.spans(Searched(text)))
         return self._without(text, spans) if spans else text
 
     def _all(self, text: str) -> Iterator[Span]:
-        yield from self._exact.spans(text)
-        # One byte per character, so that positions stay the same; only ASCII letters matter.
-        low = text.encode("latin-1", "replace").lower()
-        yield from private_keys(text)
-        yield from tokens(text, text)
-        yield from in_requests(text, low)
-        yield from assigned(text, low)
+        searched = Searched(text)
+        yield from self._exact.spans(searched)
+        yield from private_keys(searched)
+        yield from tokens(searched)
+        yield from in_requests(searched)
+        yield from assigned(searched)
 
     def _without(self, text: str, spans: Iterable[Span]) -> str:
         parts: list[str] = []
