@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from upskill.redaction.runs import Searched
 from upskill.redaction.span import Span
 
 PRIVATE_KEY = "private key"
@@ -15,10 +14,9 @@ _CODED = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=_-]{20,40000}")
 _PUTTY = re.compile(r"Private-Lines: ?\d{1,3}(?:\\r|\\n|\s){1,4}(?:[A-Za-z0-9+/=]{1,80}(?:\\r|\\n|\s){1,4}){1,200}")
 
 
-def private_keys(searched: Searched) -> Iterator[Span]:
+def private_keys(text: str) -> Iterator[Span]:
     """Whole blocks, from the first dash to the last; a block without an end, as far as it looks like one."""
-    text = searched.text
-    if b"PRIVATE KEY" in searched.raw:
+    if "PRIVATE KEY" in text:
         done = 0
         for begin in _BEGIN.finditer(text):
             if begin.start() < done:
@@ -33,11 +31,11 @@ def private_keys(searched: Searched) -> Iterator[Span]:
             else:
                 done = end.end()
             yield Span(begin.start(), done, PRIVATE_KEY, 8)
-    if b"LS0tLS1CRUdJTi" in searched.runs:
+    if "LS0tLS1CRUdJTi" in text:
         for match in _CODED.finditer(text):
             if _speaks_of_private(match.group()):
                 yield Span(match.start(), match.end(), PRIVATE_KEY, 8)
-    if b"Private-Lines" in searched.raw:
+    if "Private-Lines" in text:
         for match in _PUTTY.finditer(text):
             yield Span(match.start(), match.end(), PRIVATE_KEY, 8)
 

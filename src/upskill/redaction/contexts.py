@@ -11,7 +11,7 @@ from upskill.redaction.names import Sort, sort_of
 from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature", b"_pat", b"_pw")
+_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=")
 _NAME = re.compile(r"[\w.$-]{1,160}")
 _IN_A_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
 _THEN = re.compile(

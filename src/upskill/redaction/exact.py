@@ -82,4 +82,5 @@ def _piece(form: str) -> bytes:
     """A piece of it that must be in a long run, if there is one: it is looked for there, in less time."""
     pieces = re.findall(r"[A-Za-z0-9_-]+", form)
     longest = max(pieces, key=len, default="")
-    return longest.encode() if len(longest) >= LEAST_RUN else b""
+    marked = any(c.isdigit() or c.isupper() for c in longest)
+    return longest.encode() if marked and len(longest) >= LEAST_RUN else b""

@@ -25,8 +25,8 @@ class Family:
     pattern: re.Pattern[str]
     mixed: bool
     """Whether what was found must hold digits: its beginning is also the beginning of ordinary words."""
-    in_run: bool
-    """Whether the anchor is part of a long run of letters, digits, `_` and `-`."""
+    gate: str
+    """For the few whose anchors are not in a long run nor just before one: what the text must hold at all."""
     before: int
     """How far before its anchor the token begins."""
 
@@ -38,11 +38,11 @@ def _family(
     *,
     alone: bool = False,
     mixed: bool = False,
-    in_run: bool = True,
+    gate: str = "",
     before: int = 0,
 ) -> Family:
     compiled = re.compile((_ALONE if alone else "") + pattern)
-    return Family(kind, tuple(anchors.split()), compiled, mixed, in_run, before)
+    return Family(kind, tuple(anchors.split()), compiled, mixed, gate, before)
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -53,8 +53,8 @@ FAMILIES: tuple[Family, ...] = (
     _family("api key", "sk-", rf"sk-{_W}{{20,400}}", alone=True, mixed=True),
     _family("hugging face token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{20,80}", alone=True, mixed=True),
     _family("google key", "AIza", rf"AIza{_W}{{35}}", alone=True),
-    _family("google token", "ya29.", r"ya29\.[\w.-]{20,2000}", in_run=False),
-    _family("google token", "1//0", rf"1//0{_W}{{30,200}}", alone=True, in_run=False),
+    _family("google token", "ya29.", r"ya29\.[\w.-]{20,2000}"),
+    _family("google token", "1//0", rf"1//0{_W}{{30,200}}", alone=True),
     _family("google secret", "GOCSPX-", rf"GOCSPX-{_W}{{20,60}}"),
     _family("fireworks key", "fw_", r"fw_[A-Za-z0-9]{20,60}", alone=True, mixed=True),
     _family("groq key", "gsk_", r"gsk_[A-Za-z0-9]{30,100}", alone=True, mixed=True),
@@ -88,10 +88,10 @@ FAMILIES: tuple[Family, ...] = (
     _family("aws bedrock key", "ABSK", r"ABSK[A-Za-z0-9+/]{100,200}={0,2}", alone=True),
     _family("digitalocean token", "dop_v1_ doo_v1_ dor_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
     _family("databricks token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?", alone=True),
-    _family("azure secret", "8Q~ 7Q~", r"[A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,34}", in_run=False, before=3),
-    _family("terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,100}", in_run=False, before=14),
-    _family("vault token", "hvs. hvb.", rf"hv[sb]\.{_W}{{20,500}}", in_run=False),
-    _family("doppler token", "dp.", r"dp\.[a-z]{2,5}\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}", in_run=False),
+    _family("azure secret", "8Q~ 7Q~", r"[A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,34}", before=3),
+    _family("terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,100}", before=14),
+    _family("vault token", "hvs. hvb.", rf"hv[sb]\.{_W}{{20,500}}"),
+    _family("doppler token", "dp.", r"dp\.[a-z]{2,5}\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
     _family("pulumi token", "pul-", r"pul-[a-f0-9]{40}", alone=True),
     _family("supabase token", "sbp_ sb_secret_", rf"(?:sbp|sb_secret)_{_W}{{30,60}}", alone=True, mixed=True),
     _family("new relic key", "NRAK- NRII- NRRA- NRJS-", rf"NR(?:AK|II|RA|JS)-{_W}{{19,60}}"),
@@ -103,13 +103,13 @@ FAMILIES: tuple[Family, ...] = (
     # Messages, money and the rest.
     _family("slack token", "xox xapp- xwfp-",
             r"(?:xox[a-z]|xapp|xwfp)-[A-Za-z0-9%-]{15,500}"),
-    _family("slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?P<value>(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,120})", in_run=False),
-    _family("discord webhook", "/api/webhooks/", rf"/api/webhooks/(?P<value>\d{{15,21}}/{_W}{{40,100}})", in_run=False),
-    _family("teams webhook", "webhook.office.com/", r"webhook\.office\.com/(?P<value>webhookb2/[\w@/-]{60,250})", in_run=False),
+    _family("slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?P<value>(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,120})", gate="hook"),
+    _family("discord webhook", "/api/webhooks/", rf"/api/webhooks/(?P<value>\d{{15,21}}/{_W}{{40,100}})", gate="hook"),
+    _family("teams webhook", "webhook.office.com/", r"webhook\.office\.com/(?P<value>webhookb2/[\w@/-]{60,250})", gate="hook"),
     _family("discord token", "MT Mj Mz ND NT Nj Nz OD OT", r"[MNO][A-Za-z0-9][A-Za-z0-9_-]{21,26}\.[\w-]{6}\.[\w-]{27,45}", alone=True),
-    _family("telegram token", ":AA", r"[\s\S]{0,2}?(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])", in_run=False, before=10),
+    _family("telegram token", ":AA", r"[\s\S]{0,2}?(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])", before=10),
     _family("twilio key", "SK", r"SK[a-f0-9]{32}(?![a-f0-9])", alone=True),
-    _family("sendgrid key", "SG.", rf"SG\.{_W}{{16,32}}\.{_W}{{30,64}}", in_run=False),
+    _family("sendgrid key", "SG.", rf"SG\.{_W}{{16,32}}\.{_W}{{30,64}}"),
     _family("mailgun key", "key- pubkey-", r"(?:pub)?key-[a-f0-9]{32}(?![a-f0-9])", alone=True),
     _family("mailchimp key", "-us", r"[a-f0-9]{32}-us\d{1,2}(?!\d)", alone=True, before=32),
     _family("stripe key", "sk_live_ rk_live_ pk_live_ sk_test_ rk_test_ sk_prod_", r"[srp]k_(?:live|test|prod)_[A-Za-z0-9]{12,250}"),
@@ -120,7 +120,7 @@ FAMILIES: tuple[Family, ...] = (
     _family("linear key", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,80}"),
     _family("airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", alone=True),
     _family("figma token", "figd_ figo_ figdr_", rf"fig(?:d|o|dr)_{_W}{{30,60}}"),
-    _family("dropbox token", "sl.", rf"sl\.(?:u\.)?{_W}{{100,2000}}", alone=True, mixed=True, in_run=False),
+    _family("dropbox token", "sl.", rf"sl\.(?:u\.)?{_W}{{100,2000}}", alone=True, mixed=True),
     _family("facebook token", "EAA", r"EAA[A-Za-z0-9]{80,400}", alone=True, mixed=True),
     _family("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     _family("1password token", "ops_ey A3-", r"(?:ops_eyJ[A-Za-z0-9+/_=-]{100,1500}|A3(?:-[A-Z0-9]{5,6}){5,6})", alone=True),
@@ -129,13 +129,15 @@ FAMILIES: tuple[Family, ...] = (
     _family("jwt", "eyJ", r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}"),
     # Files.
     _family("password hash", "$apr1$ $1$ $2 $5$ $6$ $y$ $argon2",
-            r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}", in_run=False),
-    _family("password", ":5432: :*:",
-            r"(?<=[\w*]):(?:5432|\*):[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])[^\s:\"'\\]{4,200})", in_run=False),
+            r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}", gate="$"),
+    _family("password", ":5432:",
+            r"(?<=[\w*]):5432:[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])[^\s:\"'\\]{4,200})", gate=":5432:"),
 )  # fmt: skip
 
-_IN_RUNS = [(anchor.encode(), family) for family in FAMILIES for anchor in family.anchors if family.in_run]
-_ANYWHERE = [(anchor.encode(), family) for family in FAMILIES for anchor in family.anchors if not family.in_run]
+_IN_RUNS = [(anchor.encode(), family) for family in FAMILIES for anchor in family.anchors if not family.gate]
+_GATED = [
+    (family.gate.encode(), [anchor.encode() for anchor in family.anchors], family) for family in FAMILIES if family.gate
+]
 
 _IDS = re.compile(
     r"(?:toolu|srvtoolu|call|fc|msg|req|resp|rs|run|chatcmpl|cmpl|file|thread|asst|batch|step|org|proj|user|gen|sess|evt|event"
@@ -157,9 +159,10 @@ def tokens(searched: Searched) -> Iterator[Span]:
                 yield from _matches(searched.text, family, searched.places_in_runs(anchor))
         yield from _new_ones(searched)
     raw = searched.raw
-    for anchor, family in _ANYWHERE:
-        if anchor in raw:
-            yield from _matches(searched.text, family, places(raw, anchor))
+    for gate, anchors, family in _GATED:
+        if gate in raw:
+            for anchor in anchors:
+                yield from _matches(searched.text, family, places(raw, anchor))
 
 
 def _matches(text: str, family: Family, where: Iterator[int]) -> Iterator[Span]:

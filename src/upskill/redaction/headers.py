@@ -20,14 +20,15 @@ _COOKIE = re.compile(r"""(?i:cookie)\\{0,64}["'`]?\s{0,3}[:=,\s]\s{0,3}\\{0,64}[
 _PAIR = re.compile(r"(?P<name>[^=;\s]{1,200})=(?P<value>[^;\s,]{1,8192})")
 _SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf")
 _ADDRESS = re.compile(r"""://(?P<user>[^\s/:@"'`<>\\?#]{0,120}):(?P<value>[^\s/"'`<>\\]{1,300})@(?=[\w\[.$-])""")
+_NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "secret"})
 _USER_ONLY = re.compile(r"://(?P<value>[\w.~-]{20,300})@(?=[\w\[.-])")
 _USER = re.compile(
-    r"""(?:-u(?:ser)?|--proxy-user|-U)(?:["'],|[ =]){0,2}\s?\\{0,4}["']?
+    r"""-u(?:ser)?(?:["'],|[ =]){0,2}\s?\\{0,4}["']?
     (?P<user>[^\s:"'$\\]{0,80}):(?P<value>[^\s"'\\]{3,300})""",
     re.VERBOSE,
 )
 _SHORT_FLAG = re.compile(
-    r"""(?:(?:mysql|mariadb)[\w-]{0,12}[^\n|;]{0,200}?\s-p|sshpass\s{1,3}-p\s?|redis-cli\b[^\n|;]{0,200}?\s-a\s
+    r"""(?:(?:mysql|mariadb)[\w-]{0,12}[^\n|;]{0,200}?\s-p|sshpass\s{1,3}-p\s?
     |login[^\n|;]{0,120}?\s-p\s|mongo\w{0,8}\b[^\n|;]{0,120}?\s-p\s)\\{0,4}["']?(?P<value>[^\s"'\\]{4,200})""",
     re.VERBOSE,
 )
@@ -54,22 +55,21 @@ def in_requests(searched: Searched) -> Iterator[Span]:
     if b"://" in low:
         yield from _addresses(searched)
     if b"-u" in low:
-        for match in _at(searched, _USER, b"-u", b"--proxy-user"):
+        for match in _at(searched, _USER, b"-u"):
             if is_password(match["value"], quoted=False):
                 yield _span(match, "password")
-    if b" -p" in low or b" -a " in low:
-        for match in _at(searched, _SHORT_FLAG, b"mysql", b"mariadb", b"sshpass", b"redis-cli", b"login", b"mongo"):
+    if b" -p" in low:
+        for match in _at(searched, _SHORT_FLAG, b"mysql", b"mariadb", b"sshpass", b"login", b"mongo"):
             if is_password(match["value"], quoted=False):
                 yield _span(match, "password")
 
 
 def _addresses(searched: Searched) -> Iterator[Span]:
-    for match in _at(searched, _ADDRESS, b"://"):
-        value = match["value"]
-        if not is_placeholder(value) and value.lower() not in ("password", "pass", "passwd", "pwd", "secret"):
+    for place in places(searched.low, b"://"):
+        match = _ADDRESS.match(searched.text, place)
+        if match and not is_placeholder(match["value"]) and match["value"].lower() not in _NO_PASSWORDS:
             yield _span(match, "password in an address")
-    for match in _at(searched, _USER_ONLY, b"://"):
-        if looks_random(match["value"], least=20):
+        elif (match := _USER_ONLY.match(searched.text, place)) and looks_random(match["value"], least=20):
             yield _span(match, "token in an address")
 
 

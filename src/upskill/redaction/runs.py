@@ -8,9 +8,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 LEAST = 20
-"""A token whose beginning is in a run has at least this many characters of it."""
+"""A token has at least this many letters and digits on end."""
+LEAD = 12
+"""So many characters before a run are kept with it: `SG.` and `ya29.` are not part of the run that they begin."""
 RUN_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
-_CLASSES = bytes(97 if chr(code) in RUN_CHARACTERS else 32 for code in range(256))
+_RUNS = bytes(97 if chr(code) in RUN_CHARACTERS else 32 for code in range(256))
+_CAPITALS_AND_DIGITS = bytes(65 if chr(code) in RUN_CHARACTERS and chr(code) not in "_-" and not chr(code).islower() else 32
+                             for code in range(256))  # fmt: skip
 
 
 class Searched:
@@ -20,7 +24,8 @@ class Searched:
         self.text = text
         self.raw = text.encode("latin-1", "replace")
         self.low = self.raw.lower()
-        classes = self.raw.translate(_CLASSES) + b" "
+        classes = self.raw.translate(_RUNS) + b" "
+        marks = self.raw.translate(_CAPITALS_AND_DIGITS)
         wanted = b"a" * LEAST
         self._starts: list[int] = []
         self._ends: list[int] = []
@@ -28,12 +33,14 @@ class Searched:
         start = classes.find(wanted)
         while start >= 0:
             end = classes.find(b" ", start + LEAST)
-            self._starts.append(start)
-            self._ends.append(end)
-            pieces.append(self.raw[start:end])
+            # snake_case and kebab-case words of any length are no tokens.
+            if marks.find(b"A", start, end) >= 0:
+                self._starts.append(start)
+                self._ends.append(end)
+                pieces.append(self.raw[max(0, start - LEAD) : end])
             start = classes.find(wanted, end)
         self.runs = b"\n".join(pieces)
-        """Every run of letters, digits, `_` and `-` that is long enough, a line each."""
+        """Every run of letters, digits, `_` and `-` that is long enough to be a token, with its lead, a line each."""
         self._offsets: list[int] = []
 
     def places_in_runs(self, piece: bytes) -> Iterator[int]:
@@ -42,10 +49,10 @@ class Searched:
             offset = 0
             for start, end in zip(self._starts, self._ends, strict=True):
                 self._offsets.append(offset)
-                offset += end - start + 1
+                offset += end - max(0, start - LEAD) + 1
         for place in places(self.runs, piece):
             number = bisect_right(self._offsets, place) - 1
-            yield self._starts[number] + place - self._offsets[number]
+            yield max(0, self._starts[number] - LEAD) + place - self._offsets[number]
 
     def runs_of(self, least: int) -> list[int]:
         """Where the runs of at least that length begin."""
