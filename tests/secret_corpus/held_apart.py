@@ -27,7 +27,9 @@ def shapes() -> list[Planted]:
         plant("lob", "lob {}", "live_" + made_up("lob", 35, HEX)),
         plant("looker", "looker_client_secret={}", made_up("looker", 24, LOWER)),
         plant("mailgun signing", "mailgun_signing_key = '{}'", "-".join(made_up(f"mg{n}", n, HEX) for n in (32, 8, 9))),
-        plant("mapbox", "mapboxgl.accessToken = '{}'", "pk" + "." + "ey" + made_up("mb", 58) + "." + made_up("mb2", 22)),
+        plant(
+            "mapbox", "mapboxgl.accessToken = '{}'", "pk" + "." + "ey" + made_up("mb", 58) + "." + made_up("mb2", 22)
+        ),
         plant("mattermost", "mattermost: {}", made_up("mm", 26, LOWER)),
         plant("maxmind", "GeoIP with {}", made_up("mmk1", 6) + "_" + made_up("mmk2", 29) + "_mmk"),
         plant("messagebird", "MESSAGEBIRD_API_TOKEN={}", made_up("bird", 25)),
@@ -45,7 +47,9 @@ def shapes() -> list[Planted]:
         plant("settlemint", "settlemint {}", "sm_" + "pat_" + made_up("sm", 16)),
         plant("shippo", "shippo {}", "shippo_" + "live_" + made_up("shippo", 40, HEX)),
         plant("sidekiq", "bundle config gems.acme.example {}", made_up("sk1", 8, HEX) + ":" + made_up("sk2", 8, HEX)),
-        plant("sidekiq address", "https://{}@gems.acme.example/", made_up("sk3", 8, HEX) + ":" + made_up("sk4", 8, HEX)),
+        plant(
+            "sidekiq address", "https://{}@gems.acme.example/", made_up("sk3", 8, HEX) + ":" + made_up("sk4", 8, HEX)
+        ),
     ]
 
 

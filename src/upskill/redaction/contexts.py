@@ -11,7 +11,7 @@ from upskill.redaction.names import Sort, sort_of
 from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=")
+_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=", b"code=")
 _NAME = re.compile(r"[\w.$-]{1,160}")
 _IN_A_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
 _THEN = re.compile(
@@ -19,14 +19,14 @@ _THEN = re.compile(
     (?:
         (?P<given>[ \t]{0,8}(?::=|=>|={1,3}|:)(?![:=/])(?:[ \t]{0,8}[|>][-+]?\s{1,20}|[ \t]{0,8}))
         |(?P<typed>:[ ]?[\w.\[\]|&? ]{1,30}?[ ]?=[ ]?)(?=["'])
+        |(?P<attribute>(?:[\s,"']|\\{1,64}[nrt"']){1,24}value\\{0,64}["']?\s?[:=]\s?)
         |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,64}["'])
         |(?P<element>>)(?=[^<\s])
-        |(?P<attribute>(?<=["'])\s{1,4}value\s?=\s?)
         |(?P<said>[ ](?:is|was):?[ ])
         |(?P<cell>[ \t]{0,8}\|[ \t]{0,8})
         |(?P<spaced>[ \t]{1,40}|\\[nrt])
     )
-    (?:[bfruBFRU]{1,2}(?=\\{0,64}["'`]))?
+    (?:(?:[bfruBFRU]{1,2}|[A-Z][A-Za-z]{2,14}\()(?=\\{0,64}["'`]))?
     (?P<quote>\\{0,64}["'`])?""",
     re.VERBOSE,
 )
@@ -113,7 +113,9 @@ def _is_secret(text: str, start: int, name: str, then: re.Match[str], sort: Sort
     if sort == "key":
         return then.group("given") is not None and looks_random(value, least=20)
     if then.group("given") or then.group("attribute") or then.group("typed"):
-        return _plain(sort, value, quoted=quoted)
+        # `DB_PASSWORD=words` in a list of variables is a value, whatever it looks like.
+        variable = then.group("given") == "=" and name.isupper() and name.endswith(("PASSWORD", "SECRET", "_PASS"))
+        return _plain(sort, value, quoted=quoted) or (variable and len(value) >= 8 and is_password(value, quoted=True))
     if then.group("element"):
         return text[start - 1 : start] == "<" and _plain(sort, value, quoted=True)
     if then.group("listed"):

@@ -127,6 +127,15 @@ FAMILIES: tuple[Family, ...] = (
     _family("adobe secret", "p8e-", rf"p8e-{_W}{{32}}", alone=True),
     _family("alibaba key id", "LTAI", r"LTAI[A-Za-z0-9]{16,24}", alone=True),
     _family("jwt", "eyJ", r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}"),
+    _family("jwt", "ZXlK", r"ZXlK[A-Za-z0-9+/_-]{60,8000}={0,2}", alone=True),
+    _family("octopus key", "API-", r"API-[A-Z0-9]{25,30}(?![A-Z0-9])", alone=True, mixed=True),
+    _family("brevo key", "xkeysib- xsmtpsib-", rf"x(?:key|smtp)sib-{_W}{{60,100}}"),
+    _family("42 secret", "s-s4t2", rf"s-s4t2\w{{2}}-{_W}{{60,70}}"),
+    _family("scalingo token", "tk-us-", rf"tk-us-{_W}{{40,60}}", alone=True, mixed=True),
+    _family("plaid token", "access-", r"access-(?:sandbox|development|production)-[0-9a-f-]{36}", alone=True),
+    _family("settlemint token", "sm_", r"sm_[aps]at_[A-Za-z0-9]{16}", alone=True, mixed=True),
+    _family("maxmind key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", before=36),
+    _family("masked value", "::add-mask::", r"::add-mask::(?P<value>(?!\[redacted)[^\s\"'\\]{4,8000})", gate="::add-"),
     # Files.
     _family("password hash", "$apr1$ $1$ $2 $5$ $6$ $y$ $argon2",
             r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}", gate="$"),
@@ -141,7 +150,7 @@ _GATED = [
 
 _IDS = re.compile(
     r"(?:toolu|srvtoolu|call|fc|msg|req|resp|rs|run|chatcmpl|cmpl|file|thread|asst|batch|step|org|proj|user|gen|sess|evt|event"
-    r"|item|ws|ig|cu|sha\d*|md5|uuid|id|img|chunk|build|index|vendor|main|app|assets?)(?:$|[-_])"
+    r"|item|ws|ig|cu|sha\d*|md5|uuid|id|img|chunk|build|commit|rev|blob|tree|tag|ref|etag|hash|digest|cache|layer|image|container|index|vendor|main|app|assets?)(?:$|[-_])"
 )
 _NEW = re.compile(
     r"(?P<before>[a-z][a-z0-9]{1,11}(?:[-_][a-z0-9]{1,8}){0,3})[-_](?P<body>[A-Za-z0-9]{30,200})(?![\w-])"
@@ -170,7 +179,7 @@ def _matches(text: str, family: Family, where: Iterator[int]) -> Iterator[Span]:
     for place in where:
         match = family.pattern.match(text, max(0, place - family.before))
         if match and (not family.mixed or sum(c.isdigit() for c in match.group()[4:]) >= 2):
-            yield Span(match.start(group), match.end(group), family.kind, 3)
+            yield Span(match.start(group), match.end(group), family.kind, 3 if family.kind == "api key" else 4)
 
 
 def _new_ones(searched: Searched) -> Iterator[Span]:
@@ -186,4 +195,7 @@ def _new_ones(searched: Searched) -> Iterator[Span]:
 def _by_chance(body: str) -> bool:
     lower = sum(c.islower() for c in body)
     upper = sum(c.isupper() for c in body)
-    return min(lower, upper, len(body) - lower - upper) >= 3
+    digits = len(body) - lower - upper
+    if min(lower, upper) >= 3:
+        return digits >= 1
+    return len(body) >= 35 and digits >= 6 and lower >= 6

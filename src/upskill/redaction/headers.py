@@ -16,6 +16,7 @@ _AUTHORIZATION = re.compile(
 )
 _BEARER = re.compile(r"(?i:bearer)(?:[ +:=]|%20|\s){1,4}(?P<value>[A-Za-z0-9._~+/=-]{16,8192})")
 _BASIC = re.compile(r"(?i:basic)[ +]{1,3}(?P<value>[A-Za-z0-9+/_-]{6,2048}={0,2})")
+_SMTP = re.compile(r"(?i:auth (?:plain|login)) (?P<value>[A-Za-z0-9+/]{8,2048}={0,2})")
 _COOKIE = re.compile(r"""(?i:cookie)\\{0,64}["'`]?\s{0,3}[:=,\s]\s{0,3}\\{0,64}["'`]?(?P<value>[^\n"'`\\]{1,8192})""")
 _PAIR = re.compile(r"(?P<name>[^=;\s]{1,200})=(?P<value>[^;\s,]{1,8192})")
 _SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf")
@@ -41,6 +42,8 @@ def in_requests(searched: Searched) -> Iterator[Span]:
         for match in _at(searched, _AUTHORIZATION, b"authorization"):
             if _is_credential(match["value"]):
                 yield _span(match, "authorization")
+        for match in _at(searched, _SMTP, b"auth plain ", b"auth login "):
+            yield _span(match, "password")
     if b"bearer" in low:
         for match in _at(searched, _BEARER, b"bearer"):
             if looks_random(match["value"], least=16):
