@@ -8,25 +8,26 @@ from collections.abc import Iterator
 
 from upskill.redaction.judging import is_password, looks_random
 from upskill.redaction.names import Sort, sort_of
+from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig", b"_pat", b"_pw")
+_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=", b"code=")
 _NAME = re.compile(r"[\w.$-]{1,160}")
 _IN_A_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
 _THEN = re.compile(
-    r"""(?P<close>\\{0,8}["'`]?\]?)
+    r"""(?P<close>\\{0,64}["'`]?\]?)
     (?:
         (?P<given>[ \t]{0,8}(?::=|=>|={1,3}|:)(?![:=/])(?:[ \t]{0,8}[|>][-+]?\s{1,20}|[ \t]{0,8}))
         |(?P<typed>:[ ]?[\w.\[\]|&? ]{1,30}?[ ]?=[ ]?)(?=["'])
-        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,8}["'])
+        |(?P<attribute>(?:[\s,"']|\\{1,64}[nrt"']){1,24}value\\{0,64}["']?\s?[:=]\s?)
+        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,64}["'])
         |(?P<element>>)(?=[^<\s])
-        |(?P<attribute>(?<=["'])\s{1,4}value\s?=\s?)
         |(?P<said>[ ](?:is|was):?[ ])
         |(?P<cell>[ \t]{0,8}\|[ \t]{0,8})
         |(?P<spaced>[ \t]{1,40}|\\[nrt])
     )
-    (?:[bfruBFRU]{1,2}(?=\\{0,8}["'`]))?
-    (?P<quote>\\{0,8}["'`])?""",
+    (?:(?:[bfruBFRU]{1,2}|[A-Z][A-Za-z]{2,14}\()(?=\\{0,64}["'`]))?
+    (?P<quote>\\{0,64}["'`])?""",
     re.VERBOSE,
 )
 _UNQUOTED = re.compile(r"""[^\s"'`;<>\\,&|]{1,8192}""")
@@ -35,10 +36,11 @@ _SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx)\s{1
 _LONGEST = 8_192
 
 
-def assigned(text: str, low: bytes) -> Iterator[Span]:
-    """Every value under a name that says it is secret. `low` is the text in lower case, one byte per character."""
+def assigned(searched: Searched) -> Iterator[Span]:
+    """Every value under a name that says it is secret."""
+    text, low = searched.text, searched.low
     done = -1
-    for place in _places(low):
+    for place in sorted(place for word in _WORDS if word in low for place in places(low, word)):
         if place < done:
             continue
         start = place
@@ -58,17 +60,6 @@ def assigned(text: str, low: bytes) -> Iterator[Span]:
         if span is not None:
             done = span.end
             yield span
-
-
-def _places(low: bytes) -> list[int]:
-    places: list[int] = []
-    for word in _WORDS:
-        start = low.find(word)
-        while start >= 0:
-            places.append(start)
-            start = low.find(word, start + len(word))
-    places.sort()
-    return places
 
 
 def _value(text: str, start: int, name: re.Match[str], sort: Sort) -> Span | None:
@@ -122,7 +113,9 @@ def _is_secret(text: str, start: int, name: str, then: re.Match[str], sort: Sort
     if sort == "key":
         return then.group("given") is not None and looks_random(value, least=20)
     if then.group("given") or then.group("attribute") or then.group("typed"):
-        return _plain(sort, value, quoted=quoted)
+        # `DB_PASSWORD=words` in a list of variables is a value, whatever it looks like.
+        variable = then.group("given") == "=" and name.isupper() and name.endswith(("PASSWORD", "SECRET", "_PASS"))
+        return _plain(sort, value, quoted=quoted) or (variable and len(value) >= 8 and is_password(value, quoted=True))
     if then.group("element"):
         return text[start - 1 : start] == "<" and _plain(sort, value, quoted=True)
     if then.group("listed"):

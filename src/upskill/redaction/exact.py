@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 from upskill.redaction.judging import looks_random
+from upskill.redaction.runs import LEAST as LEAST_RUN
+from upskill.redaction.runs import Searched
 from upskill.redaction.span import Span
 
 LEAST = 8
@@ -62,15 +64,23 @@ class ExactValues:
     """Finds known values in any of their forms."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._forms = sorted(
-            ((form, name) for value, name in values.items() for form in forms_of(value)),
-            key=lambda pair: (-len(pair[0]), pair),
-        )
+        self._forms = [(form, name, _piece(form)) for value, name in values.items() for form in forms_of(value)]
 
-    def spans(self, text: str) -> Iterator[Span]:
+    def spans(self, searched: Searched) -> Iterator[Span]:
         """Each occurrence of each form."""
-        for form, name in self._forms:
+        text = searched.text
+        for form, name, piece in self._forms:
+            if piece and piece not in searched.runs:
+                continue
             start = text.find(form)
             while start >= 0:
                 yield Span(start, start + len(form), name, 9)
-                start = text.find(form, start + len(form))
+                start = text.find(form, start + 1)
+
+
+def _piece(form: str) -> bytes:
+    """A piece of it that must be in a long run, if there is one: it is looked for there, in less time."""
+    pieces = re.findall(r"[A-Za-z0-9_-]+", form)
+    longest = max(pieces, key=len, default="")
+    marked = any(c.isdigit() or c.isupper() for c in longest)
+    return longest.encode() if marked and len(longest) >= LEAST_RUN else b""

@@ -39,7 +39,7 @@ _KEYS = _words(
 )
 _TAILS = _words(
     """value prod production dev development staging live test base old new raw plain text b64 base64 data string str env
-    param header admin root main default material"""
+    param header admin root main default material info"""
 )
 _HARMLESS = _words(
     """page next prev continuation continue cursor sync resume eos bos pad unk sep cls mask stop special start end image
@@ -67,7 +67,7 @@ def sort_of(name: str) -> Sort | None:
         if before in _KEYS:
             return "secret"
         return "key" if before and before not in _HARMLESS_KEYS else None
-    if last in ("sig", "signature"):
+    if last in ("sig", "signature") or parts == ["code"]:
         return "signature"
     if last in _SECRETS or last.endswith(_ENDS):
         return None if before in _HARMLESS else "secret"
