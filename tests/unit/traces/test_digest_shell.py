@@ -41,6 +41,8 @@ def test_what_a_command_line_is_about(command: str, heads: list[str]) -> None:
         ("cmake -B build -S .", "cmake -B build -S . -DX_DIR=/opt/x"),
         ("pytest", "pytest tests/a.py"),
         ("python bench.py", "/usr/bin/python3 ./bench.py --fast"),
+        ("bundle exec rspec spec/models", "bin/rspec spec/models/user_spec.rb:12"),
+        ("pnpm tsc --noEmit", "pnpm exec tsc --noEmit -p ."),
     ],
 )
 def test_a_rerun_with_small_differences_is_known_again(before: str, after: str) -> None:
@@ -52,6 +54,8 @@ def test_a_rerun_with_small_differences_is_known_again(before: str, after: str) 
     [
         ("pytest tests/a.py", "pytest tests/b.py"),
         ("make test", "make install"),
+        ("make test", "npm test"),
+        ("pytest tests/a", "pytest tests/ab/c.py"),
         ("pip install a", "pip install b"),
         ("python a.py", "python b.py"),
     ],

@@ -99,12 +99,23 @@ class Simple:
 
 def is_rerun(before: Simple, after: Simple) -> bool:
     """The same command again, flags and small differences aside: another option, a version, one test of the file."""
-    if before.head != after.head:
+    if before.head != after.head and not _runs_through(before, after) and not _runs_through(after, before):
         return False
     if not before.words or not after.words:
         return True
-    shared = len(before.words & after.words)
-    return shared * 2 >= min(len(before.words), len(after.words))
+    fewer, more = sorted((before.words, after.words), key=len)
+    shared = sum(any(_same_or_below(word, other) for other in more) for word in fewer)
+    return shared * 2 >= len(fewer)
+
+
+def _runs_through(runner: Simple, program: Simple) -> bool:
+    """`pnpm tsc` is `tsc`, run through another program."""
+    return runner.head == f"{runner.program} {program.head}"
+
+
+def _same_or_below(word: str, other: str) -> bool:
+    """Equal, or one is a folder and the other a file in it."""
+    return word == other or word.startswith(f"{other}/") or other.startswith(f"{word}/")
 
 
 @lru_cache(maxsize=1024)
@@ -196,7 +207,7 @@ def _program(word: str) -> str:
 
 def _about(word: str) -> str:
     """A word as it is compared: without the part of a test within its file, a version and the folder's own dot."""
-    word = word.split("::", 1)[0]
+    word = re.sub(r"::.*|:\d+(?::\d+)?$", "", word, flags=re.DOTALL)
     word = re.split(r"[=<>~!]=|@(?=[\d^~])|\[", word, maxsplit=1)[0]
     return word.removeprefix("./").rstrip("/")
 
