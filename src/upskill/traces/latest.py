@@ -31,7 +31,7 @@ SHORT_NAMES: Mapping[str, str] = {"claude": "claude-code", "gemini": "gemini-cli
 
 _LOOKED_AT = 40
 """Records at the head of a file in which its folder must be named."""
-_WAIT_SECONDS = 30
+_WAIT_SECONDS = 60
 _OPENCODE_QUIET = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_MODELS_FETCH": "1",
@@ -65,10 +65,16 @@ def find_sessions(folder: Path, *, environment: Mapping[str, str], agent: str | 
     here = _Folder(folder, environment)
     sessions: list[Session] = []
     looked: list[str] = []
-    for name in AGENTS if agent is None else (agent,):
-        found, where = _FINDERS[name](here, home, environment)
+    for name, find in _FINDERS.items():
+        if agent in (None, name):
+            found, where = find(here, home, environment)
+            sessions.extend(found)
+            looked.append(f"{AGENTS[name]}: {where}")
+    if agent in (None, "opencode"):
+        newest = max((session.written_at for session in sessions), default=0.0)
+        found, where = _opencode(here, home, environment, newer_than=newest)
         sessions.extend(found)
-        looked.append(f"{AGENTS[name]}: {where}")
+        looked.append(f"{AGENTS['opencode']}: {where}")
     sessions.sort(key=lambda session: (-session.written_at, str(session.path)))
     return Search(sessions=tuple(sessions), looked=tuple(looked))
 
@@ -188,11 +194,15 @@ def _gemini_project(path: Path) -> str:
     return seen.group(1) if seen else path.parent.parent.name
 
 
-def _opencode(here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
-    """The store is a database of opencode's own, so opencode is asked, if it is here and has a store."""
+def _opencode(
+    here: _Folder, home: Path, environment: Mapping[str, str], *, newer_than: float
+) -> tuple[list[Session], str]:
+    """The store is a database of opencode's own, so opencode is asked; that takes seconds, so only if it is newer."""
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share") / "opencode"
     if not data.is_dir():
         return [], f"nothing in {data}"
+    if max((_written(path) for path in data.glob("*.db*")), default=newer_than + 1) < newer_than:
+        return [], f"{data} was last written to before that"
     program = shutil.which("opencode", path=environment.get("PATH"))
     if program is None:
         return [], (
@@ -256,7 +266,6 @@ _FINDERS: Mapping[str, _Finder] = {
     "claude-code": _claude_code,
     "codex": _codex,
     "gemini-cli": _gemini_cli,
-    "opencode": _opencode,
 }
 
 

@@ -206,6 +206,7 @@ def _read_last(
             return _read_session(session, source, folder=folder, environment=environment, say=say, now=now)
         except UsageError as error:
             # The newest can be a session in which nothing was said yet.
+            say(f"passed over: {error.message}")
             refused.append(error.message)
     raise UsageError(
         f"{asked}: no session of this folder was found ({folder})",
@@ -218,17 +219,17 @@ def _read_session(
     session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
 ) -> str:
     if session.id is not None:
+        say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
         exported = export_opencode(session, folder=folder, environment=environment)
         with tempfile.TemporaryDirectory(prefix="upskill-") as place:
             path = Path(place) / f"{session.id}.json"
             path.touch(mode=0o600)
             path.write_text(exported, encoding="utf-8")
             source.read(path, name=session.id, called=f"opencode session {session.id}")
-        say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
         return session.id
-    source.read(session.path, name=session.path.name)
     growing = ", still being written" if now - session.written_at < _RECENT_SECONDS else ""
     say(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
+    source.read(session.path, name=session.path.name)
     return session.path.as_posix()
 
 

@@ -151,6 +151,19 @@ def test_where_was_looked_is_said_for_every_agent(home: Path, project: Path) -> 
     assert "opencode export" in looked[3]
 
 
+def test_opencode_is_not_asked_where_its_store_is_older_than_what_was_found(home: Path, project: Path) -> None:
+    store = home / ".local" / "share" / "opencode" / "opencode.db"
+    store.parent.mkdir(parents=True)
+    store.write_bytes(b"x")
+    os.utime(store, (100, 100))
+    mine = _claude(home / ".claude", "s", "mine.jsonl", project, at=200)
+    search = find_sessions(project, environment={"HOME": str(home), "PATH": ""})
+    assert [session.path for session in search.sessions] == [mine]
+    assert "was last written to before that" in search.looked[3]
+    os.utime(store, (300, 300))
+    assert "opencode export" in find_sessions(project, environment={"HOME": str(home), "PATH": ""}).looked[3]
+
+
 def test_agents_may_be_named_by_their_short_names_and_others_are_refused() -> None:
     assert agent_named("claude") == "claude-code"
     assert agent_named("Gemini") == "gemini-cli"
