@@ -169,7 +169,10 @@ FAMILIES: tuple[Family, ...] = (
     _family("adobe secret", "p8e-", rf"p8e-{_W}{{32}}", alone=True),
     _family("alibaba key id", "LTAI", r"LTAI[A-Za-z0-9]{16,24}", alone=True),
     _family(
-        "jwt", "eyJ", r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}"
+        "jwt",
+        "eyJ",
+        r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}",
+        alone=True,
     ),
     _family("jwt", "ZXlK", r"ZXlK[A-Za-z0-9+/_-]{60,8000}={0,2}", alone=True),
     _family("octopus key", "API-", r"API-[A-Z0-9]{25,30}(?![A-Z0-9])", alone=True, mixed=True),
