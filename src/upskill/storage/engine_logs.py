@@ -6,28 +6,28 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from upskill.errors import EngineError
 
+def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
+    """Rewrite the logs in which `clean` finds something, each whole or not at all; a note for each it cannot read.
 
-def clean_logs(folder: Path, clean: Callable[[str], str]) -> int:
-    """Rewrite the logs in which `clean` finds something, each whole or not at all, and say how many those were."""
-    rewritten = 0
+    An engine that was killed leaves a log without its end. That is no reason to lose a run.
+    """
+    notes: list[str] = []
     for path in sorted(folder.glob("*.eval")):
         try:
-            rewritten += _clean(path, clean)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:
-            # An engine that was stopped leaves a log without its end. It cannot be cleaned, so it must be told.
-            raise EngineError(
-                f"{path}: cannot be looked through for your keys ({error})", hint="remove it before you share the run"
-            ) from error
-    return rewritten
+            _clean(path, clean)
+        except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
+            notes.append(
+                f"{path.name}: cut short, not looked through for your keys; remove it before you share the run"
+            )
+    return tuple(notes)
 
 
-def _clean(path: Path, clean: Callable[[str], str]) -> bool:
+def _clean(path: Path, clean: Callable[[str], str]) -> None:
     with zipfile.ZipFile(path) as log:
         members = log.infolist()
         if all(_text(log, member) == clean(_text(log, member)) for member in members):
-            return False
+            return
         beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
             with zipfile.ZipFile(beside, "x", zipfile.ZIP_DEFLATED) as cleaned:
@@ -38,7 +38,6 @@ def _clean(path: Path, clean: Callable[[str], str]) -> bool:
             beside.replace(path)
         finally:
             beside.unlink(missing_ok=True)
-    return True
 
 
 def _text(log: zipfile.ZipFile, member: zipfile.ZipInfo) -> str:

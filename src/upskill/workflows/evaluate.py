@@ -125,9 +125,8 @@ def _carry_out(
         raise
     folder.release_space()
     own_keys = redactor_from(os.environ)
-    notes = tuple(map(own_keys.clean_own, (*prepared.notes, *_end_notes(end, prepared), *stored_notes)))
-    if own_keys.knows_any:
-        storage.clean_logs(folder.logs, own_keys.clean_own)
+    unread = storage.clean_logs(folder.logs, own_keys.clean_own) if own_keys.knows_any else ()
+    notes = tuple(map(own_keys.clean_own, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
         mine[trial.student].append(trial)
