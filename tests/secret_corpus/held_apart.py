@@ -1,4 +1,4 @@
-"""Forms that the patterns' author did not know when writing the patterns: taken from public lists and reports afterwards."""
+"""Forms unknown when the patterns were written: taken from public lists and reports afterwards."""
 
 import base64
 
@@ -56,15 +56,28 @@ def shapes() -> list[Planted]:
 def places() -> list[Planted]:
     """Where public reports say that secrets came to light."""
     return [
-        plant("single dash flag", "Arguments: -host mw -port 8000 -username admin -password {} -ssl", made_up("dash", 10)),
+        plant(
+            "single dash flag", "Arguments: -host mw -port 8000 -username admin -password {} -ssl", made_up("dash", 10)
+        ),
         plant("keystore flag", "-keystore_passwd {} -truststore_path /etc/t", made_up("keystore", 12)),
         plant("set aloud", "Setting environment variable: RD_OPTION_SECRET={}", made_up("rd", 14)),
         plant("mask command", "::add-mask::{}", made_up("mask", 24)),
-        plant("deployment token", "deploy --env default --no-use-keychain --deployment-token {}", made_up("swa", 64, HEX)),
+        plant(
+            "deployment token", "deploy --env default --no-use-keychain --deployment-token {}", made_up("swa", 64, HEX)
+        ),
         plant("rust debug", 'DbfsCore {{ root: "/", endpoint: "https://x", token: Some("{}") }}', made_up("dbfs", 36)),
         plant("go struct", "&{{Host:db User:app Password:{} Port:5432}}", made_up("go", 12)),
-        plant("java toString", "Credentials{{user='ada', password='{}', tokens=Tokens{{accessToken='{}'}}}}", made_up("jv", 11), made_up("jv2", 40)),
-        plant("kubernetes secret", "kind: Secret\ndata:\n  username: dXNlcg==\n  password: {}", base64.b64encode(made_up("k8s", 12).encode()).decode()),
+        plant(
+            "java toString",
+            "Credentials{{user='ada', password='{}', tokens=Tokens{{accessToken='{}'}}}}",
+            made_up("jv", 11),
+            made_up("jv2", 40),
+        ),
+        plant(
+            "kubernetes secret",
+            "kind: Secret\ndata:\n  username: dXNlcg==\n  password: {}",
+            base64.b64encode(made_up("k8s", 12).encode()).decode(),
+        ),
         plant("dev password", "DATABASE_PASSWORD={}", "local_dev_password"),
         plant("dev secret", "JWT_SECRET={}", "dev-secret-not-for-production"),
         plant("mqtt", '{{"userName":"u1","pwdInfo":"{}"}}', made_up("mqtt", 16)),
@@ -76,7 +89,7 @@ def places() -> list[Planted]:
         plant("login form", "username=ada&password={}&remember=1", made_up("form", 10)),
         plant("ansible", "ansible_become_pass: {}", made_up("ansible", 10)),
         plant("smtp", "AUTH PLAIN {}", base64.b64encode(b"\0ada\0" + made_up("smtp", 12).encode()).decode()),
-    ]  # fmt: skip
+    ]
 
 
 def held_apart() -> list[Planted]:
