@@ -174,7 +174,7 @@ def write_long_session(path: Path, *, megabytes: float, seed: int = 7) -> None:
     pairs = _pairs()
     written = 0
     with path.open("w", encoding="utf-8") as file:
-        session = _Session(seed)
+        session = Session(seed)
 
         def put(records: Iterator[dict[str, Any]]) -> None:
             nonlocal written
@@ -195,7 +195,9 @@ def write_long_session(path: Path, *, megabytes: float, seed: int = 7) -> None:
         put(session.agent("The engine runs on the new pool; `make check` is green on all targets."))
 
 
-class _Session:
+class Session:
+    """Writes the records of a session, one after the other."""
+
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._count = 0
