@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -64,6 +65,16 @@ def test_json_is_one_object_with_everything(upskill: Upskill) -> None:
     (fix,) = (finding for finding in digest["findings"] if finding["kind"] == "fix")
     assert fix["places"] == [{"trace": 1, "thread": None, "steps": [3, 5, 6], "lines": None}]
     assert value["bad_lines"] == 1
+
+
+def test_every_key_of_the_json_is_documented(upskill: Upskill) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "trace-json.md").read_text(encoding="utf-8")
+    value = _json(upskill, str(SESSION))
+    digest, trace = value["digest"], value["traces"][0]
+    finding = next(each for each in digest["findings"] if each["kind"] == "fix")
+    keys = [*value, *digest, *trace, *finding, *finding["places"][0], *finding["parts"][0]]
+    named = set(re.findall(r"`(\w+)[`.]", page))
+    assert sorted(set(keys) - named) == []
 
 
 def test_a_failure_that_the_recording_does_not_mark_is_called_so(upskill: Upskill) -> None:

@@ -228,6 +228,13 @@ def test_what_is_typed_into_the_work_is_steering_whatever_it_says() -> None:
     assert "while the agent was at work" in steering.title
 
 
+def test_what_is_typed_after_an_interruption_is_steering_and_the_interruption_itself_is_nothing() -> None:
+    made = Made().person("Do it.").bash("make", "ok").person("[Request interrupted by user]").person("Row-major.")
+    (steering,) = _found(made.agent("Done."), "correction")
+    assert steering.parts[0].text == "Row-major."
+    assert len(_found(made, "task")) == 1
+
+
 def test_a_call_that_the_person_refused_is_a_correction_and_no_failure() -> None:
     refusal = "The user doesn't want to proceed with this tool use. The user said:\nuse uv, not pip"
     made = Made().person("Do it.").bash("pip install x", refusal, failed=True)

@@ -24,6 +24,8 @@ _LOOKS = re.compile(
     r"(?i)^(?:read|view|open|cat|ls|list|glob|grep|search|find|fetch|web|todo|think|get_|codebase|task|agent|skill)"
     r"|read_?file|list_?dir|search|fetch|todo"
 )
+INTERRUPTED = re.compile(r"(?i)^\s*\[?request interrupted by user[^\n]{0,40}\]?\s*$")
+"""What a program writes in the person's name when they stop the agent; what they type next is meant for the work."""
 REFUSED = re.compile(
     r"(?i)^\W*(?:the user (?:doesn't want|does not want|rejected|declined|chose not)"
     r"|user (?:rejected|declined|denied|refused)|\[?request interrupted by user|tool use (?:was )?rejected"
@@ -111,7 +113,8 @@ def work_of(trace: Trace) -> Work:
             stack.pop()
             waiting.pop()
             continue
-        if step.source in {"person", "agent"} and step.text.strip():
+        interrupts = step.source == "person" and INTERRUPTED.match(step.text) is not None
+        if step.source in {"person", "agent"} and step.text.strip() and not interrupts:
             said.append(
                 Said(
                     index=index,
@@ -125,7 +128,7 @@ def work_of(trace: Trace) -> Work:
             index += 1
         if step.source == "agent":
             agent_at_work[thread] = bool(step.calls)
-        elif step.source == "person":
+        elif step.source == "person" and not interrupts:
             agent_at_work[thread] = False
         outcomes = {observation.call_id: observation for observation in step.observations}
         for call in step.calls:
