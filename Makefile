@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 LOCK = requirements
+AGENTS = build/agents
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup check test full statistics docs lock demo
+.PHONY: setup agents check test full statistics docs lock demo
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,6 +19,13 @@ $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.tom
 
 setup: $(VENV)/ready  ## everything that is needed, into .venv
 
+$(AGENTS)/ready: $(wildcard $(LOCK)/agents/*.json)
+	mkdir -p $(AGENTS) && cp $(LOCK)/agents/*.json $(AGENTS)/
+	npm install --prefix $(AGENTS) --no-audit --no-fund --loglevel=error
+	touch $@
+
+agents: $(AGENTS)/ready  ## the coding agents whose recordings the tests read, into build/agents; needs npm, takes 1 GB
+
 check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -26,7 +34,7 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m pytest tests/unit -q
 
-test: setup  ## all tests: the real engine, the real local model, the installed command
+test: setup agents  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox")
+MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -55,6 +55,8 @@ class Trace:
     recorder: str
     """The format, such as `claude-code` or `codex`."""
     steps: tuple[Step, ...]
+    whole: str | None = None
+    """The recording itself where it is plain text, in which no steps can be told apart."""
     subtraces: tuple[Subtrace, ...] = ()
     folder: str | None = None
     """Where the work was done, as recorded."""

@@ -1,1 +1,44 @@
 """Recorded work -> Trace. One reader per recorder; detection by content."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from upskill.domain.trace import Trace
+from upskill.errors import UsageError
+from upskill.traces.detecting import detect
+from upskill.traces.readers import READERS
+from upskill.traces.recording import FileRecording, unchanged
+from upskill.traces.source import Clean
+
+__all__ = ["Clean", "Reading", "read_traces"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reading:
+    """What was found in one recording."""
+
+    recorder: str
+    """The format, such as `claude-code`; `text` where it is none of the known ones."""
+    traces: tuple[Trace, ...]
+    """None for `text`: it is taken as it is."""
+    bad_lines: int = 0
+    """Lines left out because they are broken or too long."""
+    notes: tuple[str, ...] = ()
+    """What a person should know: file and line, never content."""
+    size: int = 0
+    """Bytes of content that were read, unpacked, with subagents' files."""
+
+
+def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
+    """Tell the format and read it. Every text in the traces has gone through `clean`, whole, before it was cut.
+
+    Raises `UsageError` where there is nothing to read: no such file, empty, of no known format.
+    """
+    recording = FileRecording(path, clean=clean)
+    recorder = detect(recording)
+    traces = tuple(READERS[recorder](recording))
+    if recorder != "text" and not any(trace.steps for trace in traces):
+        raise UsageError(f"{path}: a recording of {recorder} in which nothing was said or done")
+    return Reading(
+        recorder=recorder, traces=traces, bad_lines=recording.bad_lines, notes=recording.notes, size=recording.size
+    )

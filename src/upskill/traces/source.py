@@ -6,26 +6,50 @@ from typing import Any, Protocol
 
 from upskill.domain.trace import Trace
 
+OBSERVED = 6_000
+"""Characters kept of one output or of one call's arguments."""
+SAID = 20_000
+"""Characters kept of what a person or the model said in one message."""
+READ = 400
+"""Characters kept of a file that was only read: its content is in the repository, not in the lesson."""
+
 Clean = Callable[[str], str]
-"""Takes secrets out of a text and cuts it to what is worth keeping; applied to every text that enters a `Trace`."""
+"""Takes secrets out of a text. It sees every text that enters a `Trace`, whole, before anything is cut off."""
 
 
 class Recording(Protocol):
     """What is handed to a reader. Everything it yields is as recorded: readers call `clean` on what they keep."""
 
-    path: Path
-    clean: Clean
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
 
-    def records(self) -> Iterator[tuple[int, Any]]:
-        """The parsed JSON lines with their numbers, streamed; broken and blank lines are left out and counted."""
+    @property
+    def is_document(self) -> bool:
+        """Whether it was told apart as one JSON document; else it is lines."""
+        ...
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The JSON lines that are objects, with their numbers, streamed. The rest is left out and counted.
+
+        May be called again: the file is then read again.
+        """
         ...
 
     def document(self) -> Any:
-        """The whole file as one JSON value. Only for formats that are one document."""
+        """The whole file as one JSON value. Only for formats that are one document; refuses what is too large."""
         ...
 
     def lines(self) -> Iterator[str]:
-        """The lines of a text file, streamed."""
+        """The lines of a text file without their ends, streamed."""
+        ...
+
+    def clean(self, text: str, *, limit: int | None = None) -> str:
+        """The text as it may be kept: encoded data and control characters dropped, secrets out, then cut.
+
+        Without a limit it is cut to `OBSERVED` characters, to fewer where the recording is very large.
+        """
         ...
 
     def note(self, what: str, *, line: int | None = None) -> None:

@@ -14,6 +14,7 @@ from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy
+from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import sum_up
@@ -21,6 +22,7 @@ from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
+from upskill.workflows.own_keys import without_own_keys
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.reuse import Reuse, open_store
 
@@ -128,7 +130,9 @@ def _carry_out(
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
     folder.release_space()
-    notes = (*prepared.notes, *_end_notes(end, prepared), *stored_notes)
+    own_keys = redactor_from(os.environ)
+    unread = storage.clean_logs(folder.logs, own_keys.clean_own) if own_keys.knows_any else ()
+    notes = tuple(map(own_keys.clean_own, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     evaluation = sum_up(
         prepared.plan,
         finished,
@@ -205,7 +209,10 @@ def _run(
     bench: checks.Bench,
     asker: Asker | None,
 ) -> trials.RunEnd:
+    clean = redactor_from(os.environ).clean_own
+
     def bought(trial: Trial) -> None:
+        trial = without_own_keys(trial, clean)
         write(trial)
         reuse.keep(trial)
 

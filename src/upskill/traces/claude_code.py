@@ -1,0 +1,228 @@
+"""Claude Code sessions, with subagents, compactions and rewound branches.
+
+Read twice: first the graph, without content, to find the branch that was kept; then only the records of that branch,
+each cleaned and cut as it is read. Nothing else of the file is ever held.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.errors import UsageError
+from upskill.traces.building import Draft, Drafts
+from upskill.traces.claude_branch import Branch, branches
+from upskill.traces.claude_graph import (
+    ASSISTANT,
+    MAIN,
+    STEERING,
+    USER,
+    Graph,
+    injected,
+    prompt_text,
+    steering_text,
+)
+from upskill.traces.claude_messages import add_message, add_result, blocks, tagged, typed
+from upskill.traces.fields import mapping, string
+from upskill.traces.nesting import Thread, nest
+from upskill.traces.recording import FileRecording, parse
+from upskill.traces.source import Recording
+
+RECORDER = "claude-code"
+AGENT_ID = re.compile(r"\A[A-Za-z0-9_-]{1,80}\Z")
+AGENT_FILES = 2_000
+LARGEST_META = 100_000
+NOTIFICATION = "<task-notification>"
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace of the session, subagents under the calls that began them."""
+    session = _read_file(recording, alone=True)
+    threads = session.threads
+    if isinstance(recording, FileRecording):
+        threads = [*threads, *_subagents(recording, session)]
+    yield nest(RECORDER, session.main, threads, recording)
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """What one file holds: its main thread, and the subagents written into the same file."""
+
+    main: Drafts
+    threads: list[Thread]
+    call_of_agent: dict[str, str]
+    undone: frozenset[str]
+    """Calls of branches that were rewound: what they began is left out as well."""
+
+
+def _read_file(recording: Recording, *, alone: bool) -> _Session:
+    graph = Graph()
+    for line, record in recording.records():
+        graph.add(line, record)
+    graph.finish()
+    found = branches(graph)
+    main = MAIN if MAIN in found or not found else min(found)
+    kept = {node for branch in found.values() for node in branch.nodes}
+    undone = frozenset(call for call, node in graph.node_of_call.items() if node not in kept)
+    calls = {thread: _call_of(graph, thread) for thread in found if thread != main}
+    found = {thread: branch for thread, branch in found.items() if calls.get(thread) not in undone}
+    del kept
+    graph.forget_ids()
+    drafts = _fill(recording, graph, found, main=main, alone=alone)
+    for thread, branch in found.items():
+        drafts[thread].dropped = branch.dropped
+        for line in branch.gaps:
+            recording.note("what came before it is not in the file; taken to follow the record before", line=line)
+    threads = [(calls[thread], drafts[thread]) for thread in found if thread != main]
+    return _Session(drafts.get(main) or Drafts(recording), threads, graph.call_of_agent, undone)
+
+
+def _call_of(graph: Graph, thread: int) -> str:
+    """The call that began a subagent: by its id, else by its prompt, each call once."""
+    agent = graph.agent_of_thread.get(thread)
+    if agent and agent in graph.call_of_agent:
+        return graph.call_of_agent[agent]
+    same = graph.call_of_prompt.get(graph.prompt_of_thread.get(thread, 0))
+    return same.pop(0) if same else ""
+
+
+def _fill(recording: Recording, graph: Graph, found: dict[int, Branch], *, main: int, alone: bool) -> dict[int, Drafts]:
+    """The second reading: the kept records in the order of the file."""
+    fillings = {
+        thread: _Filling(recording, graph, person=thread == MAIN, asked=alone and thread == main) for thread in found
+    }
+    node_at = {graph.line[node]: node for branch in found.values() for node in branch.nodes}
+    removed = {line for line, text in graph.removed if text not in graph.steered}
+    for line, record in _wanted(recording, node_at.keys() | removed):
+        node = node_at.get(line)
+        if node is not None:
+            fillings[graph.thread[node]].add(node, record)
+        elif MAIN in fillings:
+            fillings[MAIN].steer(prompt_text(record.get("content")))
+    return {thread: filling.drafts for thread, filling in fillings.items()}
+
+
+def _wanted(recording: Recording, lines: set[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """These records and no others: what is not kept is not even parsed."""
+    if not isinstance(recording, FileRecording):
+        yield from ((line, record) for line, record in recording.records() if line in lines)
+        return
+    for line, raw in recording.numbered():
+        if line in lines:
+            yield line, mapping(parse(raw))
+
+
+class _Filling:
+    """One thread becoming steps."""
+
+    def __init__(self, recording: Recording, graph: Graph, *, person: bool, asked: bool) -> None:
+        self.drafts = Drafts(recording)
+        self._graph = graph
+        self._person = person
+        self._asked = asked
+        self._draft_of: dict[int, Draft] = {}
+
+    def add(self, node: int, record: dict[str, Any]) -> None:
+        kind, message = self._graph.kind[node], mapping(record.get("message"))
+        self.drafts.folder = self.drafts.folder or string(record.get("cwd")) or None
+        if kind == ASSISTANT:
+            self._said(node, record, message)
+        elif kind == USER:
+            self._heard(record, message)
+        elif kind == STEERING:
+            self.steer(steering_text(record))
+
+    def _said(self, node: int, record: dict[str, Any], message: dict[str, Any]) -> None:
+        """One model message is written as several lines: each belongs to its parent's, if that has the same id."""
+        model = string(message.get("model"))
+        if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
+            return
+        self.drafts.model = self.drafts.model or model or None
+        parent, messages = self._graph.parent[node], self._graph.message
+        same = parent >= 0 and messages[parent] == messages[node] != 0
+        draft = (self._draft_of.get(parent) if same else None) or self.drafts.begin("agent")
+        self._draft_of[node] = draft
+        add_message(self.drafts, draft, message.get("content"))
+
+    def _heard(self, record: dict[str, Any], message: dict[str, Any]) -> None:
+        said: list[str] = []
+        for block in blocks(message.get("content")):
+            if block.get("type") == "tool_result":
+                add_result(self.drafts, block)
+            elif block.get("type") == "text" and not injected(record):
+                said.append(string(block.get("text")))
+        if self._person:
+            for text in said:
+                self.steer(text)
+        elif self._asked and said:
+            # A subagent's own file: what it was asked came from another agent.
+            self.drafts.harness("\n".join(said))
+            self._asked = False
+
+    def steer(self, text: str) -> None:
+        """Words under the role of the person, typed or not."""
+        text = text.strip()
+        if text.startswith(NOTIFICATION):
+            self._notified(text)
+            return
+        found = typed(text)
+        self.drafts.commands += found.command
+        if found.interrupted:
+            self.drafts.harness("[the person interrupted]")
+        self.drafts.person(found.text)
+
+    def _notified(self, text: str) -> None:
+        """The answer of an agent in the background: it belongs to the call that began it."""
+        call_id = tagged(text, "tool-use-id") or self._graph.call_of_agent.get(tagged(text, "task-id"), "")
+        answer = tagged(text, "result")
+        if call_id and answer:
+            failed = {"completed": None, "failed": True, "killed": True}.get(tagged(text, "status"))
+            self.drafts.revise(call_id, answer, failed=failed)
+
+
+def _subagents(recording: FileRecording, session: _Session) -> Iterator[Thread]:
+    """The subagents' own files: in a folder named like the session, or, older, beside it."""
+    folder = recording.path.with_suffix("") / "subagents"
+    found = sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else []
+    waiting = [(path, path.stem.removeprefix("agent-")) for path in found]
+    calls, undone, seen = dict(session.call_of_agent), set(session.undone), {path for path, _ in waiting}
+
+    def beside(agents: dict[str, str]) -> None:
+        for agent in agents:
+            path = recording.path.with_name(f"agent-{agent}.jsonl") if AGENT_ID.match(agent) else recording.path
+            if path not in seen and path != recording.path and len(seen) < AGENT_FILES and path.is_file():
+                seen.add(path)
+                waiting.append((path, agent))
+
+    beside(calls)
+    read: list[tuple[Path, str, _Session]] = []
+    while waiting:
+        path, agent = waiting.pop(0)
+        if calls.get(agent) in undone:
+            continue
+        try:
+            part = _read_file(recording.beside(path), alone=False)
+        except UsageError as error:
+            recording.note(f"the subagent's file {path.name} is left out: {error.hint or 'it cannot be read'}")
+            continue
+        calls = part.call_of_agent | calls
+        undone |= part.undone
+        read.append((path, agent, part))
+        beside(part.call_of_agent)
+    for path, agent, part in read:
+        call_id = _noted_call(path) or calls.get(agent, "")
+        if call_id not in undone:
+            yield call_id, part.main
+            yield from part.threads
+
+
+def _noted_call(path: Path) -> str:
+    """What the small file beside a subagent's says of the call. It is there even if the agent never returned."""
+    meta = path.with_suffix(".meta.json")
+    try:
+        content = meta.read_bytes() if meta.stat().st_size <= LARGEST_META else b""
+    except OSError:
+        return ""
+    return string(mapping(parse(content)).get("toolUseId"))

@@ -1,0 +1,219 @@
+"""The records of a Claude Code session as a graph, and the branch of it that was kept.
+
+Holds no content: ids become numbers, texts become hashes, so that a session of any length fits. Parents are never
+followed by recursion, and a circle ends the walk.
+"""
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Any
+
+from upskill.traces.claude_messages import blocks, result_text, typed
+from upskill.traces.fields import items, mapping, string
+
+MAIN = 0
+ROOT = -1
+MISSING = -2
+"""Its parent is named but not in the file: the line was lost."""
+
+USER, ASSISTANT, BOUNDARY, STEERING, OTHER = range(5)
+CONVERSATION = (USER, ASSISTANT)
+PROMPT, RESULT = 1, 2
+PRESERVED = 50
+AGENT_MARK = "agentId:"
+
+
+@dataclass(slots=True)
+class Boundary:
+    """Where the program compacted: what it says came before."""
+
+    before: str
+    preserved: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Graph:
+    """One entry per record that has an id, in the order of the file."""
+
+    line: "array[int]" = field(default_factory=lambda: array("q"))
+    parent: "array[int]" = field(default_factory=lambda: array("q"))
+    kind: bytearray = field(default_factory=bytearray)
+    flags: bytearray = field(default_factory=bytearray)
+    thread: "array[int]" = field(default_factory=lambda: array("q"))
+    message: "array[int]" = field(default_factory=lambda: array("q"))
+    time: "array[int]" = field(default_factory=lambda: array("q"))
+    previous: "array[int]" = field(default_factory=lambda: array("q"))
+    """The last record of the conversation before it in the same thread."""
+
+    boundaries: dict[int, Boundary] = field(default_factory=dict)
+    call_of_agent: dict[str, str] = field(default_factory=dict)
+    node_of_call: dict[str, int] = field(default_factory=dict)
+    results: list[tuple[str, int]] = field(default_factory=list)
+    call_of_prompt: dict[int, list[str]] = field(default_factory=dict)
+    agent_of_thread: dict[int, str] = field(default_factory=dict)
+    prompt_of_thread: dict[int, int] = field(default_factory=dict)
+    steered: set[int] = field(default_factory=set)
+    removed: list[tuple[int, int]] = field(default_factory=list)
+    leaf: str = ""
+    leaf_line: int = 0
+
+    _node: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[int, str] = field(default_factory=dict)
+    _messages: dict[str, int] = field(default_factory=dict)
+    _threads: dict[str, int] = field(default_factory=dict)
+    _last: dict[int, int] = field(default_factory=dict)
+
+    def add(self, line: int, record: dict[str, Any]) -> None:
+        """Take in one record; the first of several with one id counts."""
+        kind = string(record.get("type"))
+        if kind == "last-prompt":
+            self.leaf, self.leaf_line = string(record.get("leafUuid")), line
+        elif kind == "queue-operation" and record.get("operation") == "remove":
+            text = prompt_text(record.get("content"))
+            if text:
+                self.removed.append((line, hash(text)))
+        uuid = string(record.get("uuid"))
+        if not uuid or uuid in self._node:
+            return
+        node = len(self.line)
+        self._node[uuid] = node
+        self.line.append(line)
+        self.parent.append(self._parent(node, record))
+        self.time.append(hash(string(record.get("timestamp"))))
+        self.thread.append(self._thread(node, record))
+        self.previous.append(self._last.get(self.thread[node], ROOT))
+        self.message.append(0)
+        self.flags.append(0)
+        self.kind.append(self._kind(node, kind, record))
+        if self.kind[node] in CONVERSATION:
+            self._last[self.thread[node]] = node
+
+    def finish(self) -> None:
+        """Resolve parents that came after their children."""
+        for node, uuid in self._waiting.items():
+            self.parent[node] = self._node.get(uuid, MISSING)
+        self._waiting.clear()
+
+    def forget_ids(self) -> None:
+        """They are half of what the graph holds, and once the branch is found nothing asks for them."""
+        self._node.clear()
+        self._messages.clear()
+        self.results.clear()
+
+    def node(self, uuid: str) -> int | None:
+        """The record of this id."""
+        return self._node.get(uuid)
+
+    def threads(self) -> list[int]:
+        """The threads in which somebody spoke, the main one first if it is there."""
+        return sorted(self._last)
+
+    def last(self, thread: int) -> int:
+        """The last record of the conversation in a thread."""
+        return self._last[thread]
+
+    def _parent(self, node: int, record: dict[str, Any]) -> int:
+        parent = string(record.get("parentUuid"))
+        if not parent:
+            return ROOT
+        known = self._node.get(parent)
+        if known is None:
+            self._waiting[node] = parent
+            return MISSING
+        return ROOT if known == node else known
+
+    def _thread(self, node: int, record: dict[str, Any]) -> int:
+        """The main thread, or one per subagent; lines of old files name none and follow their parents."""
+        if record.get("isSidechain") is not True:
+            return MAIN
+        agent = string(record.get("agentId"))
+        if agent:
+            thread = self._threads.setdefault(agent, len(self._threads) + 1)
+            self.agent_of_thread[thread] = agent
+            return thread
+        parent = self.parent[node]
+        if parent >= 0 and self.thread[parent] != MAIN:
+            return self.thread[parent]
+        return self._threads.setdefault(f"line {self.line[node]}", len(self._threads) + 1)
+
+    def _kind(self, node: int, kind: str, record: dict[str, Any]) -> int:
+        message = mapping(record.get("message"))
+        if kind == "assistant":
+            message_id = string(message.get("id"))
+            if message_id:
+                self.message[node] = self._messages.setdefault(message_id, len(self._messages) + 1)
+            self._calls(node, message.get("content"))
+            return ASSISTANT
+        if kind == "user":
+            self._heard(node, record, message.get("content"))
+            return USER
+        if kind == "system" and record.get("subtype") == "compact_boundary":
+            about = mapping(record.get("compactMetadata"))
+            self.boundaries[node] = Boundary(string(record.get("logicalParentUuid")), _preserved(about))
+            return BOUNDARY
+        if kind == "attachment":
+            text = steering_text(record)
+            if text:
+                self.steered.add(hash(text))
+                return STEERING
+        return OTHER
+
+    def _calls(self, node: int, content: Any) -> None:
+        for block in blocks(content):
+            if block.get("type") == "tool_use":
+                call_id = string(block.get("id"))
+                self.node_of_call.setdefault(call_id, node)
+                prompt = string(mapping(block.get("input")).get("prompt"))
+                if prompt:
+                    self.call_of_prompt.setdefault(hash(prompt.strip()), []).append(call_id)
+
+    def _heard(self, node: int, record: dict[str, Any], content: Any) -> None:
+        found = blocks(content)
+        results = [block for block in found if block.get("type") == "tool_result"]
+        for block in results:
+            call_id = string(block.get("tool_use_id"))
+            self.results.append((call_id, node))
+            self._link(call_id, record, block)
+        if results:
+            self.flags[node] = RESULT
+            return
+        text = "\n".join(string(block.get("text")) for block in found).strip()
+        if not injected(record) and typed(text).text:
+            self.flags[node] = PROMPT
+        self.prompt_of_thread.setdefault(self.thread[node], hash(text))
+
+    def _link(self, call_id: str, record: dict[str, Any], block: dict[str, Any]) -> None:
+        """Which agent a call began: in the structured copy of its result, else in the text."""
+        about = mapping(record.get("toolUseResult"))
+        agent = string(about.get("agentId"))
+        if not agent and not about:
+            text = result_text(block)[-2_000:]
+            agent = (text.rpartition(AGENT_MARK)[2].split() or [""])[0] if AGENT_MARK in text else ""
+        if agent:
+            self.call_of_agent.setdefault(agent, call_id)
+
+
+def injected(record: dict[str, Any]) -> bool:
+    """Written by the program, whatever it says."""
+    return any(record.get(name) is True for name in ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"))
+
+
+def steering_text(record: dict[str, Any]) -> str:
+    """What was typed while the agent worked."""
+    attachment = mapping(record.get("attachment"))
+    return prompt_text(attachment.get("prompt")) if attachment.get("type") == "queued_command" else ""
+
+
+def prompt_text(content: Any) -> str:
+    """A text, or the texts of its blocks."""
+    return "\n".join(string(block.get("text")) for block in blocks(content)).strip()
+
+
+def _preserved(about: dict[str, Any]) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in ("preservedSegment", "preservedMessages"):
+        value = about.get(name)
+        parts = list(value.values()) if isinstance(value, dict) else items(value)
+        for part in parts[:PRESERVED]:
+            found += [string(one) for one in (items(part) or [mapping(part).get("uuid", part)])[:PRESERVED]]
+    return tuple(filter(None, found[:PRESERVED]))

@@ -1,0 +1,114 @@
+"""Cline and Roo: Anthropic's messages, in old versions with the tools as XML in the text."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.chat_messages import call_blocks, reasoning_of, tell_outputs, visible
+from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.fields import items, mapping, string
+from upskill.traces.source import Recording
+from upskill.traces.tags import split_tags
+
+RECORDER = "cline"
+SPEAKING = ("attempt_completion", "plan_mode_respond", "ask_followup_question")
+"""Tools that speak to the person: what they say is a message, and no call."""
+TOOLS = (
+    *SPEAKING,
+    "execute_command",
+    "read_file",
+    "write_to_file",
+    "replace_in_file",
+    "apply_diff",
+    "insert_content",
+    "search_and_replace",
+    "search_files",
+    "list_files",
+    "list_code_definition_names",
+    "codebase_search",
+    "browser_action",
+    "use_mcp_tool",
+    "access_mcp_resource",
+    "fetch_instructions",
+    "web_fetch",
+    "update_todo_list",
+    "switch_mode",
+    "new_task",
+)
+USED = "|".join(TOOLS)
+PARAMETER = r"\w{1,40}"
+TYPED = "task|feedback|answer|user_message"
+"""Around what a person wrote."""
+RESULT = re.compile(r"\s*\[(\w{1,60})\b")
+RESULT_END = "] Result:"
+LONGEST_HEAD = 20_000
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """A list of messages, as the editor keeps it, or a session of the command line with its messages."""
+    document = recording.document()
+    messages = items(document) or items(mapping(document).get("messages"))
+    conversation, model = Conversation(recording), ""
+    for message in map(mapping, messages):
+        model = model or string(mapping(message.get("modelInfo")).get("id"))
+        if message.get("role") == "user":
+            _tell_user(conversation, message)
+        elif message.get("role") == "assistant":
+            _tell_agent(conversation, message)
+    if not conversation.empty:
+        yield conversation.trace(RECORDER, model=model)
+
+
+def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
+    content = message.get("content")
+    tell_outputs(conversation, content)
+    text = split_tags(visible(content), "environment_details", open_end=True).rest
+    name, output = _result(text)
+    typed = "\n".join(said.strip() for _, said in split_tags(text, TYPED).pieces)
+    if name:
+        if name not in SPEAKING:
+            conversation.output(output, name=name)
+        conversation.person(typed)
+    elif typed or not conversation.has_person or isinstance(content, str):
+        conversation.person(typed or text)
+    else:
+        conversation.harness(text)
+
+
+def _result(text: str) -> tuple[str, str]:
+    """The tool and its output, of a text such as `[execute_command for 'make'] Result:` and what follows."""
+    begun = RESULT.match(text)
+    end = text.find(RESULT_END, begun.end(), begun.end() + LONGEST_HEAD) if begun else -1
+    if begun is None or end < 0:
+        return "", ""
+    return begun.group(1), text[end + len(RESULT_END) :].strip()
+
+
+def _tell_agent(conversation: Conversation, message: dict[str, Any]) -> None:
+    content = message.get("content")
+    thoughts = split_tags(visible(content), "thinking")
+    used = split_tags(thoughts.rest, USED)
+    asked = [*map(_asked, used.pieces), *call_blocks(content)]
+    said = [used.rest.strip(), *(_first_value(call) for call in asked if call.name in SPEAKING)]
+    reasoning = [reasoning_of(message), *(thought for _, thought in thoughts.pieces)]
+    conversation.agent(
+        "\n".join(filter(None, said)),
+        reasoning="\n".join(filter(None, reasoning)),
+        calls=[call for call in asked if call.name not in SPEAKING],
+    )
+    for call in asked:
+        if call.id and call.name in SPEAKING:
+            conversation.no_call(call.id)
+
+
+def _asked(used: tuple[str, str]) -> Asked:
+    name, inside = used
+    given = {key: value.strip() for key, value in split_tags(inside, PARAMETER).pieces}
+    return Asked(name=name, arguments=given or inside.strip())
+
+
+def _first_value(call: Asked) -> str:
+    """What a speaking tool says: `result`, `response` or `question`, always the first of its parameters."""
+    values = map(string, mapping(call.arguments).values())
+    return next(filter(None, values), string(call.arguments))

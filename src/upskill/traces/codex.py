@@ -1,0 +1,163 @@
+"""Codex rollouts, plain or compressed. Every text is in them twice: only `response_item` is read for what was said."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.building import Draft, Drafts
+from upskill.traces.fields import flag, items, mapping, string, texts, whole
+from upskill.traces.source import Recording
+
+INJECTED = (
+    "# AGENTS.md instructions",
+    "<environment_context>",
+    "<user_instructions>",
+    "<skill>",
+    "<user_shell_command>",
+    "<turn_aborted>",
+    "<subagent_notification>",
+    "<external_",
+    "<codex_internal_context",
+    "<goal_context>",
+    "<permissions instructions>",
+    "<skills_instructions>",
+)
+HEADER = re.compile(r"\A(?:(?!Output:).{0,200}\n){0,8}?(?:Process exited with code|Exit code:) (-?\d{1,9})\n")
+OUTPUT = re.compile(r"\A(?:.{0,200}\n){0,8}?Output:\n")
+HEADER_LENGTH = 2_000
+CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call"})
+CALLS_WITHOUT_OUTPUT = frozenset({"web_search_call", "image_generation_call", "tool_search_call"})
+OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace: the turns that were not rolled back."""
+    rollout = _Rollout(recording)
+    for line, record in recording.records():
+        rollout.add(line, string(record.get("type")), mapping(record.get("payload")))
+    yield rollout.drafts.trace("codex")
+
+
+class _Rollout:
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.drafts = Drafts(recording)
+        self._thought: list[str] = []
+        self._seen: set[str] = set()
+        self._ended: dict[str, tuple[bool | None, int | None]] = {}
+
+    def add(self, line: int, kind: str, payload: dict[str, Any]) -> None:
+        if kind == "response_item":
+            self._item(line, payload)
+        elif kind == "event_msg":
+            self._event(payload)
+        elif kind in ("session_meta", "turn_context"):
+            # A forked file holds a second `session_meta`: the first owns the identity.
+            self.drafts.folder = self.drafts.folder or string(payload.get("cwd")) or None
+            self.drafts.model = self.drafts.model or string(payload.get("model")) or None
+
+    def _item(self, line: int, item: dict[str, Any]) -> None:
+        kind = string(item.get("type"))
+        if kind in OUTPUTS:
+            return self._output(item)
+        item_id = string(item.get("id"))
+        if item_id:
+            if item_id in self._seen:
+                return None
+            self._seen.add(item_id)
+        if kind == "message":
+            self._message(item)
+        elif kind == "reasoning":
+            summary = texts(item.get("summary")) or texts(item.get("content"))
+            if summary.strip():
+                self._thought.append(summary)
+        elif kind in CALLS or kind in CALLS_WITHOUT_OUTPUT:
+            call_id = string(item.get("call_id")) or item_id or f"line-{line}"
+            self.drafts.call(self._agent(), call_id, _name(kind, item), _arguments(kind, item))
+        return None
+
+    def _message(self, message: dict[str, Any]) -> None:
+        role = message.get("role")
+        if role == "assistant":
+            self.drafts.say(self._agent(), texts(message.get("content")))
+        elif role == "user":
+            content = message.get("content")
+            parts = [content] if isinstance(content, str) else [texts([part]) for part in items(content)]
+            typed = [part for part in parts if not part.lstrip().startswith(INJECTED)]
+            self.drafts.person("\n".join(part for part in typed if part.strip()))
+
+    def _agent(self) -> Draft:
+        draft = self.drafts.begin("agent")
+        for thought in self._thought:
+            self.drafts.think(draft, thought)
+        self._thought.clear()
+        return draft
+
+    def _output(self, item: dict[str, Any]) -> None:
+        call_id = string(item.get("call_id"))
+        content, exit_code, success = _outcome(item.get("output"))
+        failed, ended_code = self._ended.get(call_id, (None, None))
+        exit_code = exit_code if ended_code is None else ended_code
+        if exit_code is not None:
+            failed = exit_code != 0
+        elif failed is None and success is not None:
+            failed = not success
+        self.drafts.observe(call_id, content, failed=failed, exit_code=exit_code)
+
+    def _event(self, event: dict[str, Any]) -> None:
+        kind = event.get("type")
+        if kind == "thread_rolled_back":
+            self._thought.clear()
+            self.drafts.drop_turns(whole(event.get("num_turns")) or 0)
+        elif kind == "turn_aborted":
+            self.drafts.harness("[the person stopped the turn]")
+        elif kind == "item_completed":
+            item = mapping(event.get("item"))
+            if item.get("type") == "CommandExecution":
+                call_id, exit_code = string(item.get("id")), whole(item.get("exit_code"))
+                status = {"failed": True, "declined": True, "completed": False}.get(string(item.get("status")))
+                failed = status if exit_code is None else exit_code != 0
+                self._ended[call_id] = (failed, exit_code)
+                self.drafts.mark(call_id, failed=failed, exit_code=exit_code)
+
+
+def _name(kind: str, item: dict[str, Any]) -> str:
+    name = string(item.get("name")) or {"local_shell_call": "shell"}.get(kind, kind.removesuffix("_call"))
+    space = string(item.get("namespace"))
+    return f"{space}.{name}" if space else name
+
+
+def _arguments(kind: str, item: dict[str, Any]) -> Any:
+    if kind == "custom_tool_call":
+        return string(item.get("input"))
+    if kind != "function_call":
+        return mapping(item.get("action")) or mapping(item.get("arguments"))
+    arguments = item.get("arguments")
+    try:
+        return json.loads(arguments) if isinstance(arguments, str) else arguments
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
+    """The text, the exit code and the mark of success. The code stands in the head that Codex writes, or in JSON."""
+    success = None
+    if isinstance(output, dict):
+        success = flag(output.get("success"))
+        output = output.get("content")
+    text = texts(output)
+    if text.startswith('{"') and '"metadata"' in text:
+        try:
+            parsed = mapping(json.loads(text))
+        except (ValueError, RecursionError):
+            parsed = {}
+        if "output" in parsed:
+            return texts(parsed["output"]), whole(mapping(parsed.get("metadata")).get("exit_code")), success
+    head = text[:HEADER_LENGTH]
+    code = HEADER.match(head)
+    if code is None:
+        return text, None, success
+    start = OUTPUT.match(head)
+    return (text[start.end() :] if start else text), int(code.group(1)), success

@@ -1,0 +1,153 @@
+"""Messages in the order told, and each output beside the call that it answers: what readers of chats share."""
+
+import json
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from upskill.domain.trace import Subtrace, Trace
+from upskill.traces.building import LONGEST_ID, Draft, Drafts
+from upskill.traces.source import Recording
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """One use of a tool as recorded, not cleaned yet. An empty id is one that the recording does not give."""
+
+    id: str = ""
+    name: str
+    arguments: Any
+
+
+class Conversation:
+    """Says who answers what. Many recordings give no id to a call, and some give all calls the same."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._drafts = Drafts(recording)
+        self._ids: set[str] = set()
+        self._waiting: dict[tuple[str, str], OrderedDict[str, tuple[str, str]]] = defaultdict(OrderedDict)
+        """Calls without an output, oldest first: all of them, those of an id, those of a name."""
+        self._recorded_ids: set[str] = set()
+        self._orphans = 0
+
+    def person(self, text: str) -> None:
+        """A turn typed by a person. Blank is no turn."""
+        self._drafts.person(text.strip())
+
+    def harness(self, text: str) -> None:
+        """Text of the program around the model, whatever role it was written under."""
+        self._drafts.harness(text.strip())
+
+    def command(self) -> None:
+        """A command to the program, typed by a person: counted, and no turn."""
+        self._drafts.commands += 1
+
+    def agent(self, text: str = "", *, reasoning: str = "", calls: Iterable[Asked] = (), joined: bool = False) -> None:
+        """A message of the model. `joined` adds it to the message before, if that one is the model's too."""
+        draft = self._last_of_agent() if joined else None
+        draft = draft or self._drafts.begin("agent")
+        self._drafts.say(draft, text.strip())
+        self._drafts.think(draft, reasoning.strip())
+        for asked in calls:
+            own = self._own_id(asked)
+            self._drafts.call(draft, own, asked.name or "unnamed", _unpacked(asked.arguments))
+            for place in _places(asked.id, asked.name):
+                self._waiting[place][own] = (asked.id, asked.name)
+
+    def output(
+        self,
+        content: str,
+        *,
+        call_id: str = "",
+        name: str = "",
+        failed: bool | None = None,
+        exit_code: int | None = None,
+    ) -> None:
+        """What a call brought: of the id given; else the oldest call that waits, of the name given if there is one."""
+        waiting = self._waiting.get(("id", call_id) if call_id else ("name", name))
+        if not waiting:
+            # A second output of one call is a repetition; one of no call at all was cut off from it.
+            self._orphans += not call_id or call_id not in self._recorded_ids
+            return
+        own, recorded = next(iter(waiting.items()))
+        for place in _places(*recorded):
+            self._waiting[place].pop(own, None)
+        if failed is None and exit_code is not None:
+            failed = exit_code != 0
+        self._drafts.observe(own, content, failed=failed, exit_code=exit_code)
+
+    def no_call(self, call_id: str) -> None:
+        """A call that only ends the work: neither it nor its output is kept."""
+        self._recorded_ids.add(call_id)
+
+    def waits(self, call_id: str) -> bool:
+        """Whether a call of that id has no output yet."""
+        return bool(self._waiting.get(("id", call_id)))
+
+    def waits_for(self, name: str) -> bool:
+        """Whether a call of that tool has no output yet."""
+        return bool(self._waiting.get(("name", name)))
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was told so far."""
+        return all(draft.empty for draft in self._drafts.steps)
+
+    @property
+    def has_person(self) -> bool:
+        """Whether a person has spoken so far."""
+        return any(draft.source == "person" for draft in self._drafts.steps)
+
+    def trace(
+        self,
+        recorder: str,
+        *,
+        model: str = "",
+        folder: str = "",
+        success: bool | None = None,
+        subtraces: tuple[Subtrace, ...] = (),
+    ) -> Trace:
+        """All that was told."""
+        if self._orphans:
+            outputs = "an output belongs" if self._orphans == 1 else f"{self._orphans:,} outputs belong"
+            self._drafts.recording.note(f"{outputs} to no call, left out")
+        self._drafts.model = model or None
+        self._drafts.folder = folder or None
+        return self._drafts.trace(recorder, success=success, subtraces=subtraces)
+
+    def _last_of_agent(self) -> Draft | None:
+        last = self._drafts.steps[-1] if self._drafts.steps else None
+        return last if last is not None and last.source == "agent" else None
+
+    def _own_id(self, asked: Asked) -> str:
+        """The id as recorded, with a number behind it where it was used before."""
+        self._recorded_ids.add(asked.id)
+        recorded = asked.id[: LONGEST_ID - 20]
+        number = len(self._ids) + 1
+        own = recorded or f"call-{number}"
+        while own in self._ids:
+            own = f"{recorded or 'call'}#{number}"
+            number += 1
+        self._ids.add(own)
+        return own
+
+
+def inner(text: str) -> Any:
+    """The value of JSON inside a string; `None` where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unpacked(arguments: Any) -> Any:
+    """Arguments are an object, or that object as JSON in a string."""
+    if isinstance(arguments, str) and arguments.lstrip()[:1] == "{":
+        value = inner(arguments)
+        return value if isinstance(value, dict) else arguments
+    return "" if arguments is None else arguments
+
+
+def _places(call_id: str, name: str) -> set[tuple[str, str]]:
+    return {("name", ""), ("id", call_id), ("name", name)}

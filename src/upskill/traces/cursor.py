@@ -1,0 +1,86 @@
+"""Cursor: the stream its command line prints, and the Markdown its editor exports, in which outputs are missing."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.building import Draft, Drafts
+from upskill.traces.fields import as_json, mapping, string, texts, whole
+from upskill.traces.source import Recording
+
+SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")
+SHOWN = ("stdout", "stderr", "output", "content", "error", "message", "reason")
+
+
+def read_stream(recording: Recording) -> Iterator[Trace]:
+    """One trace. Calls come twice, begun and done; reasoning comes in pieces."""
+    drafts = Drafts(recording)
+    thought: list[str] = []
+    for _, record in recording.records():
+        message = mapping(record.get("message"))
+        match record.get("type"):
+            case "system":
+                drafts.folder = drafts.folder or string(record.get("cwd")) or None
+                drafts.model = drafts.model or string(record.get("model")) or None
+            case "user":
+                drafts.person(texts(message.get("content")))
+            case "thinking":
+                thought.append(string(record.get("text")))
+            case "assistant":
+                drafts.say(_agent(drafts, thought), texts(message.get("content")))
+            case "tool_call":
+                _tool(drafts, thought, record)
+            case _:
+                pass
+    yield drafts.trace("cursor-stream")
+
+
+def read_export(recording: Recording) -> Iterator[Trace]:
+    """One trace: what was said, by whom."""
+    drafts = Drafts(recording)
+    speaker, said = "", list[str]()
+    for line in recording.lines():
+        found = SPEAKER.match(line)
+        if found:
+            _say(drafts, speaker, said)
+            speaker, said = found.group(1), []
+        elif speaker:
+            said.append(line)
+    _say(drafts, speaker, said)
+    recording.note("exported by Cursor without the outputs of tools: what failed and what fixed it is not in it")
+    yield drafts.trace("cursor-export")
+
+
+def _say(drafts: Drafts, speaker: str, said: list[str]) -> None:
+    text = "\n".join(said).strip().removesuffix("---").strip()
+    if speaker == "User":
+        drafts.person(text)
+    elif speaker:
+        drafts.say(drafts.begin("agent"), text)
+
+
+def _agent(drafts: Drafts, thought: list[str]) -> Draft:
+    draft = drafts.begin("agent")
+    drafts.think(draft, "".join(thought))
+    thought.clear()
+    return draft
+
+
+def _tool(drafts: Drafts, thought: list[str], record: dict[str, Any]) -> None:
+    call_id = string(record.get("call_id"))
+    name, body = next(((key, mapping(value)) for key, value in mapping(record.get("tool_call")).items()), ("", {}))
+    name = string(body.get("name")) or name.removesuffix("ToolCall")
+    if not drafts.knows(call_id):
+        drafts.call(_agent(drafts, thought), call_id, name, body.get("args", body.get("arguments")))
+    result = mapping(body.get("result"))
+    if record.get("subtype") != "completed" or not result:
+        return
+    bad = mapping(result.get("failure")) or mapping(result.get("error")) or mapping(result.get("rejected"))
+    shown = bad or mapping(result.get("success"))
+    exit_code = whole(shown.get("exitCode"))
+    content = "\n".join(filter(None, (texts(shown.get(name)) for name in SHOWN)))
+    failed = True if any(key in result for key in ("failure", "error", "rejected")) else None
+    if failed is None and "success" in result:
+        failed = bool(exit_code)
+    drafts.observe(call_id, content or (as_json(shown) if shown else ""), failed=failed, exit_code=exit_code)

@@ -1,0 +1,112 @@
+"""Gemini CLI sessions: lines of which later ones replace or undo earlier ones, or one older document."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.building import Draft, Drafts
+from upskill.traces.fields import items, mapping, string, texts
+from upskill.traces.source import Recording
+
+INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
+COMMAND = re.compile(r"\A/[\w:-]+\s*\Z")
+EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
+FAILED = {"error": True, "cancelled": True, "success": False}
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace, as it stood at the end."""
+    session = _Session(recording)
+    if recording.is_document:
+        session.add(mapping(recording.document()))
+    else:
+        for _, record in recording.records():
+            session.add(record)
+    yield session.drafts.trace("gemini-cli")
+
+
+class _Session:
+    def __init__(self, recording: Recording) -> None:
+        self.drafts = Drafts(recording)
+        self._by_id: dict[str, Draft] = {}
+
+    def add(self, record: dict[str, Any]) -> None:
+        if "$rewindTo" in record:
+            self._rewind(string(record["$rewindTo"]))
+        elif "$set" in record:
+            self._replace(mapping(record["$set"]))
+        elif isinstance(record.get("messages"), list):
+            self._replace(record)
+        else:
+            self._message(record)
+
+    def _replace(self, header: dict[str, Any]) -> None:
+        if isinstance(header.get("messages"), list):
+            self._forget(0)
+            for message in items(header["messages"]):
+                self._message(mapping(message))
+
+    def _rewind(self, message_id: str) -> None:
+        """Deletes that message and all after it; one that is not there clears everything."""
+        draft = self._by_id.get(message_id)
+        start = next((place for place, step in enumerate(self.drafts.steps) if step is draft), 0)
+        if self.drafts.steps:
+            self.drafts.dropped += 1
+        self._forget(start)
+
+    def _forget(self, start: int) -> None:
+        gone = {id(draft) for draft in self.drafts.steps[start:]}
+        self._by_id = {name: draft for name, draft in self._by_id.items() if id(draft) not in gone}
+        self.drafts.drop_from(start)
+
+    def _message(self, message: dict[str, Any]) -> None:
+        kind = string(message.get("type"))
+        if kind not in ("user", "gemini"):
+            return
+        message_id = string(message.get("id"))
+        draft = self._by_id.get(message_id) if message_id else None
+        if draft is None:
+            draft = self.drafts.begin("agent" if kind == "gemini" else "person")
+            self._by_id[message_id] = draft
+        else:
+            self.drafts.empty(draft)
+            draft.source = "agent" if kind == "gemini" else "person"
+        text = texts(message.get("content"))
+        if kind == "user":
+            if COMMAND.match(text):
+                self.drafts.commands += 1
+            elif not text.lstrip().startswith(INJECTED):
+                self.drafts.say(draft, text)
+            return
+        self.drafts.model = self.drafts.model or string(message.get("model")) or None
+        self.drafts.say(draft, text)
+        for thought in map(mapping, items(message.get("thoughts"))):
+            about = (string(thought.get("subject")), string(thought.get("description")))
+            self.drafts.think(draft, ": ".join(filter(None, about)))
+        for call in map(mapping, items(message.get("toolCalls"))):
+            self._call(draft, call)
+
+    def _call(self, draft: Draft, call: dict[str, Any]) -> None:
+        call_id, name = string(call.get("id")), string(call.get("name"))
+        if not self.drafts.call(draft, call_id, name, call.get("args")):
+            return
+        if not ("result" in call or "resultDisplay" in call):
+            return
+        content = _result(call.get("result")) or string(call.get("resultDisplay"))
+        failed = FAILED.get(string(call.get("status")))
+        code = EXIT_CODE.search(content[-2_000:]) if "shell" in name else None
+        exit_code = int(code.group(1)) if code else None
+        self.drafts.observe(
+            call_id or draft.calls[-1].id, content, failed=bool(exit_code) or failed, exit_code=exit_code
+        )
+
+
+def _result(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    found = []
+    for part in map(mapping, items(result)):
+        response = mapping(mapping(part.get("functionResponse")).get("response"))
+        found += [texts(response.get(key)) for key in ("output", "error", "content")] + [string(part.get("text"))]
+    return "\n".join(filter(None, found))

@@ -1,0 +1,150 @@
+"""Logs of Inspect, as archive or as JSON: one trace per sample, with its score as the label of success.
+
+The archive is unpacked here, sample by sample and bounded: Inspect's own reader takes seconds to import, and a log
+that somebody else hands out may unpack to anything.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from upskill.domain.trace import Trace
+from upskill.errors import UsageError
+from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
+from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.fields import items, mapping, string
+from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, parse
+from upskill.traces.source import Recording
+
+RECORDER = "inspect"
+END = "submit"
+ATTACHED = "attachment://"
+ZSTANDARD_METHOD = 93
+LOCAL_HEADER = struct.Struct("<4s22xHH")
+"""Of an entry: its mark, then far behind it how long the name and the extra field are."""
+RIGHT, WRONG = ("C", 1, True), ("I", "N", 0, False)
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace per sample, in the order of the log."""
+    with recording.path.open("rb") as file:
+        packed = file.read(4) == ZIP
+    if packed:
+        samples = _samples_in_archive(recording)
+    else:
+        samples = map(mapping, items(mapping(recording.document()).get("samples")))
+    for sample in samples:
+        yield from _trace(recording, sample)
+
+
+def _trace(recording: Recording, sample: dict[str, Any]) -> Iterator[Trace]:
+    conversation = Conversation(recording)
+    attached = mapping(sample.get("attachments"))
+    began = False
+    for message in map(mapping, items(sample.get("messages"))):
+        began = began or message.get("role") == "assistant"
+        _tell(conversation, message, attached, began=began)
+    if conversation.empty:
+        return
+    if sample.get("error"):
+        recording.note("a sample ended with an error: it says nothing about success")
+    model = string(mapping(sample.get("output")).get("model"))
+    success = None if sample.get("error") else _success(mapping(sample.get("scores")))
+    yield conversation.trace(RECORDER, model=model, success=success)
+
+
+def _tell(conversation: Conversation, message: dict[str, Any], attached: dict[str, Any], *, began: bool) -> None:
+    role, text = message.get("role"), _resolved(visible(message.get("content")), attached)
+    if role == "user" and (not began or message.get("source") == "input"):
+        conversation.person(text)
+    elif role == "user" or role in HARNESS_ROLES:
+        conversation.harness(text)  # once the work has begun, a loop speaks for the user: "please go on"
+    elif role == "assistant":
+        calls = [_asked(mapping(call)) for call in items(message.get("tool_calls"))]
+        for call in calls:
+            if call.name == END:
+                conversation.no_call(call.id)
+                text = "\n".join(filter(None, (text, string(mapping(call.arguments).get("answer")))))
+        kept = [call for call in calls if call.name != END]
+        conversation.agent(text, reasoning=reasoning_of(message), calls=kept)
+    elif role == "tool":
+        error = message.get("error")
+        why = string(mapping(error).get("message"))
+        conversation.output(
+            text or why, call_id=string(message.get("tool_call_id")) or "unknown", failed=True if error else None
+        )
+
+
+def _asked(call: dict[str, Any]) -> Asked:
+    return Asked(id=string(call.get("id")), name=string(call.get("function")), arguments=call.get("arguments"))
+
+
+def _resolved(text: str, attached: dict[str, Any]) -> str:
+    """Long texts may be kept once, beside the messages."""
+    return string(attached.get(text.removeprefix(ATTACHED))) if text.startswith(ATTACHED) else text
+
+
+def _success(scores: dict[str, Any]) -> bool | None:
+    """Right if every score says so, wrong if none does; anything between is no label."""
+    values = [mapping(score).get("value") for score in scores.values()]
+    plain = [value for value in values if isinstance(value, (str, int, float))]
+    if not plain or len(plain) < len(values):
+        return None
+    if all(value in RIGHT for value in plain):
+        return True
+    return False if all(value in WRONG for value in plain) else None
+
+
+def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
+    try:
+        with zipfile.ZipFile(recording.path) as archive:
+            entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise UsageError(f"{recording.path}: a damaged archive", hint="copy the log again") from error
+    with recording.path.open("rb") as file:
+        for number, entry in enumerate(entries, 1):
+            content = _unpacked(file, entry)
+            sample = parse(content) if content is not None and len(content) <= LARGEST_DOCUMENT else None
+            if isinstance(sample, dict):
+                yield sample
+            elif content is not None and len(content) > LARGEST_DOCUMENT:
+                recording.note(f"sample {number} has more than {LARGEST_DOCUMENT // MEGABYTE} MB, left out")
+            else:
+                recording.note(f"sample {number} is damaged, left out")
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _unpacked(file: BinaryIO, entry: zipfile.ZipInfo) -> bytes | None:
+    """The content of an entry up to just above the largest allowed; `None` where it is damaged."""
+    try:
+        file.seek(entry.header_offset)
+        mark, name_length, extra_length = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+        if mark != ZIP:
+            return None
+        file.seek(name_length + extra_length, 1)
+        packed = file.read(min(entry.compress_size, LARGEST_DOCUMENT + 1))
+        return _decompressed(packed, entry.compress_type)
+    except (OSError, ValueError, struct.error, zlib.error):
+        return None
+
+
+def _decompressed(packed: bytes, method: int) -> bytes | None:
+    if method == zipfile.ZIP_STORED:
+        return packed
+    if method == zipfile.ZIP_DEFLATED:
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, LARGEST_DOCUMENT + 1)
+    if method != ZSTANDARD_METHOD:
+        return None
+    import zstandard
+
+    unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
+    try:
+        with unpacking.stream_reader(packed, read_across_frames=True) as reader:
+            return reader.read(LARGEST_DOCUMENT + 1)
+    except zstandard.ZstdError:
+        return None

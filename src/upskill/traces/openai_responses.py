@@ -1,0 +1,93 @@
+"""Exchanges of the Responses API: items of input and output, calls and outputs apart from messages."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.chat_messages import HARNESS_ROLES, visible
+from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.fields import items, mapping, string, texts
+from upskill.traces.source import Recording
+
+RECORDER = "openai-responses"
+CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_call", "computer_call")
+OUTPUTS = (
+    "function_call_output",
+    "custom_tool_call_output",
+    "local_shell_call_output",
+    "computer_call_output",
+)
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """The input, then the output, as one trace."""
+    body = mapping(recording.document())
+    conversation = Conversation(recording)
+    conversation.harness(string(body.get("instructions")))
+    asked = body.get("input")
+    conversation.person(string(asked))
+    told = _Items(conversation)
+    for item in (*items(asked), *items(body.get("output"))):
+        told.tell(mapping(item))
+    told.end()
+    if not conversation.empty:
+        yield conversation.trace(RECORDER, model=string(body.get("model")))
+
+
+class _Items:
+    """Reasoning belongs to what follows it; calls that follow a message directly belong to that message."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._reasoning = ""
+        self._after_agent = False
+
+    def tell(self, item: dict[str, Any]) -> None:
+        kind = item.get("type") or "message"
+        if kind == "reasoning":
+            self._reasoning = "\n".join(filter(None, (self._reasoning, _thoughts(item))))
+        elif kind == "message":
+            self._message(item)
+        elif kind in CALLS:
+            self._agent(calls=[_asked(item)], joined=self._after_agent and not self._reasoning)
+            if kind == "mcp_call" and (item.get("output") or item.get("error")):
+                output = visible(item.get("output")) or visible(item.get("error"))
+                self._output(item, output, failed=True if item.get("error") else None)
+        elif kind in OUTPUTS:
+            self._output(item, visible(item.get("output")))
+
+    def end(self) -> None:
+        """Thoughts that nothing followed are kept too."""
+        if self._reasoning:
+            self._agent()
+
+    def _message(self, item: dict[str, Any]) -> None:
+        role, text = item.get("role"), visible(item.get("content"))
+        if role == "assistant":
+            self._agent(text)
+        elif role == "user":
+            self._conversation.person(text)
+            self._after_agent = False
+        elif role in HARNESS_ROLES:
+            self._conversation.harness(text)
+            self._after_agent = False
+
+    def _agent(self, text: str = "", *, calls: list[Asked] | None = None, joined: bool = False) -> None:
+        self._conversation.agent(text, reasoning=self._reasoning, calls=calls or (), joined=joined)
+        self._reasoning, self._after_agent = "", True
+
+    def _output(self, item: dict[str, Any], text: str, *, failed: bool | None = None) -> None:
+        call_id = string(item.get("call_id")) or string(item.get("id"))
+        self._conversation.output(text, call_id=call_id, failed=failed)
+        self._after_agent = False
+
+
+def _asked(item: dict[str, Any]) -> Asked:
+    call_id = string(item.get("call_id")) or string(item.get("id"))
+    name = string(item.get("name")) or string(item.get("type")).removesuffix("_call")
+    arguments = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
+    return Asked(id=call_id, name=name, arguments=arguments)
+
+
+def _thoughts(item: dict[str, Any]) -> str:
+    return texts(item.get("summary")) or texts(item.get("content"))

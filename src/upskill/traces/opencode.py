@@ -1,0 +1,92 @@
+"""opencode: the export of a session, and what `opencode run --format json` prints, in which the prompt is missing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.building import NO_PROMPT, Draft, Drafts
+from upskill.traces.fields import items, mapping, string, whole
+from upskill.traces.source import Recording
+
+
+def read_export(recording: Recording) -> Iterator[Trace]:
+    """One trace. A session that was reverted ends before the message it was reverted to."""
+    document = mapping(recording.document())
+    info = mapping(document.get("info"))
+    reverted_to = string(mapping(info.get("revert")).get("messageID"))
+    drafts = Drafts(recording)
+    drafts.folder = string(info.get("directory")) or None
+    seen: set[str] = set()
+    for message in map(mapping, items(document.get("messages"))):
+        about = mapping(message.get("info"))
+        message_id = string(about.get("id"))
+        if reverted_to and message_id == reverted_to:
+            drafts.dropped += 1
+            break
+        if message_id and message_id in seen:
+            continue
+        seen.add(message_id)
+        _message(drafts, about, [mapping(part) for part in items(message.get("parts"))])
+    yield drafts.trace("opencode")
+
+
+def read_run(recording: Recording) -> Iterator[Trace]:
+    """One trace; the parts of one message are one step."""
+    drafts = Drafts(recording)
+    steps: dict[str, Draft] = {}
+    seen: set[str] = set()
+    for _, record in recording.records():
+        part = mapping(record.get("part"))
+        part_id, message_id = string(part.get("id")), string(part.get("messageID"))
+        if part_id and part_id in seen:
+            continue
+        seen.add(part_id)
+        draft = steps.get(message_id)
+        if draft is None:
+            draft = steps[message_id] = drafts.begin("agent")
+        _part(drafts, draft, part)
+    recording.note(NO_PROMPT)
+    yield drafts.trace("opencode-run")
+
+
+def _message(drafts: Drafts, about: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    if about.get("role") == "user":
+        said = [string(part.get("text")) for part in parts if part.get("type") == "text" and not _injected(part)]
+        drafts.person("\n".join(filter(None, said)))
+    elif about.get("role") == "assistant" and about.get("summary") is not True:
+        drafts.model = drafts.model or string(about.get("modelID")) or None
+        draft = drafts.begin("agent")
+        for part in parts:
+            _part(drafts, draft, part)
+
+
+def _injected(part: dict[str, Any]) -> bool:
+    return part.get("synthetic") is True or part.get("ignored") is True
+
+
+def _part(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
+    match part.get("type"):
+        case "text" if not _injected(part):
+            drafts.say(draft, string(part.get("text")))
+        case "reasoning":
+            drafts.think(draft, string(part.get("text")))
+        case "tool":
+            _tool(drafts, draft, part)
+        case _:
+            pass
+
+
+def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
+    state = mapping(part.get("state"))
+    call_id = string(part.get("callID")) or string(part.get("id"))
+    if not drafts.call(draft, call_id, string(part.get("tool")), state.get("input")):
+        return
+    call_id = draft.calls[-1].id
+    exit_code = whole(mapping(state.get("metadata")).get("exit"))
+    match state.get("status"):
+        case "error":
+            drafts.observe(call_id, string(state.get("error")), failed=True, exit_code=exit_code)
+        case "completed":
+            drafts.observe(call_id, string(state.get("output")), failed=bool(exit_code), exit_code=exit_code)
+        case _:
+            pass

@@ -1,0 +1,84 @@
+"""Pi sessions: an append-only tree whose last entry is where the work stands. Old files are a plain list."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.building import Drafts
+from upskill.traces.fields import flag, items, mapping, string, texts
+from upskill.traces.source import Recording
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace: the branch of the last entry. Read twice: first the tree, then only the entries kept."""
+    kept, dropped = _branch(recording)
+    drafts = Drafts(recording)
+    drafts.dropped = dropped
+    for line, record in recording.records():
+        if record.get("type") == "session":
+            drafts.folder = drafts.folder or string(record.get("cwd")) or None
+        elif kept is not None and line not in kept:
+            continue
+        elif record.get("type") == "message":
+            _message(drafts, mapping(record.get("message")))
+        elif record.get("type") == "model_change":
+            drafts.model = string(record.get("modelId")) or drafts.model
+    yield drafts.trace("pi")
+
+
+def _branch(recording: Recording) -> tuple[set[int] | None, int]:
+    """The lines of the branch, and how many branches were left. `None`: no tree, all lines count."""
+    line_of: dict[str, int] = {}
+    parent_of: dict[int, tuple[str, int | None]] = {}
+    messages: set[int] = set()
+    last: int | None = None
+    for line, record in recording.records():
+        entry = string(record.get("id"))
+        if record.get("type") == "session" or not entry or entry in line_of:
+            continue
+        line_of[entry] = line
+        parent_of[line] = (string(record.get("parentId")), last)
+        if record.get("type") == "message":
+            messages.add(line)
+        last = line
+    if last is None:
+        return None, 0
+    up: dict[int, int | None] = {}
+    for line, (parent, before) in parent_of.items():
+        # A parent that is not in the file was on a line that broke: the entry before it is the best there is.
+        up[line] = line_of.get(parent, before) if parent else None
+    kept: set[int] = set()
+    at: int | None = last
+    while at is not None and at not in kept:
+        kept.add(at)
+        at = up[at]
+    dropped = sum(1 for line in messages if line not in kept and (up[line] is None or up[line] in kept))
+    return kept, dropped
+
+
+def _message(drafts: Drafts, message: dict[str, Any]) -> None:
+    match message.get("role"):
+        case "user":
+            drafts.person(texts(message.get("content")))
+        case "assistant":
+            drafts.model = drafts.model or string(message.get("model")) or None
+            draft = drafts.begin("agent")
+            content = message.get("content")
+            for block in (
+                [{"type": "text", "text": content}] if isinstance(content, str) else map(mapping, items(content))
+            ):
+                match block.get("type"):
+                    case "text":
+                        drafts.say(draft, string(block.get("text")))
+                    case "thinking":
+                        drafts.think(draft, string(block.get("thinking")))
+                    case "toolCall":
+                        name = string(block.get("name"))
+                        drafts.call(draft, string(block.get("id")), name, block.get("arguments"))
+                    case _:
+                        pass
+        case "toolResult":
+            content = texts(message.get("content"))
+            drafts.observe(string(message.get("toolCallId")), content, failed=flag(message.get("isError")))
+        case _:
+            pass

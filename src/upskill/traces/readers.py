@@ -1,0 +1,57 @@
+"""Which reader reads which format. The names are those of `detecting`."""
+
+from collections.abc import Mapping
+
+from upskill.traces import (
+    aider,
+    atif,
+    chat_messages,
+    claude_code,
+    claude_export,
+    claude_stream,
+    cline,
+    codex,
+    codex_exec,
+    cursor,
+    gemini_cli,
+    hf_sts,
+    inspect_log,
+    mini_swe_agent,
+    openai_responses,
+    opencode,
+    openhands,
+    pi,
+    plain_text,
+    sharegpt,
+    spans,
+    swe_agent,
+)
+from upskill.traces.source import Reader
+
+READERS: Mapping[str, Reader] = {
+    "claude-code": claude_code.read,
+    "claude-stream": claude_stream.read,
+    "claude-export": claude_export.read,
+    "codex": codex.read,
+    "codex-exec": codex_exec.read,
+    "gemini-cli": gemini_cli.read,
+    "opencode": opencode.read_export,
+    "opencode-run": opencode.read_run,
+    "pi": pi.read,
+    "cursor-stream": cursor.read_stream,
+    "cursor-export": cursor.read_export,
+    "hf-sts": hf_sts.read,
+    "atif": atif.read,
+    "inspect": inspect_log.read,
+    "swe-agent": swe_agent.read,
+    "mini-swe-agent": mini_swe_agent.read,
+    "openhands": openhands.read,
+    "cline": cline.read,
+    "aider": aider.read,
+    "chat": chat_messages.read,
+    "openai-responses": openai_responses.read,
+    "sharegpt": sharegpt.read,
+    "otel-genai": spans.read,
+    "openinference": spans.read,
+    "text": plain_text.read,
+}

@@ -1,0 +1,229 @@
+"""A file of recorded work, opened as often as needed: lines streamed, every size bounded, what is broken counted."""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from upskill.errors import UsageError
+from upskill.traces.cutting import cut, tidy
+from upskill.traces.source import OBSERVED, READ, Clean
+
+MEGABYTE = 1_000_000
+LONGEST_LINE = 32 * MEGABYTE
+LARGEST_DOCUMENT = 96 * MEGABYTE
+LARGEST_UNPACKED = 4_000 * MEGABYTE
+"""Of a compressed recording: a few kilobytes can unpack to anything."""
+WHOLE_OUTPUTS = 16 * MEGABYTE
+"""Up to this size outputs keep `OBSERVED` characters each; above it fewer in proportion: the trace stays small."""
+NOTES = 20
+DAMAGED = "the compressed file is damaged: read up to the damage"
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
+ZIP = b"PK\x03\x04"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def unchanged(text: str) -> str:
+    """The `Clean` that takes nothing out: for recordings without secrets, as in tests."""
+    return text
+
+
+def parse(line: bytes) -> Any:
+    """The JSON value, or `None` where there is none that can be read: broken, too deep, a number too long."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+class FileRecording:
+    """One file. Reading it again gives the same again; what is broken is counted once."""
+
+    def __init__(self, path: Path, *, clean: Clean = unchanged, parent: "FileRecording | None" = None) -> None:
+        self.path = path
+        self.is_document = False
+        self._remove_secrets = clean
+        self._parent = parent
+        self._parts: list[FileRecording] = []
+        self._notes: list[str] = []
+        self._more_notes = 0
+        self._size = self._broken = self._too_long = 0
+        self._document: Any = None
+        self._parsed = False
+        try:
+            with path.open("rb") as file:
+                self.magic = file.read(4)
+            on_disk = path.stat().st_size
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        if self.magic[:2] in UTF16:
+            raise UsageError(f"{path}: written as UTF-16", hint="save it as UTF-8 and try again")
+        self._limit = OBSERVED if on_disk <= WHOLE_OUTPUTS else max(READ, OBSERVED * WHOLE_OUTPUTS // on_disk)
+        if parent is not None:
+            self._limit = min(self._limit, parent._limit)
+
+    def beside(self, path: Path) -> "FileRecording":
+        """Another file of the same work, such as a subagent's: its notes and counts end up here."""
+        part = FileRecording(path, clean=self._remove_secrets, parent=self)
+        self._parts.append(part)
+        return part
+
+    def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """See `Recording`."""
+        broken = last_broken = number = 0
+        for number, line in self.numbered():
+            record = parse(line)
+            if isinstance(record, dict):
+                yield number, record
+            else:
+                broken += 1
+                last_broken = number
+        if broken > self._broken:
+            self._broken = broken
+            if broken == 1 and last_broken == number:
+                self.note("the last line is cut off, left out", line=number)
+            elif broken == 1:
+                self.note("not a JSON object, left out", line=last_broken)
+            else:
+                self.note(f"{broken:,} lines are not JSON objects, left out")
+
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank, with their numbers. One that is too long is left out and counted."""
+        size = number = too_long = 0
+        with closing(self._open()) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                number += 1
+                size += len(line)
+                if len(line) > LONGEST_LINE:
+                    while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE + 1)):
+                        size += len(line)
+                    too_long += 1
+                    if too_long > self._too_long:
+                        self._too_long = too_long
+                        self.note(f"longer than {LONGEST_LINE // MEGABYTE} MB, left out", line=number)
+                    continue
+                self._refuse_beyond(size)
+                if number == 1:
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                line = line.strip()
+                if line:
+                    yield number, line
+        self._size = max(self._size, size)
+
+    def opening(self) -> bytes:
+        """The first line that is not blank, without a byte order mark; cut off where it is too long."""
+        with closing(self._open()) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                line = line.removeprefix(BYTE_ORDER_MARK).strip()
+                if line:
+                    return line
+        return b""
+
+    def document(self) -> Any:
+        """See `Recording`. Parsed once; `None` where it is no JSON."""
+        if not self._parsed:
+            with closing(self._open()) as file:
+                content = file.read(LARGEST_DOCUMENT + 1)
+            if len(content) > LARGEST_DOCUMENT:
+                raise UsageError(
+                    f"{self.path}: one JSON document of more than {LARGEST_DOCUMENT // MEGABYTE} MB",
+                    hint="pass the recording as JSON lines, or split it",
+                )
+            self._size = max(self._size, len(content))
+            self._document = parse(content.removeprefix(BYTE_ORDER_MARK))
+            self._parsed = True
+        return self._document
+
+    def lines(self) -> Iterator[str]:
+        """See `Recording`."""
+        size = 0
+        with closing(self._open()) as file:
+            while line := file.readline(LONGEST_LINE + 1):
+                if not size:
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                size += len(line)
+                self._refuse_beyond(size)
+                yield line.decode("utf-8", "replace").rstrip("\r\n")
+        self._size = max(self._size, size)
+
+    def clean(self, text: str, *, limit: int | None = None) -> str:
+        """See `Recording`."""
+        return cut(self._remove_secrets(tidy(text)), limit=self._limit if limit is None else limit)
+
+    def note(self, what: str, *, line: int | None = None) -> None:
+        """See `Recording`."""
+        whole = self
+        while whole._parent is not None:
+            whole = whole._parent
+        said = f"{self.path.name}: {what}" if line is None else f"{self.path.name}:{line}: {what}"
+        if said in whole._notes:
+            return
+        if len(whole._notes) < NOTES:
+            whole._notes.append(said)
+        else:
+            whole._more_notes += 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was noted, each thing once, at most a screenful."""
+        more = (f"and {self._more_notes:,} more notes",) if self._more_notes else ()
+        return (*self._notes, *more)
+
+    @property
+    def size(self) -> int:
+        """Bytes of content that were read, unpacked, with the files beside it."""
+        return self._size + sum(part.size for part in self._parts)
+
+    @property
+    def bad_lines(self) -> int:
+        """Lines left out because they are broken or too long, with those of the files beside it."""
+        return self._broken + self._too_long + sum(part.bad_lines for part in self._parts)
+
+    def _refuse_beyond(self, size: int) -> None:
+        if size > LARGEST_UNPACKED:
+            raise UsageError(f"{self.path}: holds more than {LARGEST_UNPACKED // MEGABYTE:,} MB")
+
+    def _open(self) -> BinaryIO:
+        try:
+            file = self.path.open("rb")
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        if self.magic != ZSTANDARD:
+            return file
+        return io.BufferedReader(_Unpacked(file, lambda: self.note(DAMAGED)), 2**20)
+
+
+class _Unpacked(io.RawIOBase):
+    """A file compressed with Zstandard, unpacked as it is read. Where it is damaged it ends."""
+
+    def __init__(self, file: BinaryIO, damaged: Callable[[], None]) -> None:
+        import zstandard
+
+        super().__init__()
+        self._file = file
+        # Several frames are usual, and a frame may ask for a window of gigabytes.
+        unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
+        self._reader = unpacking.stream_reader(file, read_size=2**16, read_across_frames=True)
+        self._error = zstandard.ZstdError
+        self._damaged = damaged
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            # Not `readinto`: that loses what it has unpacked when it comes to the damage.
+            data = self._reader.read1(min(len(buffer), 2**17))
+        except self._error:
+            self._damaged()
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()

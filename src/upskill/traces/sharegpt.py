@@ -1,0 +1,60 @@
+"""ShareGPT rows: one conversation each, with thoughts, calls and outputs marked by tags in the text."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from upskill.domain.trace import Trace
+from upskill.traces.conversation import Asked, Conversation, inner
+from upskill.traces.fields import items, mapping, string
+from upskill.traces.source import Recording
+from upskill.traces.tags import split_tags
+
+RECORDER = "sharegpt"
+PERSON = ("human", "user")
+MODEL = ("gpt", "assistant", "chatgpt", "model", "bot")
+OUTPUT = ("tool", "function", "observation", "function_response", "tool_response")
+CALL = ("function_call", "tool_call")
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace per row: of a list, or one per line."""
+    if not recording.is_document:
+        for _, row in recording.records():
+            yield from _row(recording, row)
+    else:
+        for row in map(mapping, items(recording.document())):
+            yield from _row(recording, row)
+
+
+def _row(recording: Recording, row: dict[str, Any]) -> Iterator[Trace]:
+    conversation = Conversation(recording)
+    for said in items(row.get("conversations")):
+        _tell(conversation, mapping(said))
+    if not conversation.empty:
+        yield conversation.trace(RECORDER, model=string(row.get("model")))
+
+
+def _tell(conversation: Conversation, said: dict[str, Any]) -> None:
+    speaker, value = said.get("from"), string(said.get("value"))
+    if speaker in PERSON:
+        conversation.person(value)
+    elif speaker in MODEL:
+        thoughts = split_tags(value, "think", open_end=True)
+        used = split_tags(thoughts.rest, "tool_call", open_end=True)
+        reasoning = "\n".join(thought for _, thought in thoughts.pieces)
+        conversation.agent(used.rest, reasoning=reasoning, calls=[_asked(call) for _, call in used.pieces])
+    elif speaker in CALL:
+        conversation.agent(calls=[_asked(value)])
+    elif speaker in OUTPUT:
+        outputs = split_tags(value, "tool_response", open_end=True).pieces
+        for _, output in outputs or [("", value)]:
+            conversation.output(output.strip())
+    elif speaker == "system":
+        conversation.harness(value)
+
+
+def _asked(text: str) -> Asked:
+    call = mapping(inner(text))
+    if not call:
+        return Asked(name="", arguments=text.strip())
+    return Asked(name=string(call.get("name")), arguments=call.get("arguments"))

@@ -1,0 +1,211 @@
+"""Spans as exporters write them, and the messages in their attributes, each in one plain shape.
+
+Knows OTLP with its typed values, spans as flat JSON lines, and the three ways in which messages are put into
+attributes: as JSON, flattened over many keys, or as events.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from upskill.traces.conversation import inner
+from upskill.traces.fields import items, mapping, string, texts
+
+DEEPEST_VALUE = 20
+MOST_PARTS = 10_000
+KIND = "openinference.span.kind"
+OPERATION = "gen_ai.operation.name"
+CHATS = ("chat", "text_completion", "generate_content", "LLM")
+AGENTS = ("invoke_agent", "create_agent", "AGENT")
+TOOLS = ("execute_tool", "TOOL")
+
+Message = dict[str, Any]
+"""A chat message: `role`, `content`, and perhaps `reasoning_content`, `tool_calls`, `tool_call_id`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """One span, whoever exported it."""
+
+    id: str
+    parent: str
+    order: tuple[str, int]
+    kind: str
+    """What was done: a chat, a tool, an agent; empty for anything else."""
+    failed: bool | None
+    attributes: dict[str, Any]
+    events: list[Any]
+
+
+def spans_in(record: dict[str, Any], *, first_number: int) -> Iterator[Span]:
+    """The span that a record is, or the spans that an export in OTLP holds."""
+    found = list(_in_export(record)) if "resourceSpans" in record else [record]
+    for number, raw in enumerate(found, first_number):
+        yield _span(raw, number)
+
+
+def _in_export(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for resource in map(mapping, items(record.get("resourceSpans"))):
+        scopes = items(resource.get("scopeSpans")) or items(resource.get("instrumentationLibrarySpans"))
+        for scope in map(mapping, scopes):
+            yield from map(mapping, items(scope.get("spans")))
+
+
+def _span(raw: dict[str, Any], number: int) -> Span:
+    context = mapping(raw.get("context"))
+    attributes = _attributes(raw.get("attributes"))
+    start = raw.get("startTimeUnixNano", raw.get("start_time"))
+    return Span(
+        id=_first(raw, "spanId", "span_id", "id") or string(context.get("span_id")) or f"span {number}",
+        parent=_first(raw, "parentSpanId", "parent_id", "parent_span_id"),
+        order=((start if isinstance(start, str) else str(start or "")[:40]).zfill(40), number),
+        kind=string(attributes.get(KIND)) or string(attributes.get(OPERATION)),
+        failed=_failed(raw),
+        attributes=attributes,
+        events=items(raw.get("events")),
+    )
+
+
+def _first(raw: dict[str, Any], *names: str) -> str:
+    return next(filter(None, (string(raw.get(name)) for name in names)), "")
+
+
+def _failed(raw: dict[str, Any]) -> bool | None:
+    """The status, spelt in any way. Unset is no mark."""
+    status = mapping(raw.get("status"))
+    code = raw.get("status_code", status.get("code", status.get("status_code")))
+    word = str(code)[-10:].upper()
+    if code == 2 or word.endswith("ERROR"):
+        return True
+    return False if code == 1 or word.endswith("OK") else None
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        return value
+    pairs = [mapping(pair) for pair in items(value)]
+    return {string(pair.get("key")): _typed(pair.get("value"), DEEPEST_VALUE) for pair in pairs}
+
+
+def _typed(value: Any, depth: int) -> Any:
+    """What a typed value of OTLP holds."""
+    typed = mapping(value)
+    if depth == 0 or not typed:
+        return None
+    if "arrayValue" in typed:
+        return [_typed(part, depth - 1) for part in items(mapping(typed["arrayValue"]).get("values"))]
+    if "kvlistValue" in typed:
+        pairs = [mapping(pair) for pair in items(mapping(typed["kvlistValue"]).get("values"))]
+        return {string(pair.get("key")): _typed(pair.get("value"), depth - 1) for pair in pairs}
+    return next(iter(typed.values()))
+
+
+def asked_and_answered(span: Span) -> tuple[list[Message], list[Message]]:
+    """The messages that went into a chat span, and those that came out."""
+    attributes = span.attributes
+    asked = _parted(attributes.get("gen_ai.input.messages"))
+    answered = _parted(attributes.get("gen_ai.output.messages"))
+    if not asked and not answered:
+        asked = _flattened(attributes, "llm.input_messages.") or _flattened(attributes, "gen_ai.prompt.")
+        answered = _flattened(attributes, "llm.output_messages.") or _flattened(attributes, "gen_ai.completion.")
+    if not asked and not answered:
+        asked, answered = _in_events(span.events)
+    instructions = _parted([{"role": "system", "parts": _json(attributes.get("gen_ai.system_instructions"))}])
+    return [*instructions, *asked], answered
+
+
+def _json(value: Any) -> Any:
+    return inner(value) if isinstance(value, str) else value
+
+
+def _parted(value: Any) -> list[Message]:
+    """Messages with parts, each split where it holds outputs: those are messages of their own."""
+    found: list[Message] = []
+    for message in map(mapping, items(_json(value))):
+        if "parts" in message:
+            found.extend(_from_parts(message))
+        else:
+            found.append(message)
+    return found
+
+
+def _from_parts(message: Message) -> Iterator[Message]:
+    said: dict[str, list[str]] = {"text": [], "reasoning": []}
+    calls = []
+    for part in map(mapping, items(message.get("parts"))):
+        kind, content = string(part.get("type")), string(part.get("content"))
+        if kind == "tool_call":
+            function = {"name": part.get("name"), "arguments": part.get("arguments")}
+            calls.append({"id": part.get("id"), "function": function})
+        elif kind == "tool_call_response":
+            response = part.get("response", part.get("result"))
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": _as_text(response)}
+        elif kind in said:
+            said[kind].append(content)
+    text, reasoning = "\n".join(said["text"]), "\n".join(said["reasoning"])
+    if text or reasoning or calls:
+        yield {"role": message.get("role"), "content": text, "reasoning_content": reasoning, "tool_calls": calls}
+
+
+def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message]:
+    found = []
+    for part in _tree(attributes, prefix):
+        message = mapping(part.get("message")) or part
+        calls = []
+        for entry in map(mapping, _in_order(message.get("tool_calls"))):
+            call = mapping(entry.get("tool_call")) or entry
+            function = mapping(call.get("function")) or call
+            named = {"name": function.get("name"), "arguments": function.get("arguments")}
+            calls.append({"id": call.get("id"), "function": named})
+        contents = [
+            mapping(mapping(each).get("message_content")).get("text") for each in _in_order(message.get("contents"))
+        ]
+        content = string(message.get("content")) or "\n".join(filter(None, map(string, contents)))
+        found.append({**message, "content": content, "tool_calls": calls})
+    return found
+
+
+def _tree(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
+    """Keys such as `prefix0.message.role`, put back into the shape that they were made of."""
+    root: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if not key.startswith(prefix):
+            continue
+        *path, last = key[len(prefix) :].split(".")[:DEEPEST_VALUE]
+        place = root
+        for name in path:
+            below = place.setdefault(name, {})
+            if not isinstance(below, dict):
+                break
+            place = below
+        else:
+            place[last] = value
+    return [mapping(part) for part in _in_order(root)]
+
+
+def _in_order(value: Any) -> list[Any]:
+    """A list, or what a list became when it was flattened: an object with numbers for names."""
+    if isinstance(value, list):
+        return value
+    numbered = [(int(name), part) for name, part in mapping(value).items() if name.isdecimal() and len(name) < 8]
+    return [part for _, part in sorted(numbered, key=lambda pair: pair[0])[:MOST_PARTS]]
+
+
+def _in_events(events: list[Any]) -> tuple[list[Message], list[Message]]:
+    asked: list[Message] = []
+    answered: list[Message] = []
+    for event in map(mapping, events):
+        name = string(event.get("name"))
+        body = {**_attributes(event.get("attributes")), **mapping(_json(event.get("body")))}
+        if name == "gen_ai.choice":
+            message = mapping(_json(body.get("message"))) or body
+            answered.append({**message, "role": "assistant", "tool_calls": items(_json(message.get("tool_calls")))})
+        elif name.startswith("gen_ai.") and name.endswith(".message"):
+            role = name.removeprefix("gen_ai.").removesuffix(".message")
+            calls = items(_json(body.get("tool_calls")))
+            asked.append({**body, "role": role, "tool_calls": calls, "tool_call_id": body.get("id")})
+    return asked, answered
+
+
+def _as_text(value: Any) -> str:
+    return texts(value) if isinstance(value, (str, list)) else "" if value is None else str(value)[:MOST_PARTS]

@@ -1,0 +1,265 @@
+"""Spans of OpenTelemetry and OpenInference: agents, their chats and their tools.
+
+Every chat span repeats what was said before it, so the last one of an agent tells its work; the tool spans say what
+failed.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from upskill.domain.trace import Subtrace, Trace
+from upskill.errors import UsageError
+from upskill.traces.chat_messages import function_call, reasoning_of, tell
+from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.fields import items, string, texts
+from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
+from upskill.traces.source import Recording
+from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, spans_in
+
+MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
+
+
+@dataclass(slots=True)
+class _Work:
+    """What belongs to one agent, or to no agent."""
+
+    agent: Span | None = None
+    chats: list[Span] = field(default_factory=list)
+    tools: list[Span] = field(default_factory=list)
+    below: list[Subtrace] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Gathered:
+    parents: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, Span] = field(default_factory=dict)
+    last_chat: dict[str, Span] = field(default_factory=dict)
+    reasoning: dict[str, str] = field(default_factory=dict)
+    model: dict[str, str] = field(default_factory=dict)
+    openinference: bool = False
+
+
+def read(recording: Recording) -> Iterator[Trace]:
+    """One trace per agent that no other agent began; the others are below it."""
+    gathered = _gather(recording)
+    recorder = "openinference" if gathered.openinference else "otel-genai"
+    works = _by_agent(gathered)
+    silent = bool(gathered.last_chat) and not any(any(asked_and_answered(chat)) for chat in gathered.last_chat.values())
+    if silent:
+        recording.note("what was said was not recorded in these spans: say what the task was")
+    traces: dict[str, Trace] = {}
+    roots = []
+    for owner in sorted(works, key=lambda owner: -_depth(owner, works, gathered)):
+        traces[owner] = _trace(recording, works[owner], gathered, recorder)
+        above, call_id = _begun_by(owner, works, gathered)
+        if above is None:
+            roots.append(owner)
+        elif traces[owner].steps:
+            works[above].below.append(Subtrace(call_id=call_id, trace=traces[owner]))
+    for owner in sorted(roots, key=lambda owner: _start(works[owner])):
+        if traces[owner].steps:
+            yield traces[owner]
+
+
+def _gather(recording: Recording) -> _Gathered:
+    """Keep what is needed of each span; of the chats below one span, what was said in the last."""
+    found = _Gathered()
+    size = 0
+    for span in _spans(recording):
+        found.parents.setdefault(span.id, span.parent)
+        found.openinference = found.openinference or KIND in span.attributes
+        if span.kind in CHATS:
+            found.reasoning.update(_thoughts(span))
+            found.model[span.parent] = _text(span, *MODEL) or found.model.get(span.parent, "")
+            before = found.last_chat.get(span.parent)
+            if before is None or before.order <= span.order:
+                size += _length(span) - (_length(before) if before else 0)
+                found.last_chat[span.parent] = span
+        elif span.kind in AGENTS or span.kind in TOOLS:
+            size += _length(span)
+            found.kept.setdefault(span.id, span)
+        if size > LARGEST_DOCUMENT:
+            raise UsageError(
+                f"{recording.path}: spans with more than {LARGEST_DOCUMENT // MEGABYTE} million characters",
+                hint="export the spans of one piece of work",
+            )
+    return found
+
+
+def _spans(recording: Recording) -> Iterator[Span]:
+    number = 0
+    if recording.is_document:
+        document = recording.document()
+        for record in items(document) or [document]:
+            if isinstance(record, dict):
+                for span in spans_in(record, first_number=number):
+                    number += 1
+                    yield span
+        return
+    for _, record in recording.records():
+        for span in spans_in(record, first_number=number):
+            number += 1
+            yield span
+
+
+def _length(span: Span) -> int:
+    return 200 + sum(len(value) for value in span.attributes.values() if isinstance(value, str))
+
+
+def _thoughts(span: Span) -> Iterator[tuple[str, str]]:
+    """Reasoning by the first call that followed it: the history that later spans repeat leaves it out."""
+    for message in asked_and_answered(span)[1]:
+        calls = [function_call(call) for call in items(message.get("tool_calls"))]
+        if calls and calls[0].id and (thought := reasoning_of(message)):
+            yield calls[0].id, thought
+
+
+def _by_agent(gathered: _Gathered) -> dict[str, _Work]:
+    works: dict[str, _Work] = defaultdict(_Work)
+    for span in gathered.kept.values():
+        if span.kind in AGENTS:
+            works[span.id].agent = span
+        else:
+            works[_owner(span.parent, gathered)].tools.append(span)
+    for chat in gathered.last_chat.values():
+        works[_owner(chat.parent, gathered)].chats.append(chat)
+    return dict(works)
+
+
+def _owner(span_id: str, gathered: _Gathered) -> str:
+    """The nearest agent at or above a span; empty where there is none."""
+    for above in _upwards(span_id, gathered):
+        if above in gathered.kept and gathered.kept[above].kind in AGENTS:
+            return above
+    return ""
+
+
+def _upwards(span_id: str, gathered: _Gathered) -> Iterator[str]:
+    """A span and those above it. Ends at a circle."""
+    seen: set[str] = set()
+    while span_id and span_id not in seen:
+        seen.add(span_id)
+        yield span_id
+        span_id = gathered.parents.get(span_id, "")
+
+
+def _begun_by(owner: str, works: dict[str, _Work], gathered: _Gathered) -> tuple[str | None, str | None]:
+    """The agent that began this one, and the call it did so with; neither where a person did."""
+    call_id = None
+    if not owner:
+        return None, None
+    for above in list(_upwards(owner, gathered))[1:]:
+        span = gathered.kept.get(above)
+        if span is not None and span.kind in TOOLS:
+            call_id = string(span.attributes.get("gen_ai.tool.call.id")) or call_id
+        elif span is not None and span.kind in AGENTS and above in works:
+            return (above, call_id) if not _in_circle(above, owner, gathered) else (None, None)
+    return None, None
+
+
+def _in_circle(above: str, owner: str, gathered: _Gathered) -> bool:
+    return owner in _upwards(above, gathered)
+
+
+def _depth(owner: str, works: dict[str, _Work], gathered: _Gathered) -> int:
+    return sum(1 for above in _upwards(owner, gathered) if above in works)
+
+
+def _start(work: _Work) -> tuple[str, int]:
+    spans = [*([work.agent] if work.agent else []), *work.chats, *work.tools]
+    return min(span.order for span in spans)
+
+
+@dataclass(slots=True)
+class _Marks:
+    """What the tool spans say about outputs, by the id of the call or by the name of the tool."""
+
+    by_id: dict[str, Span] = field(default_factory=dict)
+    by_name: dict[str, deque[Span]] = field(default_factory=lambda: defaultdict(deque))
+
+    def take(self, call_id: str, name: str) -> Span | None:
+        """The span of a call, once."""
+        if call_id in self.by_id:
+            return self.by_id.pop(call_id)
+        return self.by_name[name].popleft() if self.by_name.get(name) else None
+
+    def rest(self) -> list[Span]:
+        """The spans that nothing asked for, in the order of time."""
+        left = [*self.by_id.values(), *(span for spans in self.by_name.values() for span in spans)]
+        return sorted(left, key=lambda span: span.order)
+
+
+def _trace(recording: Recording, work: _Work, gathered: _Gathered, recorder: str) -> Trace:
+    conversation = Conversation(recording)
+    marks = _marks(work.tools)
+    model = ""
+    said = ""
+    for chat in sorted(work.chats, key=lambda chat: chat.order):
+        asked, answered = asked_and_answered(chat)
+        model = gathered.model.get(chat.parent, "") or model
+        names: dict[str, str] = {}
+        for message in (*asked, *answered):
+            _tell(conversation, message, names, marks, gathered.reasoning)
+            said = texts(message.get("content")) or said
+    agent = work.agent
+    if agent is not None and not conversation.has_person:
+        conversation.person(_text(agent, "input.value"))
+    for span in marks.rest():
+        _tell_tool(conversation, span)
+    if agent is not None and (last := _text(agent, "output.value")) and last.strip() != said.strip():
+        conversation.agent(last)
+    return conversation.trace(recorder, model=model, subtraces=tuple(work.below))
+
+
+def _marks(tools: list[Span]) -> _Marks:
+    marks = _Marks()
+    for span in sorted(tools, key=lambda span: span.order):
+        call_id = _text(span, "gen_ai.tool.call.id", "tool_call.id", "tool.id")
+        if call_id and call_id not in marks.by_id:
+            marks.by_id[call_id] = span
+        elif not call_id:
+            marks.by_name[_tool_name(span)].append(span)
+    return marks
+
+
+def _tell(
+    conversation: Conversation, message: Message, names: dict[str, str], marks: _Marks, reasoning: dict[str, str]
+) -> None:
+    if message.get("role") == "tool":
+        call_id = string(message.get("tool_call_id"))
+        span = marks.take(call_id, names.get(call_id, ""))
+        content = texts(message.get("content")) or (_result(span) if span else "")
+        conversation.output(content, call_id=call_id, failed=span.failed if span else None)
+        return
+    calls = [function_call(call) for call in items(message.get("tool_calls"))]
+    names.update((call.id, call.name) for call in calls)
+    if calls and not reasoning_of(message) and calls[0].id in reasoning:
+        message = {**message, "reasoning_content": reasoning[calls[0].id]}
+    tell(conversation, message)
+
+
+def _tell_tool(conversation: Conversation, span: Span) -> None:
+    """A tool that ran, but whose output no chat repeats; perhaps not even the call."""
+    call_id, name = _text(span, "gen_ai.tool.call.id", "tool_call.id", "tool.id"), _tool_name(span)
+    if not (conversation.waits(call_id) if call_id else conversation.waits_for(name)):
+        asked = Asked(id=call_id, name=name, arguments=_given(span))
+        conversation.agent(calls=[asked])
+    conversation.output(_result(span), call_id=call_id, name=name, failed=span.failed)
+
+
+def _tool_name(span: Span) -> str:
+    return _text(span, "gen_ai.tool.name", "tool.name")
+
+
+def _given(span: Span) -> Any:
+    return _text(span, "gen_ai.tool.call.arguments", "input.value", "tool.parameters")
+
+
+def _result(span: Span) -> str:
+    return _text(span, "gen_ai.tool.call.result", "output.value")
+
+
+def _text(span: Span, *names: str) -> str:
+    return next(filter(None, (string(span.attributes.get(name)) for name in names)), "")

@@ -1,0 +1,118 @@
+"""Logs of Inspect: written by the engine itself, cut, packed in other ways, and made to hurt."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unit.traces.counting import SAMPLES
+from unit.traces.written import done, said
+from upskill.errors import UsageError
+from upskill.traces import read_traces
+from upskill.traces.recording import LARGEST_DOCUMENT
+
+TASK = "Make the tests pass."
+MESSAGES = [
+    {"role": "user", "content": TASK, "source": "input"},
+    {"role": "assistant", "content": "Done."},
+]
+
+
+def log(folder: Path, *samples: dict[str, Any], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    path = folder / "log.eval"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("header.json", "{}")
+        for number, sample in enumerate(samples, 1):
+            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+    return path
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+def test_a_log_that_the_engine_writes_is_read_with_its_scores(tmp_path: Path, form: str) -> None:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+    from inspect_ai.scorer import Score
+    from inspect_ai.tool import ToolCall, ToolCallError
+
+    calls = [ToolCall(id="c", function="bash", arguments={"cmd": "make"})]
+    sent = [ToolCall(id="s", function="submit", arguments={"answer": "It works."})]
+    messages = [
+        ChatMessageUser(content=TASK, source="input"),
+        ChatMessageAssistant(content="I build.", tool_calls=calls),
+        ChatMessageTool(content="", tool_call_id="c", error=ToolCallError("timeout", "took too long")),
+        ChatMessageUser(content="Please go on."),
+        ChatMessageAssistant(content="", tool_calls=sent),
+        ChatMessageTool(content="It works.", tool_call_id="s"),
+    ]
+    samples = [
+        EvalSample(id=number, epoch=1, input=TASK, target="", messages=messages, scores={"s": Score(value=value)})
+        for number, value in enumerate(("C", 0, 0.5, {"a": 1}), 1)
+    ]
+    spec = EvalSpec(
+        created="2026-09-01T10:00:00+00:00", task="t", model="m", dataset=EvalDataset(), config=EvalConfig()
+    )
+    path = tmp_path / f"log.{form}"
+    write_eval_log(EvalLog(eval=spec, samples=list(samples), status="success"), str(path))
+    traces = read_traces(path).traces
+    assert [trace.success for trace in traces] == [True, False, None, None]
+    assert said(traces[0], "person") == [TASK]
+    assert said(traces[0], "harness") == ["Please go on."]
+    assert said(traces[0], "agent") == ["I build.", "It works."]
+    assert done(traces[0]) == [("bash", "make", "took too long", True)]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_log_packed_in_another_way_is_read(tmp_path: Path, method: int) -> None:
+    (trace,) = read_traces(log(tmp_path, {"messages": MESSAGES}, method=method)).traces
+    assert said(trace, "agent") == ["Done."]
+
+
+def test_scores_that_disagree_and_a_sample_with_an_error_are_no_label(tmp_path: Path) -> None:
+    right, wrong = {"value": "C"}, {"value": "I"}
+    path = log(
+        tmp_path,
+        {"messages": MESSAGES, "scores": {"a": right, "b": wrong}},
+        {"messages": MESSAGES, "scores": {"a": right}, "error": {"message": "killed"}},
+        {"messages": MESSAGES},
+        {"messages": MESSAGES, "scores": {"a": right, "b": right}},
+    )
+    assert [trace.success for trace in read_traces(path).traces] == [None, None, None, True]
+
+
+def test_a_long_text_kept_beside_the_messages_is_put_back(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "attachment://abc"}]
+    (trace,) = read_traces(log(tmp_path, {"messages": messages, "attachments": {"abc": TASK}})).traces
+    assert said(trace, "person") == [TASK]
+
+
+def test_a_damaged_sample_is_left_out_and_said_so(tmp_path: Path) -> None:
+    whole = (SAMPLES / "inspect" / "log.eval").read_bytes()
+    with zipfile.ZipFile(SAMPLES / "inspect" / "log.eval") as archive:
+        start = archive.getinfo("samples/1_epoch_1.json").header_offset
+    path = tmp_path / "log.eval"
+    path.write_bytes(whole[: start + 200] + b"\0" * 100 + whole[start + 300 :])
+    reading = read_traces(path)
+    assert [trace.success for trace in reading.traces] == [False]
+    assert reading.notes == ("log.eval: sample 1 is damaged, left out",)
+
+
+def test_a_log_cut_in_the_middle_is_refused_with_a_message(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    path.write_bytes((SAMPLES / "inspect" / "log.eval").read_bytes()[:1000])
+    with pytest.raises(UsageError, match="damaged archive"):
+        read_traces(path)
+
+
+def test_a_sample_that_unpacks_to_anything_is_left_out_before_it_fills_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("header.json", "{}")
+        with archive.open("samples/1_epoch_1.json", "w", force_zip64=True) as entry:
+            for _ in range(LARGEST_DOCUMENT // 1_000_000 + 2):
+                entry.write(b" " * 1_000_000)
+        archive.writestr("samples/2_epoch_1.json", json.dumps({"messages": MESSAGES}))
+    reading = read_traces(path)
+    assert len(reading.traces) == 1
+    assert "left out" in reading.notes[0]
