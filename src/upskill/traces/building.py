@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
+from upskill.traces.cutting import tidy
 from upskill.traces.failing import looks_failed
 from upskill.traces.fields import as_json, mapping, string
 from upskill.traces.source import OBSERVED, READ, SAID, Recording
@@ -72,7 +73,7 @@ class Drafts:
 
     def call(self, draft: Draft, call_id: str, name: str, arguments: Any) -> bool:
         """Add a call; `False` if a call of this id is there already."""
-        call_id = call_id[:LONGEST_ID] or f"call-{len(self._owner) + 1}"
+        call_id = plain_id(call_id) or f"call-{len(self._owner) + 1}"
         if call_id in self._owner:
             return False
         name = self.recording.clean(name, limit=READ)
@@ -84,7 +85,7 @@ class Drafts:
 
     def knows(self, call_id: str) -> bool:
         """Whether a call of this id was made."""
-        return call_id[:LONGEST_ID] in self._owner
+        return plain_id(call_id) in self._owner
 
     def call_ids(self) -> Iterable[str]:
         """The ids of all calls made."""
@@ -92,7 +93,7 @@ class Drafts:
 
     def observe(self, call_id: str, content: str, *, failed: bool | None = None, exit_code: int | None = None) -> bool:
         """Add what a call brought; `False` if the call is unknown or has its output already."""
-        call_id = call_id[:LONGEST_ID]
+        call_id = plain_id(call_id)
         draft = self._owner.get(call_id)
         if draft is None or any(seen.call_id == call_id for seen in draft.observations):
             return False
@@ -108,18 +109,18 @@ class Drafts:
 
     def revise(self, call_id: str, content: str, *, failed: bool | None) -> None:
         """Put the answer that came later in the place of the note that it will come."""
-        draft = self._owner.get(call_id[:LONGEST_ID])
+        draft = self._owner.get(plain_id(call_id))
         if draft is not None:
-            draft.observations = [seen for seen in draft.observations if seen.call_id != call_id[:LONGEST_ID]]
+            draft.observations = [seen for seen in draft.observations if seen.call_id != plain_id(call_id)]
             self.observe(call_id, content, failed=failed)
 
     def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
         """Say of an output that is there already what a later record says of it."""
-        draft = self._owner.get(call_id[:LONGEST_ID])
+        draft = self._owner.get(plain_id(call_id))
         if draft is not None:
             draft.observations = [
                 replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
-                if seen.call_id == call_id[:LONGEST_ID]
+                if seen.call_id == plain_id(call_id)
                 else seen
                 for seen in draft.observations
             ]
@@ -166,6 +167,11 @@ class Drafts:
             dropped_branches=self.dropped,
             notes=notes,
         )
+
+
+def plain_id(call_id: str) -> str:
+    """An id that can be written and is not endless; the same on every record that names it."""
+    return tidy(call_id[:LONGEST_ID])
 
 
 def arguments_text(arguments: Any) -> str:

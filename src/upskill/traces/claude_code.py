@@ -24,7 +24,7 @@ from upskill.traces.claude_graph import (
     prompt_text,
     steering_text,
 )
-from upskill.traces.claude_messages import add_message, add_result, blocks, typed
+from upskill.traces.claude_messages import add_message, add_result, blocks, tagged, typed
 from upskill.traces.fields import mapping, string
 from upskill.traces.nesting import Thread, nest
 from upskill.traces.recording import FileRecording, parse
@@ -175,17 +175,11 @@ class _Filling:
 
     def _notified(self, text: str) -> None:
         """The answer of an agent in the background: it belongs to the call that began it."""
-        call_id = _tag(text, "tool-use-id") or self._graph.call_of_agent.get(_tag(text, "task-id"), "")
-        answer = _tag(text, "result")
+        call_id = tagged(text, "tool-use-id") or self._graph.call_of_agent.get(tagged(text, "task-id"), "")
+        answer = tagged(text, "result")
         if call_id and answer:
-            failed = {"completed": None, "failed": True, "killed": True}.get(_tag(text, "status"))
+            failed = {"completed": None, "failed": True, "killed": True}.get(tagged(text, "status"))
             self.drafts.revise(call_id, answer, failed=failed)
-
-
-def _tag(text: str, name: str) -> str:
-    _, opened, rest = text.partition(f"<{name}>")
-    inside, closed, _ = rest.rpartition(f"</{name}>")
-    return inside.strip() if opened and closed else ""
 
 
 def _subagents(recording: FileRecording, session: _Session) -> Iterator[Thread]:

@@ -29,8 +29,6 @@ INJECTED = (
 )
 INTERRUPTED = "[Request interrupted by user"
 REMINDER = re.compile(r"<system-reminder>(?:(?!<system-reminder>).)*?</system-reminder>\s*", re.DOTALL)
-COMMAND = re.compile(r"<command-name>\s*/?([^<]{0,200}?)\s*</command-name>")
-COMMAND_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 EXIT_CODE = re.compile(r"\A(?:Error: )?Exit code (-?\d{1,9})\b")
 OPEN_ROUTER = "openrouter.reasoning:"
 SETTINGS = frozenset(
@@ -56,13 +54,18 @@ def typed(text: str) -> Typed:
     if text.startswith(INTERRUPTED):
         return Typed(interrupted=True)
     if text.startswith(("<command-name>", "<command-message>", "<command-args>")):
-        name = COMMAND.search(text)
-        given = COMMAND_ARGUMENTS.search(text)
-        words = given.group(1).strip() if given else ""
-        if not words or (name and name.group(1) in SETTINGS):
+        words = tagged(text, "command-args")
+        if not words or tagged(text, "command-name").removeprefix("/") in SETTINGS:
             return Typed(command=True)
         return Typed(text=words)
     return Typed() if text.startswith(INJECTED) else Typed(text=text)
+
+
+def tagged(text: str, name: str) -> str:
+    """What stands between the first opening of a tag and its last closing."""
+    _, opened, rest = text.partition(f"<{name}>")
+    inside, closed, _ = rest.rpartition(f"</{name}>")
+    return inside.strip() if opened and closed else ""
 
 
 def without_reminders(text: str) -> str:

@@ -8,7 +8,6 @@ ENCODED = re.compile(
     rf"(?:data:[\w./+-]{{1,100}};base64,)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST_ENCODED},}}={{0,2}}"
 )
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-OVERWRITTEN = re.compile(r"[^\n\r]*\r+(?!\n)")
 CONTROLS = bytes({*range(32), 127} - {9, 10})
 RARE_CONTROLS = re.compile("[\x80-\x9f]")
 
@@ -22,7 +21,7 @@ def tidy(text: str) -> str:
     if "\x1b" in text:
         text = ESCAPES.sub("", text)
     if "\r" in text:
-        text = OVERWRITTEN.sub("", text.replace("\r\n", "\n"))
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     # By way of bytes: many times as fast as a pattern, and most of a session goes through here.
     text = text.encode("utf-8", "replace").translate(None, CONTROLS).decode("utf-8")
     if not text.isascii():

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from upskill.domain.trace import Subtrace, Trace
-from upskill.traces.building import Drafts
+from upskill.traces.building import Drafts, plain_id
 from upskill.traces.source import Recording
 
 DEEPEST = 100
@@ -18,6 +18,7 @@ def nest(recorder: str, main: Drafts, threads: Sequence[Thread], recording: Reco
     """One trace of all. A subagent whose call is nowhere hangs under the whole, with no call named."""
     owners = {call: place for place, (_, drafts) in enumerate(threads) for call in drafts.call_ids()}
     owners.update((call, TOP) for call in main.call_ids())
+    threads = [(plain_id(call_id), drafts) for call_id, drafts in threads]
     under: dict[int, list[int]] = {}
     for place, (call_id, _) in enumerate(threads):
         under.setdefault(owners.get(call_id, TOP), []).append(place)

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from upskill.errors import UsageError
 from upskill.traces.cutting import cut, tidy
@@ -19,6 +19,7 @@ LARGEST_UNPACKED = 4_000 * MEGABYTE
 WHOLE_OUTPUTS = 16 * MEGABYTE
 """Up to this size outputs keep `OBSERVED` characters each; above it fewer in proportion: the trace stays small."""
 NOTES = 20
+DAMAGED = "the compressed file is damaged: read up to the damage"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
@@ -94,11 +95,11 @@ class FileRecording:
         """The lines that are not blank, with their numbers. One that is too long is left out and counted."""
         size = number = too_long = 0
         with closing(self._open()) as file:
-            while line := self._take(file.readline, LONGEST_LINE + 1):
+            while line := file.readline(LONGEST_LINE + 1):
                 number += 1
                 size += len(line)
                 if len(line) > LONGEST_LINE:
-                    while not line.endswith(b"\n") and (line := self._take(file.readline, LONGEST_LINE + 1)):
+                    while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE + 1)):
                         size += len(line)
                     too_long += 1
                     if too_long > self._too_long:
@@ -116,7 +117,7 @@ class FileRecording:
     def opening(self) -> bytes:
         """The first line that is not blank, without a byte order mark; cut off where it is too long."""
         with closing(self._open()) as file:
-            while line := self._take(file.readline, LONGEST_LINE + 1):
+            while line := file.readline(LONGEST_LINE + 1):
                 line = line.removeprefix(BYTE_ORDER_MARK).strip()
                 if line:
                     return line
@@ -126,7 +127,7 @@ class FileRecording:
         """See `Recording`. Parsed once; `None` where it is no JSON."""
         if not self._parsed:
             with closing(self._open()) as file:
-                content = self._take(file.read, LARGEST_DOCUMENT + 1)
+                content = file.read(LARGEST_DOCUMENT + 1)
             if len(content) > LARGEST_DOCUMENT:
                 raise UsageError(
                     f"{self.path}: one JSON document of more than {LARGEST_DOCUMENT // MEGABYTE} MB",
@@ -141,7 +142,7 @@ class FileRecording:
         """See `Recording`."""
         size = 0
         with closing(self._open()) as file:
-            while line := self._take(file.readline, LONGEST_LINE + 1):
+            while line := file.readline(LONGEST_LINE + 1):
                 if not size:
                     line = line.removeprefix(BYTE_ORDER_MARK)
                 size += len(line)
@@ -193,21 +194,36 @@ class FileRecording:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         if self.magic != ZSTANDARD:
             return file
+        return io.BufferedReader(_Unpacked(file, lambda: self.note(DAMAGED)), 2**20)
+
+
+class _Unpacked(io.RawIOBase):
+    """A file compressed with Zstandard, unpacked as it is read. Where it is damaged it ends."""
+
+    def __init__(self, file: BinaryIO, damaged: Callable[[], None]) -> None:
         import zstandard
 
+        super().__init__()
+        self._file = file
         # Several frames are usual, and a frame may ask for a window of gigabytes.
         unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
-        reader = unpacking.stream_reader(file, read_across_frames=True, closefd=True)
-        return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, reader), 2**20))
+        self._reader = unpacking.stream_reader(file, read_size=2**16, read_across_frames=True)
+        self._error = zstandard.ZstdError
+        self._damaged = damaged
 
-    def _take(self, read: Callable[[int], bytes], count: int) -> bytes:
-        """Read on. Where a compressed file is damaged it ends, and that is noted."""
-        if self.magic != ZSTANDARD:
-            return read(count)
-        import zstandard
+    def readable(self) -> bool:
+        return True
 
+    def readinto(self, buffer: Any) -> int:
         try:
-            return read(count)
-        except zstandard.ZstdError:
-            self.note("the compressed file is damaged: read up to the damage")
-            return b""
+            # Not `readinto`: that loses what it has unpacked when it comes to the damage.
+            data = self._reader.read1(min(len(buffer), 2**17))
+        except self._error:
+            self._damaged()
+            return 0
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
