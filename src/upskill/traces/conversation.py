@@ -30,10 +30,13 @@ class Conversation:
         """Calls without an output, oldest first: all of them, those of an id, those of a name."""
         self._recorded_ids: set[str] = set()
         self._orphans = 0
+        self.has_person = False
+        """Whether a person has spoken so far."""
 
     def person(self, text: str) -> None:
         """A turn typed by a person. Blank is no turn."""
         self._drafts.person(text.strip())
+        self.has_person = self.has_person or bool(text.strip())
 
     def harness(self, text: str) -> None:
         """Text of the program around the model, whatever role it was written under."""
@@ -93,11 +96,6 @@ class Conversation:
     def empty(self) -> bool:
         """Whether nothing was told so far."""
         return all(draft.empty for draft in self._drafts.steps)
-
-    @property
-    def has_person(self) -> bool:
-        """Whether a person has spoken so far."""
-        return any(draft.source == "person" for draft in self._drafts.steps)
 
     def trace(
         self,
