@@ -12,8 +12,8 @@ from upskill.errors import UsageError
 from upskill.traces import read_traces
 from upskill.traces.plain_text import LARGEST
 
-MANY = 20_000
-LONGEST_SECONDS = 8
+MANY = 12_000
+LONGEST_SECONDS = 4
 """Processor time. Each takes a second or less; a square of what is in it would take minutes."""
 
 ASK = {"role": "user", "content": "Go on."}
