@@ -1,30 +1,38 @@
 """Reads a very long session and says what that takes: `python -m benchmarks.long_trace [MEGABYTES]`.
 
-The reading is done in a process of its own, so that its memory is its own.
+Twice, each in a process of its own, so that its memory is its own: once into a trace, once by `upskill trace`, which
+also takes secrets out and digests it.
 """
 
 import json
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.long_session import CORRECTION, PAIRS, REWOUND, failure, fix, write_session
 
 ROOT = Path(__file__).parent.parent
+UPSKILL = Path(sys.executable).with_name("upskill")
 
 
 @dataclass(frozen=True)
-class Read:
-    """What reading one recording took, and what was found of what was hidden in it."""
+class Took:
+    """What a process took."""
+
+    seconds: float
+    cpu_seconds: float
+    resident_megabytes: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read, and what was found of what was hidden in it."""
 
     megabytes: float
-    seconds: float
-    resident_megabytes: float
     steps: int
     subagents: int
     rewound: int
@@ -34,60 +42,70 @@ class Read:
     kept_characters: int
 
 
-def read_here(path: Path) -> Read:
+def find(path: Path) -> Found:
     """Read the recording in this process."""
     from upskill.traces import read_traces
 
-    started = time.perf_counter()
     reading = read_traces(path)
-    seconds = time.perf_counter() - started
     (trace,) = reading.traces
-    texts = list(_texts(trace.steps))
-    outputs = [output.content for step in trace.steps for output in step.observations if output.failed]
-    return Read(
+    texts = [step.text for step in trace.steps]
+    texts += [call.arguments for step in trace.steps for call in step.calls]
+    texts += [output.content for step in trace.steps for output in step.observations]
+    failures = [output.content for step in trace.steps for output in step.observations if output.failed]
+    return Found(
         megabytes=reading.size / 1e6,
-        seconds=seconds,
-        resident_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         steps=len(trace.steps),
         subagents=len(trace.subtraces),
         rewound=trace.dropped_branches,
         rewound_seen=any(REWOUND in text for text in texts),
         corrections=sum(step.text == CORRECTION for step in trace.steps if step.source == "person"),
         pairs=sum(
-            any(failure(number) in output for output in outputs) and any(fix(number) in text for text in texts)
+            any(failure(number) in text for text in failures) and any(fix(number) in text for text in texts)
             for number in range(PAIRS)
         ),
         kept_characters=sum(map(len, texts)),
     )
 
 
-def read_apart(path: Path) -> Read:
+def read_apart(path: Path) -> tuple[Found, Took]:
     """Read the recording in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.long_trace", "--read", str(path)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return Read(**json.loads(done.stdout))
+    printed, took = run_apart([sys.executable, "-m", "benchmarks.long_trace", "--read", str(path)])
+    return Found(**json.loads(printed)), took
 
 
-def _texts(steps: tuple[object, ...]) -> Iterator[str]:
-    from upskill.domain.trace import Step
-
-    for step in steps:
-        assert isinstance(step, Step)
-        yield step.text
-        yield from (call.arguments for call in step.calls)
-        yield from (output.content for output in step.observations)
+def run_apart(command: list[str]) -> tuple[str, Took]:
+    """Run a command; what it printed, and what it alone took."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=printed)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - started
+        if process.returncode:
+            raise SystemExit(f"{command[0]} ended with {process.returncode}")
+        printed.seek(0)
+        took = Took(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        return printed.read().decode(), took
 
 
 def main() -> None:
-    """Make the session, read it, print what it took."""
+    """Make the session, read it both ways, print what that took."""
     if sys.argv[1:2] == ["--read"]:
-        print(json.dumps(asdict(read_here(Path(sys.argv[2])))))
+        print(json.dumps(asdict(find(Path(sys.argv[2])))))
         return
     megabytes = int(sys.argv[1]) if sys.argv[1:] else 200
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.jsonl"
         write_session(path, megabytes=megabytes)
-        print(json.dumps(asdict(read_apart(path)), indent=2))
+        found, took = read_apart(path)
+        digest, digest_took = run_apart([str(UPSKILL), "trace", str(path), "--digest"])
+        first = path.read_text(encoding="utf-8")[:4_000]
+    held = {name: _pairs(text) for name, text in (("digest", digest), ("first_4000_characters", first))}
+    print(json.dumps({"found": asdict(found), "reading": asdict(took), "command": asdict(digest_took), "pairs": held}))
+
+
+def _pairs(text: str) -> int:
+    return sum(failure(number) in text and fix(number) in text for number in range(PAIRS))
 
 
 if __name__ == "__main__":
