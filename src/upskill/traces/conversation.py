@@ -121,7 +121,7 @@ class Conversation:
     def _own_id(self, asked: Asked) -> str:
         """The id as recorded, with a number behind it where it was used before."""
         self._recorded_ids.add(asked.id)
-        recorded = self._drafts.recording.clean(asked.id[: LONGEST_ID - 20])
+        recorded = self._drafts.recording.clean(asked.id)[: LONGEST_ID - 20]
         number = len(self._ids) + 1
         own = recorded or f"call-{number}"
         while own in self._ids:
