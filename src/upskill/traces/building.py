@@ -40,6 +40,7 @@ class Drafts:
         self.steps: list[Draft] = []
         self._owner: dict[str, Draft] = {}
         self._reads: set[str] = set()
+        self._observed: set[str] = set()
         self.commands = 0
         self.dropped = 0
         self.folder: str | None = None
@@ -95,8 +96,9 @@ class Drafts:
         """Add what a call brought; `False` if the call is unknown or has its output already."""
         call_id = plain_id(call_id)
         draft = self._owner.get(call_id)
-        if draft is None or any(seen.call_id == call_id for seen in draft.observations):
+        if draft is None or call_id in self._observed:
             return False
+        self._observed.add(call_id)
         judged = failed is None and looks_failed(content)
         if failed or judged:
             kept = self.recording.clean(content, limit=OBSERVED)
@@ -112,6 +114,7 @@ class Drafts:
         draft = self._owner.get(plain_id(call_id))
         if draft is not None:
             draft.observations = [seen for seen in draft.observations if seen.call_id != plain_id(call_id)]
+            self._observed.discard(plain_id(call_id))
             self.observe(call_id, content, failed=failed)
 
     def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
@@ -129,6 +132,7 @@ class Drafts:
         """Take everything out of a step again, because it is said anew."""
         for call in draft.calls:
             self._owner.pop(call.id, None)
+            self._observed.discard(call.id)
         draft.text, draft.reasoning, draft.calls, draft.observations = [], [], [], []
 
     def drop_turns(self, count: int) -> None:
