@@ -29,13 +29,12 @@ class NotText(ValueError):
 
 def trial_json(trial: Trial, *, lossy: bool = False) -> bytes:
     """One line of JSON, without its end. Half a character raises `NotText`, or is kept as a question mark."""
-    plain = replace(trial, files={})
     try:
-        line = _TRIAL.dump_json(plain, exclude_none=True, exclude={"files"})
+        line = _TRIAL.dump_json(trial, exclude_none=True, exclude={"files"})
     except PydanticSerializationError:
         if not lossy:
             raise NotText("half a character has no UTF-8") from None
-        value = _TRIAL.dump_python(plain, mode="json", exclude_none=True, exclude={"files"})
+        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True, exclude={"files"})
         line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     if not trial.files:
         return line

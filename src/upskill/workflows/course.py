@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from upskill.domain import NOT_RUN, Arm, Errored, Trial, TrialPlan, Turn
+from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
 from upskill.measuring import Decision, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
@@ -120,3 +120,37 @@ class SequentialCourse:
     def counts(self, trial: Trial) -> bool:
         """Trials that were in flight when the decision fell are kept and paid, and change nothing."""
         return (trial.case_id, trial.repeat) in self._fed
+
+
+class TakenUp:
+    """A course that a resumed run goes on with: what had ended is fed to it before the engine is even loaded."""
+
+    def __init__(
+        self,
+        course: FixedCourse | SequentialCourse,
+        recall: Callable[[PlannedTrial], Trial | None],
+    ) -> None:
+        """`recall` knows the trials of the run so far."""
+        self._course = course
+        self._next = course.take()
+        while self._next is not None:
+            known = {planned.arm: recall(planned) for planned in self._next.trials()}
+            there = {arm: trial for arm, trial in known.items() if trial is not None}
+            if len(there) < len(known):
+                break
+            course.ended(self._next, there)
+            self._next = course.take()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to be run."""
+        return self._next is None
+
+    def take(self) -> Turn | None:
+        """First the turn that was not known."""
+        turn, self._next = self._next, None
+        return turn if turn is not None else self._course.take()
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """As the course itself."""
+        self._course.ended(turn, trials)

@@ -19,7 +19,7 @@ from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_backend
-from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.course import FixedCourse, SequentialCourse, TakenUp
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import without_own_keys
@@ -216,6 +216,12 @@ def _run(
         write(trial)
         reuse.keep(trial)
 
+    taken_up = {
+        student.name: TakenUp(courses[student.name], partial(reuse.of_this_run, student))
+        for student in prepared.plan.students
+    }
+    if all(course.is_over for course in taken_up.values()):
+        return trials.RunEnd(interrupted=False, down={}, exhausted=None)
     return trials.run_trials(
         trials.TrialRun(
             plan=prepared.plan,
@@ -224,7 +230,7 @@ def _run(
             endpoints=prepared.endpoints,
             door=door,
             grade=partial(checks.grade, bench=bench),
-            courses=courses,
+            courses=taken_up,
             record=bought,
             recall=reuse.recall,
             logs=folder.logs,

@@ -51,9 +51,13 @@ class Reuse:
         self._graded: dict[tuple[str, str], Grade] = {}
         self._grade_what_takes_long()
 
+    def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
+        """A trial that had ended when the run was resumed. A run whose requests changed is not resumed at all."""
+        return self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+
     def recall(self, student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
         """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
-        known = self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+        known = self.of_this_run(student, planned)
         if known is not None and known.id == identity:
             return known
         stored = self._stored(student, identity)
