@@ -165,7 +165,7 @@ def ends(ran: Ran) -> set[str]:
 
 
 def test_who_runs_out_of_turns_has_failed_and_gets_exactly_its_turns(skill: Make, run: Run, script: Any) -> None:
-    ran = run(skill([("Go on.", {"regex": "hm"})]), [script({"replies": [{"text": "hm", **shell("true")}]})],
+    ran = run(skill([("Go on.", {"contains": "hm"})]), [script({"replies": [{"text": "hm", **shell("true")}]})],
               harness="agent", max_turns=5)  # fmt: skip
     assert ends(ran) == {"turn limit"}
     assert {(trial.turns, trial.calls) for trial in ran.trials} == {(5, 5)}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.agents import is_first, tool_call
 from provider import Asked, Behaviour, Provider
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
@@ -72,3 +73,48 @@ def test_a_trial_that_is_too_old_is_not_used(skill: Callable[..., Path], run: Ca
         run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
         again = run(folder, ["any"], base_url=provider.url, repeats=1, store=True, store_days=0.0)
     assert again.evaluation.bought.reused == 0
+
+
+def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(
+    skill: Callable[..., Path], run: Callable[..., Any]
+) -> None:
+    old, new = skill(CASES, body="Old.\n", name="old"), skill(CASES, body="New.\n", name="new")
+    with Provider(lambda asked: Behaviour(text="yes" if "New." in asked.system else "no")) as provider:
+        run(old, ["any"], base_url=provider.url, repeats=1, store=True)
+        ran = run(new, ["any"], base_url=provider.url, repeats=1, store=True, previous=old)
+    assert ran.evaluation.bought.reused == 8
+    report = ran.evaluation.students[0]
+    assert {arm.arm: (arm.trials, arm.pass_rate) for arm in report.arms} == {
+        "previous": (8, 0.0),
+        "with_skill": (8, 1.0),
+    }
+    assert report.lifts[0].pairs == 8
+
+
+def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(
+    skill: Callable[..., Path], run: Callable[..., Any]
+) -> None:
+    def behave(asked: Asked) -> Behaviour:
+        if is_first(asked):
+            return tool_call(
+                asked, "shell", command="cat /skills/*/SKILL.md; echo 7413 > port.txt; printf '\\377' > raw"
+            )
+        return Behaviour(text="done")
+
+    def checked(word: str) -> list[tuple[str, Any]]:
+        return [("Write.", {"file": {"path": "port.txt", "contains": word}, "command": f"grep -q {word} port.txt"})]
+
+    first, second = skill(checked("7413")), skill(checked("80"), name="second")
+    with Provider(behave) as provider:
+        bought = run(first, ["any"], base_url=provider.url, store=True)
+        again = run(first, ["any"], base_url=provider.url, store=True)
+        changed = run(second, ["any"], base_url=provider.url, store=True)
+    assert again.evaluation.bought.calls == 0
+    assert again.evaluation.bought.reused == 3
+    by_arm = {trial.arm: trial for trial in again.trials}
+    for trial in bought.trials:
+        assert by_arm[trial.arm].files == trial.files == {"port.txt": b"7413\n", "raw": b"\xff"}
+        assert by_arm[trial.arm].skill_use == trial.skill_use
+        assert by_arm[trial.arm].outcome.passed
+    assert changed.evaluation.bought.reused == 1, "a baseline serves every skill"
+    assert not any(trial.outcome.passed for trial in changed.trials)

@@ -29,14 +29,20 @@ def say_cheaper(lift: Lift, interval: Interval, tokens: Ratio, *, claim: Claim, 
     return f"cheaper{where}: {tokens.typical:.2f} times the tokens{between}; lift {figures(lift, interval)}"
 
 
-def say_undecided(lift: Lift, interval: Interval, *, interrupted: bool, next_run: NextRun | None) -> str:
-    """What is still possible, and what it would take to know."""
+def say_undecided(
+    lift: Lift, interval: Interval, *, interrupted: bool, next_run: NextRun | None, arms: int | None = None
+) -> str:
+    """What is still possible, and what it would take to know.
+
+    Where a trial is one call, that is told in calls; where it takes many, in trials of so many arms.
+    """
     head = "undecided, interrupted" if interrupted else "undecided"
     said = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
     if next_run is None:
         return said
     cases = "" if next_run.cases is None else f" on {next_run.cases} cases"
-    return f"{said}; {next_run.calls:,} more calls{cases} would find {points(next_run.lift)}"
+    more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more trials"
+    return f"{said}; {more}{cases} would find {points(next_run.lift)}"
 
 
 def say_asked(sentence: str, *, min_lift: float, clears: bool | None) -> str:

@@ -45,8 +45,11 @@ def judge(
     tokens: Ratio | None = None,
     min_lift: float | None = None,
     cut_short: CutShort | None = None,
+    arms: int | None = None,
 ) -> Judgement:
     """Judge a design of fixed size or, with its decision, one that could stop early.
+
+    `arms`, where a trial takes more than one call, is how many trials stand beside each other in a turn.
 
     `tokens`, measured at the same z as the lift, allows the verdict `cheaper`. A design of fixed size that a
     person cut short claims nothing: where it ended was not fixed beforehand, as it is with a cap.
@@ -65,7 +68,7 @@ def judge(
         reason = decision.reason if decision is not None else None
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
     found = decision or _decide_fixed(pairing, lift, min_lift=min_lift)
-    judgement = _word(pairing, lift, found, tokens)
+    judgement = _word(pairing, lift, found, tokens, arms)
     if min_lift is None:
         return judgement
     sentence = say_asked(judgement.sentence, min_lift=min_lift, clears=judgement.clears)
@@ -95,7 +98,7 @@ def _decide_fixed(pairing: Pairing, lift: Lift, *, min_lift: float | None) -> De
     return Decision(reason=None, verdict=verdict, claim=claim, clears=clears)
 
 
-def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None) -> Judgement:
+def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None, arms: int | None) -> Judgement:
     cases = len(pairing.tallies)
     widest: Claim = "these cases" if lift.cases_like_these is None else "cases like these"
     verdict, claim = found.verdict, found.claim
@@ -124,6 +127,7 @@ def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None) -
                 interval,
                 interrupted=found.reason == "interrupted",
                 next_run=plan_next_run(pairing.tallies, at_most=interval.high, claim=widest),
+                arms=arms,
             )
     return Judgement(
         verdict=verdict, sentence=sentence, lift=lift, claim=claim, reason=found.reason, clears=found.clears

@@ -207,6 +207,9 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
     most = "up to " if evaluation.design == "sequential" else ""
     yield Text(f"{evaluation.cases} test case(s), {most}{evaluation.repeats} run(s) per model")
+    if (first := evaluation.students[0]).harness == "agent":
+        named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
+        yield Text(f"students with tools; figures in a row are: {named}")
     yield Text()
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")

@@ -8,11 +8,11 @@ module only for the framing.
 Without a sandbox the same program serves, in a folder of the host and as an ordinary process: `unconfined`.
 """
 
+import _signal as signal  # what the module of that name is made of, without its enumerations: a third of the start
 import errno
 import os
 import resource
 import select
-import signal
 import stat
 import struct
 import sys
@@ -395,12 +395,28 @@ def become(
             os._exit(126)
         pairs = dict(zip(environment[::2], environment[1::2], strict=True))
         try:
-            os.execvpe(arguments[0], arguments, pairs)
+            execute(arguments, pairs)
         except OSError as error:
             code = 127 if error.errno == errno.ENOENT else 126
             os.write(2, arguments[0] + b": " + os.fsencode(error.strerror or "cannot be run") + b"\n")
     finally:
         os._exit(code)
+
+
+def execute(arguments: "list[bytes]", environment: "dict[bytes, bytes]") -> None:
+    """As `os.execvpe`, which would import another module in every child. Returns only by raising."""
+    program = arguments[0]
+    if b"/" in program:
+        os.execve(program, arguments, environment)
+    denied: OSError | None = None
+    for folder in environment.get(b"PATH", b"").split(b":"):
+        try:
+            os.execve(folder + b"/" + program, arguments, environment)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as error:
+            denied = error
+    raise denied or FileNotFoundError(errno.ENOENT, "No such file or directory")
 
 
 def offer_to_the_killer() -> None:

@@ -200,4 +200,5 @@ def _judge(
         tokens=tokens,
         min_lift=min_lift,
         cut_short=None if decided else cut_short,
+        arms=len(plan.arms) if plan.harness == "agent" else None,
     )
