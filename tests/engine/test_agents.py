@@ -5,8 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from engine.agents import call, is_first, shell, tool_call, turns
 from engine.conftest import Ran, Run
 from provider import Asked, Behaviour
@@ -117,36 +115,41 @@ def test_the_files_of_a_skill_can_be_read_and_run_and_not_changed_and_the_cases_
 BODY = "Always ask the port from the harbour master.\n"
 
 
-@pytest.mark.parametrize(
-    ("does", "loaded", "files"),
-    [
-        (["done"], False, ()),
-        ([shell("cat /skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
-        ([shell("grep -n harbour /skills/*/SKILL.md"), "done"], True, ("SKILL.md",)),
-        ([call("read_file", path="/skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
-        ([call("read_file", path="../skills/thing/SKILL.md"), "done"], True, ("SKILL.md",)),
-        ([shell("ls /skills/thing/SKILL.md; ls -R /skills"), "done"], False, ()),
-        ([shell("cat /skills/thing/SKILL.md > copy"), "done"], False, ()),
-        ([shell("cat /skills/thing/SKILL.md > copy; tail -n 1 copy"), "done"], True, ("SKILL.md",)),
-        ([shell("cd /skills/thing && sh scripts/say.sh"), "done"], False, ("scripts/say.sh",)),
-        ([shell("sh /skills/thing/scripts/say.sh; cat /skills/thing/SKILL.md"), "done"], True, None),
-        ([shell("sh /skills/thing/scripts/missing.sh"), "done"], False, ()),
-    ],
-)
-def test_what_became_of_an_offered_skill_is_seen_in_what_came_back(
-    skill: Make, run: Run, script: Any, does: list[Any], loaded: bool, files: tuple[str, ...] | None
-) -> None:
-    folder = skill(CASE, body=BODY)
+USES: list[tuple[list[Any], bool, set[str]]] = [
+    ([], False, set()),
+    ([shell("cat /skills/thing/SKILL.md")], True, {"SKILL.md"}),
+    ([shell("grep -n harbour /skills/*/SKILL.md")], True, {"SKILL.md"}),
+    ([call("read_file", path="/skills/thing/SKILL.md")], True, {"SKILL.md"}),
+    ([call("read_file", path="../skills/thing/SKILL.md")], True, {"SKILL.md"}),
+    ([call("read_file", path="/skills/thing/MISSING.md")], False, set()),
+    ([shell("ls /skills/thing/SKILL.md; ls -R /skills")], False, set()),
+    ([shell("cat /skills/thing/SKILL.md > copy")], False, set()),
+    ([shell("cat /skills/thing/SKILL.md > copy"), shell("tail -n 1 copy")], True, {"SKILL.md"}),
+    ([shell("cd /skills/thing && sh scripts/say.sh")], False, {"scripts/say.sh"}),
+    ([shell("sh /skills/thing/scripts/say.sh; cat /skills/thing/SKILL.md")], True, {"SKILL.md", "scripts/say.sh"}),
+    ([shell("sh /skills/thing/scripts/missing.sh")], False, set()),
+    ([shell("sh /skills/thing/scripts/say.sh; false")], False, set()),
+]
+
+
+def test_what_became_of_an_offered_skill_is_seen_in_what_came_back(skill: Make, run: Run, script: Any) -> None:
+    folder = skill([(f"Case {n}!", {"contains": "done"}) for n in range(len(USES))], body=BODY)
     (folder / "scripts").mkdir()
     (folder / "scripts" / "say.sh").write_text("echo it ran\n")
-    ran = run(folder, [script(*turns(*does))], harness="agent", baseline=False)
-    (trial,) = ran.trials
-    use = trial.skill_use
-    assert use is not None
-    assert (use.listed, use.loaded) == (True, loaded)
-    assert set(use.files) == {"SKILL.md", "scripts/say.sh"} if files is None else use.files == files
+    rules = [
+        {"prompt": f"Case {n}!", "turn": turn, "replies": [reply]}
+        for n, (does, _, _) in enumerate(USES)
+        for turn, reply in enumerate(does, 1)
+    ]
+    ran = run(folder, [script(*rules, {"replies": ["done"]})], harness="agent", baseline=False)
+    uses = {trial.case_id: trial.skill_use for trial in ran.trials}
+    seen = [uses[f"c{n}"] for n in range(len(USES))]
+    assert [(use.listed, use.loaded, set(use.files)) for use in seen if use is not None] == [
+        (True, loaded, files) for _, loaded, files in USES
+    ]
     summary = ran.evaluation.students[0].arms[0]
-    assert (summary.arm, summary.loaded, summary.load_rate) == ("offered", int(loaded), float(loaded))
+    assert (summary.arm, summary.loaded, summary.trials) == ("offered", 6, len(USES))
+    assert dict(summary.skill_files) == {"SKILL.md": 6, "scripts/say.sh": 2}
 
 
 def test_a_given_skill_is_loaded_and_a_baseline_has_none(skill: Make, run: Run, script: Any) -> None:

@@ -215,6 +215,10 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
         return
     for student in prepared.plan.students:
         click.echo(f"{prepared.skill.name} on {student.name}, {student.model}")
+    if prepared.plan.harness == "agent":
+        from upskill.reporting.arms import arm_name
+
+        click.echo(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
     click.echo(f"{estimate.calls}; price {estimate.price}; time unknown until the first pair")
     click.echo(estimate.detectable)
     for note in prepared.notes:

@@ -166,8 +166,10 @@ class PlannedSource(SampleSource):
 def _ending(pending: Pending, sample: EvalSample) -> Ending:
     output, bill = sample.output, pending.bill
     fault = bill.fault if bill is not None else None
+    limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
     error = None
-    if pending.sandbox_lost is not None:
+    # Who ran out has failed, whatever became of the sandbox afterwards.
+    if pending.sandbox_lost is not None and limit is None:
         fault, error = "sandbox", pending.sandbox_lost
     elif sample.error is not None:
         error = sample.error.message
@@ -175,7 +177,6 @@ def _ending(pending: Pending, sample: EvalSample) -> Ending:
             fault, error = pending.check_fault, pending.check_crash
         elif bill is not None and bill.fault is not None:
             error = bill.fault_message
-    limit: Any = sample.limit.type if sample.limit is not None else pending.ran_out
     stopped = sample.error is not None and sample.error.message.startswith(("CancelledError(", "Cancelled("))
     return Ending(
         text=final_text(output),

@@ -18,6 +18,7 @@ class FixedCourse:
 
     def __init__(self, plan: TrialPlan) -> None:
         self._turns = plan.turns()
+        self._compared = frozenset(plan.arms[:2])
         self._again: deque[Turn] = deque()
         self._tries: Counter[tuple[str, int]] = Counter()
 
@@ -33,8 +34,12 @@ class FixedCourse:
         self.run_again_if_errored(turn, trials)
 
     def run_again_if_errored(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        """A pair that measured nothing is bought again, in both arms, close together."""
-        faults = {trial.outcome.fault for trial in trials.values() if isinstance(trial.outcome, Errored)}
+        """A pair that measured nothing is bought again, in all arms, close together.
+
+        What is run beside the pair decides nothing, so an error there sends nothing round again.
+        """
+        compared = [trial.outcome for arm, trial in trials.items() if arm in self._compared]
+        faults = {outcome.fault for outcome in compared if isinstance(outcome, Errored)}
         self._tries[turn.key] += 1
         if faults and not faults & NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
             self._again.append(turn)
@@ -103,13 +108,11 @@ class SequentialCourse:
         called_off = any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
         if self._design.decision.stop or called_off:
             return
-        # What is run beside the pair decides nothing, so an error there does not send the pair round again.
-        compared = {arm: trials[arm] for arm in (self._design.arm, self._design.against)}
-        pair = pair_up(compared[self._design.arm], compared[self._design.against])
+        pair = pair_up(trials[self._design.arm], trials[self._design.against])
         self._fed.add(turn.key)
         rounds = self._design.complete_rounds
         self._design.add(pair)
-        self._queue.run_again_if_errored(turn, compared)
+        self._queue.run_again_if_errored(turn, trials)
         if rounds == 0 and self._design.complete_rounds == 1:
             self._after_first_round(self._design.pairing)
 
