@@ -96,3 +96,11 @@ def test_compilers_and_interpreters_run_inside(opened: Open) -> None:
         "t=$(printf 'b\\na\\n' | sort | tr -d '\\n'); echo $t; awk 'BEGIN{print 6*7}'; perl -e 'print qq(p\\n)' || true"
     )
     assert sandbox.run(["sh", "-c", script], seconds=20).stdout.startswith(b"ab\n42\n")
+
+
+def test_what_one_command_used_up_is_not_held_against_the_next(opened: Open) -> None:
+    sandbox = opened(Furnishing(limits=Limits(memory_mb=120)))
+    hog = "content = [bytearray(b'x' * (20 << 20)) for _ in range(20)]"
+    for _ in range(3):
+        assert sandbox.run(["python3", "-c", hog], seconds=20).ended == "memory"
+        assert sandbox.run(["sleep", "0.3"], seconds=20).ended == "exit"

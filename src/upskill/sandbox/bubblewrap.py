@@ -48,15 +48,20 @@ def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
     return [setpriv, "--reuid", nobody, "--regid", nobody, "--clear-groups", "--no-new-privs", bwrap]
 
 
-def open_bubblewrap(furnishing: Furnishing, *, recipe: profile.Recipe = profile.HARDENED) -> KeptSandbox:
+def open_bubblewrap(
+    furnishing: Furnishing,
+    *,
+    recipe: profile.Recipe = profile.HARDENED,
+    interpreter: profile.Interpreter | None = None,
+) -> KeptSandbox:
     """A new namespace with a keeper that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
     check(furnishing)
     words = launcher(recipe)
     if not seccomp.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
-    interpreter = profile.find_interpreter()
+    interpreter = interpreter or profile.find_interpreter()
     if interpreter.prefix is not None:
-        own = Mount(source=interpreter.prefix, target=str(interpreter.prefix))
+        own = Mount(source=interpreter.prefix, target=profile.OWN_PYTHON)
         furnishing = replace(furnishing, mounts=(own, *furnishing.mounts))
     staged = stage(furnishing) if os.geteuid() == 0 else Staged(furnishing=furnishing)
     controllers = find_controllers()
@@ -183,6 +188,11 @@ def _start(
         process.wait()
         words_of_it = _whatever_is_there(complaints)
         raise unavailable(words_of_it or f"the sandbox did not start ({error})") from None
+    except BaseException:
+        line.close()
+        process.kill()
+        process.wait()
+        raise
     finally:
         os.close(status)
         os.close(complaints)

@@ -79,7 +79,10 @@ class Line:
             return
 
     def close(self) -> None:
-        self._socket.close()
+        """Cut first, so that nobody is sending; then the number of the socket may belong to somebody else."""
+        self.hang_up()
+        with self._sending:
+            self._socket.close()
 
     def _wait_until(self, deadline: float) -> None:
         left = deadline - time.monotonic()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -49,6 +50,7 @@ class KeptSandbox:
         self._ending = threading.Lock()
         self._closed = False
         self._over_memory = False
+        self._kills_known = 0
         WATCHER.add(self)
 
     def __enter__(self) -> Self:
@@ -82,7 +84,7 @@ class KeptSandbox:
         )
         with self._busy:
             started = time.monotonic()
-            killed = self._group.killed() if self._group else 0
+            self._forget_kills()
             self._over_memory = False
             try:
                 self._require_open()
@@ -94,11 +96,12 @@ class KeptSandbox:
                 self.close()
                 return _without_words("timeout", started)
             except (control.LineLost, SandboxGone):
-                over = self._over_memory or bool(self._group and self._group.killed() > killed)
+                over = self._over_memory or bool(self.was_killed_for_memory())
                 self.close()
                 return _without_words("memory" if over else "gone", started)
-            if told.ended == "exit" and self._group and self._group.killed() > killed:
-                return Ran(ended="memory", exit_code=None, stdout=told.stdout, stderr=told.stderr, seconds=told.seconds)
+            if told.ended == "exit" and self.was_killed_for_memory():
+                told = replace(told, ended="memory", exit_code=None)
+            self._forget_kills()
             return told
 
     def put(self, files: Files, *, executable: Collection[str] = ()) -> None:
@@ -155,18 +158,32 @@ class KeptSandbox:
     def memory_ceiling(self) -> int:
         return self._limits.memory_mb * 1_048_576
 
-    @property
-    def memory_group(self) -> MemoryGroup | None:
-        return self._group
+    def was_killed_for_memory(self) -> bool | None:
+        return None if self._group is None else self._group.killed() > self._kills_known
+
+    def _forget_kills(self) -> None:
+        """What happened in one command is not held against the next."""
+        if self._group is not None:
+            self._kills_known = self._group.killed()
 
     def end_for_memory(self, *, by_force: bool) -> None:
         """First the keeper is asked to end all others, so that the workspace stays; then the sandbox is ended."""
+        if self.was_killed_for_memory() is False:
+            # The command in which it happened has ended in the meantime.
+            return
         self._over_memory = True
-        if by_force and self._confined:
-            with suppress(ProcessLookupError):
-                self._signal_first()
-        else:
+        if not self._busy.locked():
+            self._forget_kills()
+        if not by_force or not self._confined:
             self._line.interrupt(b"memory")
+        elif self._ending.acquire(blocking=False):
+            # Never while it is being closed: the handle of its process may belong to another one by then.
+            try:
+                if not self._closed:
+                    with suppress(ProcessLookupError):
+                        self._signal_first()
+            finally:
+                self._ending.release()
 
     def _require_open(self) -> None:
         if self._closed:

@@ -12,6 +12,7 @@ from pathlib import Path
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
 
 KEEPER = "/run/keeper.py"
+OWN_PYTHON = "/opt/python"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576
 SHARED_MEMORY_MB = 32
@@ -69,14 +70,16 @@ class Interpreter:
 
 
 def find_interpreter() -> Interpreter:
-    """The system's own; else the one that runs us, with its prefix mounted."""
+    """The system's own; else the one that runs us."""
     if Path("/usr/bin/python3").exists():
         return Interpreter(program="/usr/bin/python3")
-    base = Path(sys.base_prefix)
+    return own_interpreter()
+
+
+def own_interpreter() -> Interpreter:
+    """The one that runs us, mounted where its path says nothing about this machine."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    if base == Path("/usr"):
-        return Interpreter(program=f"/usr/bin/{version}")
-    return Interpreter(program=str(base / "bin" / version), prefix=base)
+    return Interpreter(program=f"{OWN_PYTHON}/bin/{version}", prefix=Path(sys.base_prefix))
 
 
 def system_mounts() -> list[str]:

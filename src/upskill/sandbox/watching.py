@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from upskill.sandbox.memory import MemoryGroup
-
 INTERVAL_SECONDS = 0.2
 PATIENCE = 5
 """How many looks after being asked a tree may still be over its ceiling."""
@@ -25,8 +23,10 @@ class Watched(Protocol):
     def first_process(self) -> int: ...
     @property
     def memory_ceiling(self) -> int: ...
-    @property
-    def memory_group(self) -> MemoryGroup | None: ...
+    def was_killed_for_memory(self) -> bool | None:
+        """Whether its control group had the kernel kill somebody since it last mattered; `None` without a group."""
+        ...
+
     def end_for_memory(self, *, by_force: bool) -> None: ...
 
 
@@ -37,7 +37,6 @@ class Watcher:
         self._lock = threading.Lock()
         self._some = threading.Event()
         self._open: dict[int, Watched] = {}
-        self._killed: dict[int, int] = {}
         self._over: dict[int, int] = {}
         self._process: int | None = None
 
@@ -45,7 +44,7 @@ class Watcher:
         with self._lock:
             if self._process != os.getpid():
                 # A fork has the table and not the thread.
-                self._open, self._killed, self._over = {}, {}, {}
+                self._open, self._over = {}, {}
                 self._process = os.getpid()
                 threading.Thread(target=self._work, name="upskill-memory", daemon=True).start()
             self._open[id(sandbox)] = sandbox
@@ -53,8 +52,8 @@ class Watcher:
 
     def remove(self, sandbox: Watched) -> None:
         with self._lock:
-            for table in (self._open, self._killed, self._over):
-                table.pop(id(sandbox), None)
+            self._open.pop(id(sandbox), None)
+            self._over.pop(id(sandbox), None)
             if not self._open:
                 self._some.clear()
 
@@ -71,16 +70,15 @@ class Watcher:
         """Once over all of them."""
         children: dict[int, list[int]] | None = None
         for sandbox in sandboxes:
-            group = sandbox.memory_group
-            if group is not None:
-                killed = group.killed()
-                over = killed > self._killed.get(id(sandbox), 0)
-                self._killed[id(sandbox)] = killed
-            else:
+            over = sandbox.was_killed_for_memory()
+            if over is None:
                 children = children_of_all() if children is None else children
                 over = _is_over(tree(sandbox.first_process, children), sandbox.memory_ceiling)
             looks = self._over.get(id(sandbox), 0) + 1 if over else 0
-            self._over[id(sandbox)] = looks
+            with self._lock:
+                if id(sandbox) not in self._open:
+                    continue
+                self._over[id(sandbox)] = looks
             if looks:
                 sandbox.end_for_memory(by_force=looks > PATIENCE)
 
@@ -88,7 +86,10 @@ class Watcher:
 def children_of_all() -> dict[int, list[int]]:
     """Every process of this machine by its parent."""
     children: dict[int, list[int]] = {}
-    for name in [entry.name for entry in os.scandir(_PROC)]:
+    if not _PROC.is_dir():
+        # Not Linux: there is no sandbox here, and without confinement memory is bounded for each process only.
+        return children
+    for name in [path.name for path in _PROC.iterdir()]:
         if name.isdigit():
             with suppress(OSError, ValueError, IndexError):
                 text = (_PROC / name / "stat").read_bytes()
