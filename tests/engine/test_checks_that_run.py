@@ -161,15 +161,23 @@ def test_a_command_runs_on_what_a_chat_student_fenced_and_again_when_graded_agai
     assert "2 of 2 grades changed" in regrade(ran.run).notes[0]
 
 
-def test_a_program_that_is_missing_measures_nothing(skill: Make, run: Run) -> None:
+def test_a_program_that_is_missing_is_said_before_anything_is_bought(skill: Make, run: Run) -> None:
+    folder = skill([("Write it.", {"command": {"run": ["no-such-program"], "take": []}})])
     with Provider(_solves) as provider:
-        ran = run(
-            skill([("Write it.", {"command": {"run": ["no-such-program"], "take": []}})]),
-            ["any"],
-            base_url=provider.url,
-            harness="chat",
-        )
-    for trial in ran.trials:
-        assert isinstance(trial.outcome, Errored)
-        assert trial.outcome.fault == "check"
-        assert "no-such-program" in trial.outcome.message
+        with pytest.raises(SkillInvalid) as caught:
+            run(folder, ["any"], base_url=provider.url, harness="chat")
+        assert not provider.requests
+    assert any("'no-such-program' is not in the sandbox" in problem for problem in caught.value.problems)
+
+
+def test_a_check_that_crashes_on_an_answer_measures_nothing(skill: Make, run: Run) -> None:
+    # It looks like a pattern that cannot run away, until an answer shows that it can.
+    folder = skill([("Which port?", {"file": {"path": "a.txt", "matches": "(?:a|aa)+$"}})])
+    hostile = f"```txt a.txt\n{'a' * 100}!\n```"
+    with Provider(lambda asked: Behaviour(text=hostile if asked.has_skill else "none")) as provider:
+        ran = run(folder, ["any"], base_url=provider.url, harness="chat")
+    outcomes = {trial.arm: trial.outcome for trial in ran.trials}
+    assert isinstance(outcomes["baseline"], Scored)
+    errored = outcomes["with_skill"]
+    assert isinstance(errored, Errored)
+    assert (errored.fault, errored.message.startswith("TimeoutError")) == ("check", True)

@@ -146,13 +146,14 @@ json_values: st.SearchStrategy[Json] = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_AWKWARD_TEXT, inner, max_size=3)),
     max_leaves=6,
 )
-_FILES = st.dictionaries(
-    st.sampled_from(["build.toml", "src/é.cu", "a b/c", "x/y/z", ".hidden", "-dash", "日本.md"]),
-    st.one_of(st.binary(max_size=12), _TEXT.map(str.encode)),
-    max_size=3,
+_FILES = st.sampled_from(
+    [
+        *({}, {}, {"build.toml": b"a = 1\n"}, {"src/\u00e9.cu": b"\xff\x00", "a b/c": b""}, {"x/y/z": b"\x80"}),
+        *({".hidden": b"\xef\xbb\xbf", "-dash": b"\r\n"}, {"\u65e5\u672c.md": "\u65e5\u672c\U0010ffff".encode()}),
+    ]
 )
 _ANSWERS = st.one_of(
-    st.builds(Answer, text=_TEXT), st.builds(Answer, text=st.one_of(st.just(""), _TEXT), files=_FILES.filter(bool))
+    st.builds(Answer, text=_AWKWARD_TEXT), st.builds(Answer, text=st.sampled_from(["", "x"]), files=_FILES.filter(bool))
 )
 _PRINTABLE = [text for text in _AWKWARD if text.isprintable()]
 case_lists = st.lists(
