@@ -295,6 +295,8 @@ def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None
         problems.append("the older version of the skill has changed since")
     if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
+    if prepared.plan.arms != record.arms:
+        problems.append("it was no evaluation: only the baseline was probed")
     if prepared.plan.students != record.students:
         problems.append("the models resolve to something else now")
     if identity(prepared.judge) != record.judge:

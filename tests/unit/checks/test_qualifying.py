@@ -173,7 +173,7 @@ def test_words_beside_files_are_not_held_against_a_case_that_checks_files_only()
 
 
 def test_a_judge_that_is_not_asked_leaves_a_case_unproven_and_rejects_nothing() -> None:
-    judged = case("Explain.", {"judge": ["is polite"]}, {"excludes": "damn"}, reference="Gladly.")
+    judged = case("Explain.", {"judge": "Is it polite?"}, {"excludes": "damn"}, reference="Gladly.")
     found = state_of(judged)
     assert found.state == "unproven"
     assert "its judge is not asked here" in saw(found)
