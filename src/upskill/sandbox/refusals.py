@@ -1,5 +1,6 @@
 """Why there is no sandbox, and the one command that changes that."""
 
+import sys
 from pathlib import Path
 
 from upskill.sandbox.place import SandboxUnavailable
@@ -21,6 +22,8 @@ def unavailable(what: str) -> SandboxUnavailable:
 
 
 def _cure(what: str) -> str:
+    if sys.platform != "linux":
+        return "programs of models run on Linux only; chat students with checks on text need no sandbox"
     if "not installed" in what or "too old" in what:
         return install_command()
     if "system call filter" in what:

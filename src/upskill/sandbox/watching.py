@@ -86,6 +86,9 @@ class Watcher:
 def children_of_all() -> dict[int, list[int]]:
     """Every process of this machine by its parent."""
     children: dict[int, list[int]] = {}
+    if not _PROC.is_dir():
+        # Not Linux: there is no sandbox here, and without confinement memory is bounded for each process only.
+        return children
     for name in [path.name for path in _PROC.iterdir()]:
         if name.isdigit():
             with suppress(OSError, ValueError, IndexError):
