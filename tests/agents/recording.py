@@ -138,7 +138,7 @@ def _run(place: Place, command: Sequence[str], said: Mapping[str, str], *, stdou
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            timeout=120,
+            timeout=300,
             check=False,
         )
     if ended.returncode != 0:
