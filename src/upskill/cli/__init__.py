@@ -14,6 +14,7 @@ COMMANDS = {
     "regrade": "Apply changed checks to the stored answers of a run.",
     "runs": "List past runs, newest first.",
     "settings": "Show every setting and where its value comes from.",
+    "trace": "Show what was understood of a recording of work.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 

@@ -1,0 +1,54 @@
+"""`upskill trace`: what was understood of recorded work."""
+
+import io
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from upskill.cli.output import NO_COLOR, console
+
+
+@click.command("trace")
+@click.argument("source", metavar="PATH|last|last:AGENT")
+@click.option("--digest", "digest_only", is_flag=True, help="Print the digest itself, as Markdown, and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("--budget", type=int, metavar="N", help="Tokens the digest may have.  [default: 6000]")
+@NO_COLOR
+def command(source: str, digest_only: bool, as_json: bool, budget: int | None, no_color: bool) -> None:
+    """Show what was understood of a recording of work: turns, tools, failures and their fixes, corrections, proofs.
+
+    PATH is a recording of any agent, a folder of them (read as one source), a text, or - for what is piped in. `last`
+    is the newest session of Claude Code, Codex, Gemini CLI or opencode that was recorded in this folder; `last:codex`
+    names the agent. Secrets are taken out before anything is shown. Calls no model and writes nothing.
+    """
+    from upskill.reporting.trace_report import show_trace, trace_json
+    from upskill.traces.digesting import DEFAULT_BUDGET
+    from upskill.workflows.read_trace import read_trace
+
+    if digest_only and as_json:
+        raise click.UsageError("--digest and --json exclude each other: the object holds the digest as well.")
+    read = read_trace(
+        source,
+        budget=DEFAULT_BUDGET if budget is None else budget,
+        folder=Path.cwd(),
+        environment=os.environ,
+        say=lambda what: click.echo(what, err=True),
+        now=time.time(),
+        piped=None if sys.stdin.isatty() else sys.stdin.buffer,
+    )
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A recording can hold any character; a terminal that cannot show one is no reason to fail.
+        sys.stdout.reconfigure(errors="replace")
+    if as_json:
+        ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+        click.echo(json.dumps(trace_json(read), indent=2, ensure_ascii=ascii_only))
+    elif digest_only:
+        click.echo(read.digest.text, nl=False)
+        for note in (*read.notes, *read.refused):
+            click.echo(f"note: {note}", err=True)
+    else:
+        show_trace(read, console(no_color=no_color))

@@ -1,1 +1,0 @@
-"""What must never leave: used on traces, skills and logs."""

@@ -1,0 +1,338 @@
+"""What was understood of recorded work, for a terminal and as JSON. Shows counts of secrets, never secrets."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from upskill.domain.case import Json
+from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceSource, TraceSummary
+from upskill.reporting.listings import show_rows
+
+TRACE_SCHEMA = "upskill.trace/1"
+_SHOWN = 8
+_INDENT = 11
+"""The width of the names before what is said of them."""
+_WIDE = 100
+_NOTES = 12
+_NAMES = {
+    "claude-code": "Claude Code",
+    "claude-stream": "Claude Code, as a stream",
+    "claude-export": "Claude Code, exported as text",
+    "codex": "Codex",
+    "codex-exec": "codex exec",
+    "gemini-cli": "Gemini CLI",
+    "opencode": "opencode",
+    "opencode-run": "opencode run",
+    "pi": "Pi",
+    "hf-sts": "Hugging Face session trace",
+    "cursor-stream": "Cursor",
+    "cursor-export": "Cursor, exported as text",
+    "cline": "Cline",
+    "aider": "aider",
+    "swe-agent": "SWE-agent",
+    "mini-swe-agent": "mini-swe-agent",
+    "openhands": "OpenHands",
+    "atif": "ATIF",
+    "inspect": "Inspect",
+    "chat": "chat messages",
+    "openai-responses": "OpenAI Responses",
+    "sharegpt": "ShareGPT",
+    "otel-genai": "OpenTelemetry",
+    "openinference": "OpenInference",
+    "text": "plain text",
+}
+_SECTIONS: dict[FindingKind, str] = {
+    "correction": "Corrections by the person",
+    "fix": "Errors and their fixes",
+    "proof": "Checks that passed",
+    "dead end": "Dead ends",
+    "fact": "Environment",
+}
+
+
+def show_trace(source: TraceSource, console: Console) -> None:
+    """Print what was understood: one trace in full, several as a list and then as one source."""
+    if len(source.traces) == 1:
+        _lines(_one(source.traces[0], console.width), console)
+    else:
+        _rows(source, console)
+    _lines(_totals(source), console)
+    _lines(_findings(source, console.width), console)
+    _lines(_notes(source), console)
+
+
+def _lines(lines: Iterator[Text], console: Console) -> None:
+    """Each line on its own; one that is too long goes on below its beginning, broken at words."""
+    for line in lines:
+        wrapped = line.wrap(console, max(20, console.width - _INDENT)) if len(line) > console.width else [line]
+        for number, part in enumerate(wrapped):
+            part.rstrip()
+            console.print(Text(" " * (_INDENT if number else 0)).append_text(part), soft_wrap=True)
+
+
+def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
+    yield Text(_plain(trace.name), style="bold")
+    about = [_NAMES.get(trace.recorder, trace.recorder), trace.model, trace.folder]
+    yield Text(" · ".join(part for part in about if part), style="dim")
+    yield Text()
+    if trace.recorder == "text":
+        yield _row("text", "no recorder wrote it, so it has no steps; its passages are kept by what they tell")
+        return
+    if trace.task is None:
+        yield _row("task", "not in the recording; say what it was", style="yellow")
+    else:
+        yield _row("task", _cut(trace.task, max(40, width - _INDENT)))
+    corrections = f", {_count(trace.corrections, 'correction')}" if trace.corrections else ""
+    yield _row("person", f"{_count(trace.turns, 'turn')}{corrections}")
+    yield _row("agent", f"{_count(trace.agent_steps, 'step')}, {_count(trace.calls, 'call')}{_tools(trace.tools)}")
+    if trace.subagents:
+        yield _row("subagents", f"{trace.subagents}, counted among the calls")
+    yield _row("failures", _failures(trace))
+    if trace.success is not None:
+        yield _row("outcome", "scored as a success" if trace.success else "scored as a failure")
+    left = []
+    if trace.dropped_branches:
+        left.append(f"{_count(trace.dropped_branches, 'branch', 'branches')} that the person took back")
+    if trace.commands:
+        left.append(f"{_count(trace.commands, 'slash command')}")
+    if left:
+        yield _row("left out", ", ".join(left))
+
+
+def _failures(trace: TraceSummary) -> str:
+    said = []
+    if trace.marked_failures or not trace.unmarked_failures:
+        said.append(f"{trace.marked_failures} marked by the recording")
+    if trace.unmarked_failures:
+        said.append(f"{trace.unmarked_failures} by their text alone, not marked")
+    return f"{', '.join(said)}; {_count(trace.fixes, 'fix', 'fixes')}, {_count(trace.dead_ends, 'dead end')}"
+
+
+def _tools(tools: Mapping[str, int]) -> str:
+    if not tools:
+        return ""
+    named = list(tools.items())
+    more = f" and {len(named) - 6} more" if len(named) > 6 else ""
+    return ": " + ", ".join(f"{_cut(name, 30)} {count}" for name, count in named[:6]) + more
+
+
+def _rows(source: TraceSource, console: Console) -> None:
+    numbers = {trace.name: number for number, trace in _numbered(source.traces)}
+    rows: list[dict[str, object]] = [
+        {
+            "trace": number if trace.same_as is None else f"= {numbers[trace.same_as]}",
+            "file": _plain(trace.name),
+            "recorder": trace.recorder,
+            "turns": trace.turns,
+            "calls": trace.calls,
+            "failed": trace.marked_failures + trace.unmarked_failures,
+            "fixes": trace.fixes,
+            "corrected": trace.corrections,
+            "proofs": trace.proofs,
+        }
+        for number, trace in _numbered(source.traces)
+    ]
+    columns = ["trace", "file", "recorder", "turns", "calls", "fixes"]
+    if console.width >= _WIDE:
+        columns = ["trace", "file", "recorder", "turns", "calls", "failed", "fixes", "corrected", "proofs"]
+    show_rows(rows, columns, console, folded=["file"])
+    console.print()
+
+
+def _numbered(traces: Sequence[TraceSummary]) -> Iterator[tuple[int | None, TraceSummary]]:
+    """Numbers as findings use them: equal traces are counted once."""
+    number = 0
+    for trace in traces:
+        if trace.same_as is None:
+            number += 1
+        yield (number if trace.same_as is None else None), trace
+
+
+def _totals(source: TraceSource) -> Iterator[Text]:
+    digest = source.digest
+    if len(source.traces) > 1:
+        different = sum(trace.same_as is None for trace in source.traces)
+        yield _row("source", f"{_count(different, 'trace')} read as one")
+    yield _row("redacted", _redacted(source.redactions))
+    if source.bad_lines:
+        yield _row("skipped", f"{_count(source.bad_lines, 'line')} that could not be read", style="yellow")
+    whole = source.whole_tokens
+    share = f" ({digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%})" if digest.tokens < whole else ""
+    yield _row("digest", f"~{digest.tokens:,} of ~{whole:,} tokens{share}, budget {digest.budget:,}")
+    if digest.left_out or digest.cut:
+        said = [_count(digest.cut, "finding") + " in brief"] if digest.cut else []
+        said += [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []
+        yield _row("", f"{len(digest.kept)} findings kept, {', '.join(said)}")
+    else:
+        yield _row("", f"{_count(len(digest.kept), 'finding')}, all in full")
+    yield Text()
+
+
+def _redacted(redactions: Mapping[str, int]) -> str:
+    total = sum(redactions.values())
+    if not total:
+        return "no secret was found"
+    return f"{_count(total, 'secret')}: " + ", ".join(f"{kind} {count}" for kind, count in redactions.items())
+
+
+def _findings(source: TraceSource, width: int) -> Iterator[Text]:
+    many = len(source.traces) > 1
+    found = [*source.digest.kept, *source.digest.left_out]
+    for kind, title in _SECTIONS.items():
+        mine = sorted((finding for finding in found if finding.kind == kind), key=_order)
+        if not mine:
+            continue
+        yield Text(title, style="bold")
+        best = sorted(mine, key=lambda finding: (-finding.support, -finding.points))[:_SHOWN]
+        for finding in (each for each in mine if each in best):
+            where = _where(finding, many=many)
+            room = max(30, width - len(where) - 4)
+            yield Text("  ").append(_cut(_headline(finding), room)).append(f"  {where}", style="dim")
+            if finding.kind == "fix":
+                yield Text(f"    {_cut(_fixed_by(finding), max(30, width - 4))}", style="green")
+        if len(mine) > _SHOWN:
+            yield Text(f"  and {len(mine) - _SHOWN} more", style="dim")
+        yield Text()
+
+
+def _headline(finding: Finding) -> str:
+    if finding.kind == "correction" and finding.parts:
+        words = " ".join(finding.parts[0].text.split())
+        return f"{finding.title}: {words}" if finding.title.startswith("refused") else words
+    if finding.kind == "proof" and finding.parts and not finding.parts[0].label:
+        return f"{finding.title}: {finding.parts[0].text}"
+    return finding.title
+
+
+def _fixed_by(finding: Finding) -> str:
+    """What changed, on one line; where the recording shows nothing else, the command that passed."""
+    for label in ("changed", "passed", "then"):
+        for part in finding.parts:
+            if part.label == label:
+                text = part.text if label == "changed" else part.text.split("\n")[0]
+                return f"{label}: {' '.join(text.split())}"
+    return "passed"
+
+
+def _notes(source: TraceSource) -> Iterator[Text]:
+    notes = [f"note: {note}" for note in source.notes]
+    notes += [f"not read: {why}" for why in source.refused]
+    for note in notes[:_NOTES]:
+        yield Text(_plain(note), style="dim")
+    if len(notes) > _NOTES:
+        yield Text(f"and {len(notes) - _NOTES} more notes; --json has them all", style="dim")
+
+
+def _row(name: str, what: str, *, style: str = "") -> Text:
+    return Text(f"{name:<{_INDENT}}", style="dim").append(what, style=style or "not dim")
+
+
+def _plain(name: str) -> str:
+    """A name of a file may hold anything, also what would move the cursor."""
+    return "".join(char if char.isprintable() else "?" for char in name)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _cut(text: str, most: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def _order(finding: Finding) -> tuple[int, int]:
+    first = finding.places[0] if finding.places else Place(trace=0)
+    return first.trace, first.steps[0] if first.steps else 0
+
+
+def _where(finding: Finding, *, many: bool) -> str:
+    if many and finding.support > 1:
+        return f"{finding.support} traces"
+    place = finding.places[0]
+    steps = f"step{'' if len(place.steps) == 1 else 's'} {_range(place.steps)}" if place.steps else ""
+    words = [f"trace {place.trace}" if many else "", place.thread, steps]
+    said = " ".join(word for word in words if word)
+    return f"{said}, {finding.count} times" if finding.count > 1 else said
+
+
+def _range(steps: tuple[int, ...]) -> str:
+    return ", ".join(map(str, steps)) if len(steps) <= 3 else f"{steps[0]} to {steps[-1]}"
+
+
+def trace_json(source: TraceSource) -> dict[str, Json]:
+    """The one JSON object of `upskill trace --json`. What is unknown is null."""
+    digest = source.digest
+    whole = source.whole_tokens
+    return {
+        "schema": TRACE_SCHEMA,
+        "place": source.place,
+        "bytes": source.bytes,
+        "tokens": whole,
+        "bad_lines": source.bad_lines,
+        "redactions": dict(source.redactions),
+        "notes": list(source.notes),
+        "refused": list(source.refused),
+        "traces": [_trace(number, trace) for number, trace in _numbered(source.traces)],
+        "digest": {
+            "tokens": digest.tokens,
+            "budget": digest.budget,
+            "share": digest.tokens / whole if whole else None,
+            "in_brief": digest.cut,
+            "findings": [_finding(finding) for finding in digest.kept],
+            "left_out": [_finding(finding) for finding in digest.left_out],
+            "text": digest.text,
+        },
+    }
+
+
+def _trace(number: int | None, trace: TraceSummary) -> Json:
+    return {
+        "number": number,
+        "name": trace.name,
+        "same_as": trace.same_as,
+        "recorder": trace.recorder,
+        "model": trace.model,
+        "folder": trace.folder,
+        "success": trace.success,
+        "task": trace.task,
+        "turns": trace.turns,
+        "agent_steps": trace.agent_steps,
+        "calls": trace.calls,
+        "tools": dict(trace.tools),
+        "failures": {"marked": trace.marked_failures, "by_text": trace.unmarked_failures},
+        "fixes": trace.fixes,
+        "corrections": trace.corrections,
+        "proofs": trace.proofs,
+        "dead_ends": trace.dead_ends,
+        "subagents": trace.subagents,
+        "commands": trace.commands,
+        "dropped_branches": trace.dropped_branches,
+        "tokens": trace.tokens,
+    }
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "kind": finding.kind,
+        "title": finding.title,
+        "marked": finding.marked,
+        "points": finding.points,
+        "count": finding.count,
+        "support": finding.support,
+        "places": [
+            {
+                "trace": place.trace,
+                "thread": place.thread or None,
+                "steps": list(place.steps),
+                "lines": None if place.lines is None else list(place.lines),
+            }
+            for place in finding.places
+        ],
+        "parts": [_part(part) for part in finding.parts],
+    }
+
+
+def _part(part: Part) -> Json:
+    return {"label": part.label or None, "text": part.text}

@@ -1,0 +1,181 @@
+"""A trace as one sequence of moves: what the person said, what the agent said, what was called and what came of it.
+
+Subagents stand where they were started, so that an edit by one can be the fix of a failure of another.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
+from upskill.traces.digesting import shell
+from upskill.traces.digesting.arguments import path_in
+from upskill.traces.digesting.excerpt import sounds_failed
+
+State = Literal["failed", "looks failed", "passed", "unknown"]
+Sort = Literal["command", "edit", "look", "other"]
+
+_SHELLS = re.compile(r"(?i)bash|shell|exec|terminal|command|\brun\b|^run$|^cmd$|powershell|console")
+_EDITS = re.compile(
+    r"(?i)edit|write|patch|replace|create_file|file_change|insert|^create$|^str_replace|apply_diff|new_file"
+)
+_LOOKS = re.compile(
+    r"(?i)^(?:read|view|open|cat|ls|list|glob|grep|search|find|fetch|web|todo|think|get_|codebase|task|agent|skill)"
+    r"|read_?file|list_?dir|search|fetch|todo"
+)
+REFUSED = re.compile(
+    r"(?i)^\W*(?:the user (?:doesn't want|does not want|rejected|declined|chose not)"
+    r"|user (?:rejected|declined|denied|refused)|\[?request interrupted by user|tool use (?:was )?rejected"
+    r"|rejected by (?:the )?user"
+    r"|operation (?:cancelled|canceled) by (?:the )?user)"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Action:
+    """One call with what it brought, in its place."""
+
+    index: int
+    step: int
+    thread: str
+    call: Call
+    observation: Observation | None
+    sort: Sort
+    state: State
+    path: str | None = None
+    """The file it is about, of an edit or another tool that names one."""
+
+    @property
+    def output(self) -> str:
+        """What the call brought, or nothing."""
+        return self.observation.content if self.observation else ""
+
+    @property
+    def failed(self) -> bool:
+        """Marked as failed, or failed by its text."""
+        return self.state in {"failed", "looks failed"}
+
+    @property
+    def is_check(self) -> bool:
+        """Whether it was run to learn whether the work is right."""
+        return self.sort == "command" and any(part.is_check for part in shell.simple_commands(self.call.arguments))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Said:
+    """Something the person or the agent wrote. `amid` the work: the agent had not yet answered."""
+
+    index: int
+    step: int
+    thread: str
+    source: Literal["person", "agent"]
+    text: str
+    amid: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """All moves of one trace, in order, each with its own index."""
+
+    actions: tuple[Action, ...]
+    said: tuple[Said, ...]
+    subagents: int
+
+
+def work_of(trace: Trace) -> Work:
+    """The moves of a trace with those of its subagents."""
+    actions: list[Action] = []
+    said: list[Said] = []
+    subagents = 0
+    index = 0
+    agent_at_work: dict[str, bool] = {}
+    # A stack of threads, never recursion: chains of subagents can be deep.
+    stack: list[tuple[str, Iterator[Step], dict[str, list[Subtrace]]]] = [("", iter(trace.steps), _by_call(trace))]
+    waiting: list[list[Subtrace]] = [[]]
+    while stack:
+        thread, steps, below = stack[-1]
+        if waiting[-1]:
+            child = waiting[-1].pop(0).trace
+            subagents += 1
+            stack.append((f"subagent {subagents}", iter(child.steps), _by_call(child)))
+            waiting.append([])
+            continue
+        step = next(steps, None)
+        if step is None:
+            rest = [sub for subs in below.values() for sub in subs]
+            below.clear()
+            if rest:
+                waiting[-1].extend(rest)
+                continue
+            stack.pop()
+            waiting.pop()
+            continue
+        if step.source in {"person", "agent"} and step.text.strip():
+            said.append(
+                Said(
+                    index=index,
+                    step=step.number,
+                    thread=thread,
+                    source="person" if step.source == "person" else "agent",
+                    text=step.text,
+                    amid=step.source == "person" and agent_at_work.get(thread, False),
+                )
+            )
+            index += 1
+        if step.source == "agent":
+            agent_at_work[thread] = bool(step.calls)
+        elif step.source == "person":
+            agent_at_work[thread] = False
+        outcomes = {observation.call_id: observation for observation in step.observations}
+        for call in step.calls:
+            observation = outcomes.get(call.id)
+            sort = _sort(call)
+            actions.append(
+                Action(
+                    index=index,
+                    step=step.number,
+                    thread=thread,
+                    call=call,
+                    observation=observation,
+                    sort=sort,
+                    state=_state(call, observation, sort),
+                    path=path_in(call.arguments) if sort in {"edit", "other"} else None,
+                )
+            )
+            index += 1
+            waiting[-1].extend(below.pop(call.id, []))
+    return Work(actions=tuple(actions), said=tuple(said), subagents=subagents)
+
+
+def _by_call(trace: Trace) -> dict[str, list[Subtrace]]:
+    found: dict[str, list[Subtrace]] = {}
+    for subtrace in trace.subtraces:
+        found.setdefault(subtrace.call_id or "", []).append(subtrace)
+    return found
+
+
+def _sort(call: Call) -> Sort:
+    arguments = call.arguments.lstrip()
+    if arguments.startswith("*** Begin Patch") or _EDITS.search(call.name):
+        # Editors that also view say which in their arguments.
+        return "look" if re.search(r'"command":\s*"view"', arguments) else "edit"
+    if _SHELLS.search(call.name) and not arguments.startswith("{"):
+        if "*** Begin Patch" in arguments and not any(part.is_check for part in shell.simple_commands(arguments)):
+            return "edit"
+        return "look" if shell.only_looks(arguments) else "command"
+    return "look" if _LOOKS.search(call.name) else "other"
+
+
+def _state(call: Call, observation: Observation | None, sort: Sort) -> State:
+    if observation is None:
+        return "unknown"
+    if observation.failed:
+        return "failed"
+    if observation.failed is None:
+        return "looks failed" if observation.looks_failed else "passed"
+    if sort == "command" and sounds_failed(observation.content):
+        parts = shell.simple_commands(call.arguments)
+        if any(part.masked and part.is_check for part in parts):
+            return "looks failed"
+    return "passed"

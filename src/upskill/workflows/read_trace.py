@@ -1,0 +1,250 @@
+"""Reading recorded work: one file, a folder of them, what is piped in, or the newest session of this folder."""
+
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from upskill.domain.trace_digest import TraceSource, TraceSummary
+from upskill.errors import UpskillError, UsageError
+from upskill.redaction import redactor_from
+from upskill.traces import read_traces
+from upskill.traces.detecting import detect
+from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digesting
+from upskill.traces.folders import recordings_below
+from upskill.traces.latest import AGENTS, Session, agent_named, export_opencode, find_sessions
+from upskill.traces.recording import FileRecording
+from upskill.traces.texts import cleaned_lines
+
+Say = Callable[[str], None]
+
+MOST_FILES = 5_000
+_RECENT_SECONDS = 60
+_TRIED = 20
+_CHUNK = 2**20
+_MOST_PIPED = 4_000_000_000
+
+
+def read_trace(
+    asked: str,
+    *,
+    budget: int = DEFAULT_BUDGET,
+    folder: Path,
+    environment: Mapping[str, str],
+    say: Say,
+    now: float,
+    piped: BinaryIO | None = None,
+) -> TraceSource:
+    """What `asked` names, read, redacted and digested.
+
+    A path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to read.
+    """
+    if budget < SMALLEST_BUDGET:
+        raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
+    source = _Source(budget=budget, environment=environment)
+    if asked == "last" or asked.startswith("last:"):
+        if (folder / asked).exists():
+            say(f"there is a file named {asked} here; to read that one, type ./{asked}")
+        place = _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
+        return source.finished(place)
+    if asked == "-":
+        with _spooled(piped) as path:
+            source.read(path, name="stdin", called="stdin")
+        return source.finished("stdin")
+    path = Path(asked).expanduser()
+    mode = _mode(path, asked)
+    if stat.S_ISDIR(mode):
+        _read_folder(path, source)
+    elif stat.S_ISFIFO(mode):
+        # What a shell makes of `<(command)`.
+        with path.open("rb") as pipe, _spooled(pipe) as spooled:
+            source.read(spooled, name=path.name, called=asked)
+    else:
+        source.read(path, name=path.name)
+    return source.finished(path.as_posix())
+
+
+class _Source:
+    """One source of lessons while it is being read. Holds no trace, only what was found in each."""
+
+    def __init__(self, *, budget: int, environment: Mapping[str, str]) -> None:
+        self._redactor = redactor_from(environment)
+        # Once more over what was found: texts that were put together could show what their pieces did not.
+        self._again = redactor_from(environment)
+        self._digesting = Digesting(budget=budget, clean=self._again.clean)
+        self._traces: list[TraceSummary] = []
+        self._notes: list[str] = []
+        self._refused: list[str] = []
+        self._bytes = 0
+        self._bad_lines = 0
+
+    def read(self, path: Path, *, name: str, called: str | None = None) -> None:
+        """Take in all traces of one file. `called` is what a person knows it by, where that is not its path."""
+        try:
+            recording = FileRecording(path, clean=self._redactor.clean)
+            if detect(recording) == "text":
+                self._read_text(recording, name=name)
+            else:
+                self._read_traces(path, name=name)
+        except UsageError as error:
+            if called is None:
+                raise
+            # A file of our own, of which nobody has heard.
+            raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
+
+    def _read_text(self, recording: FileRecording, *, name: str) -> None:
+        self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
+        self._bytes += recording.size
+
+    def _read_traces(self, path: Path, *, name: str) -> None:
+        reading = read_traces(path, clean=self._redactor.clean)
+        for number, trace in enumerate(reading.traces, start=1):
+            each = name if len(reading.traces) == 1 else f"{name}#{number}"
+            self._traces.append(self._digesting.add(trace, name=each))
+            self._notes.extend(trace.notes)
+        # A log inside an archive is not counted while it is read.
+        self._bytes += reading.size or path.stat().st_size
+        self._notes.extend(reading.notes)
+        self._bad_lines += reading.bad_lines
+
+    def refuse(self, why: str) -> None:
+        """Remember a file of a folder that could not be read."""
+        self._refused.append(why)
+
+    def note(self, what: str) -> None:
+        """Something a person should know."""
+        self._notes.append(what)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was read yet."""
+        return not self._traces
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What could not be read, with the reasons."""
+        return tuple(self._refused)
+
+    def finished(self, place: str) -> TraceSource:
+        """The source as a value."""
+        return TraceSource(
+            place=place,
+            traces=tuple(self._traces),
+            digest=self._digesting.digest(),
+            bytes=self._bytes,
+            bad_lines=self._bad_lines,
+            redactions=_summed(self._redactor.found.by_kind, self._again.found.by_kind),
+            notes=tuple(dict.fromkeys(self._notes)),
+            refused=self.refused,
+        )
+
+
+def _summed(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    return {kind: first.get(kind, 0) + second.get(kind, 0) for kind in sorted({*first, *second})}
+
+
+def _mode(path: Path, asked: str) -> int:
+    """What kind of file is there; refuses what is no file, folder or pipe."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise UsageError(
+            f"{asked}: no such file or folder",
+            hint="pass a recording, a folder of them, or `last` for the newest session of this folder",
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"{asked}: cannot be read: {reason}", hint="check the path and its permissions") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
+        raise UsageError(f"{asked}: neither a file nor a folder", hint="pass a recording, or pipe it in and pass -")
+    return mode
+
+
+def _read_folder(folder: Path, source: _Source) -> None:
+    texts = count = 0
+    for path in recordings_below(folder):
+        count += 1
+        if count > MOST_FILES:
+            source.note(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
+            break
+        name = path.relative_to(folder).as_posix()
+        try:
+            if _is_text(path):
+                texts += 1
+                continue
+            source.read(path, name=name)
+        except UpskillError as error:
+            source.refuse(f"{name}: {error.message.removeprefix(f'{path}: ')}")
+    if texts:
+        source.note(f"{texts:,} plain text file{'' if texts == 1 else 's'} not read: pass such a file by its own name")
+    if source.empty:
+        raise UsageError(
+            f"{folder.as_posix()}: no recording in it",
+            hint="pass a file that an agent recorded, or `last` for the newest session of this folder",
+            problems=[
+                *source.refused[:10],
+                *([f"and {len(source.refused) - 10} more"] if len(source.refused) > 10 else []),
+            ],
+        )
+
+
+def _is_text(path: Path) -> bool:
+    """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
+    return path.suffix in {".md", ".txt"} and detect(FileRecording(path)) == "text"
+
+
+def _read_last(
+    asked: str, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
+) -> str:
+    agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
+    search = find_sessions(folder, environment=environment, agent=agent)
+    refused: list[str] = []
+    for session in search.sessions[:_TRIED]:
+        try:
+            return _read_session(session, source, folder=folder, environment=environment, say=say, now=now)
+        except UsageError as error:
+            # The newest can be a session in which nothing was said yet.
+            refused.append(error.message)
+    raise UsageError(
+        f"{asked}: no session of this folder was found ({folder})",
+        hint="pass the file of the session; it may have been recorded in another folder",
+        problems=[*refused, *(f"looked at {where}" for where in search.looked)],
+    )
+
+
+def _read_session(
+    session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
+) -> str:
+    if session.id is not None:
+        exported = export_opencode(session, folder=folder, environment=environment)
+        with tempfile.TemporaryDirectory(prefix="upskill-") as place:
+            path = Path(place) / f"{session.id}.json"
+            path.touch(mode=0o600)
+            path.write_text(exported, encoding="utf-8")
+            source.read(path, name=session.id, called=f"opencode session {session.id}")
+        say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
+        return session.id
+    source.read(session.path, name=session.path.name)
+    growing = ", still being written" if now - session.written_at < _RECENT_SECONDS else ""
+    say(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
+    return session.path.as_posix()
+
+
+@contextmanager
+def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
+    """What is piped in, as a private file for as long as it is read: readers read more than once."""
+    if piped is None:
+        raise UsageError("-: nothing is piped in", hint="pipe a recording in, or pass its path")
+    with tempfile.TemporaryDirectory(prefix="upskill-") as place:
+        path = Path(place) / "stdin"
+        path.touch(mode=0o600)
+        size = 0
+        with path.open("wb") as file:
+            while chunk := piped.read(_CHUNK):
+                size += len(chunk)
+                if size > _MOST_PIPED:
+                    raise UsageError("-: more than 4 GB piped in", hint="save it to a file and pass that")
+                file.write(chunk)
+        yield path
