@@ -1,4 +1,4 @@
-"""Forms that the patterns' author did not know when writing the patterns: taken from public lists and reports afterwards."""
+"""Forms unknown when the patterns were written: taken from public lists and reports afterwards."""
 
 import base64
 
@@ -56,15 +56,28 @@ def shapes() -> list[Planted]:
 def places() -> list[Planted]:
     """Where public reports say that secrets came to light."""
     return [
-        plant("single dash flag", "Arguments: -host mw -port 8000 -username admin -password {} -ssl", made_up("dash", 10)),
+        plant(
+            "single dash flag", "Arguments: -host mw -port 8000 -username admin -password {} -ssl", made_up("dash", 10)
+        ),
         plant("keystore flag", "-keystore_passwd {} -truststore_path /etc/t", made_up("keystore", 12)),
         plant("set aloud", "Setting environment variable: RD_OPTION_SECRET={}", made_up("rd", 14)),
         plant("mask command", "::add-mask::{}", made_up("mask", 24)),
-        plant("deployment token", "deploy --env default --no-use-keychain --deployment-token {}", made_up("swa", 64, HEX)),
+        plant(
+            "deployment token", "deploy --env default --no-use-keychain --deployment-token {}", made_up("swa", 64, HEX)
+        ),
         plant("rust debug", 'DbfsCore {{ root: "/", endpoint: "https://x", token: Some("{}") }}', made_up("dbfs", 36)),
         plant("go struct", "&{{Host:db User:app Password:{} Port:5432}}", made_up("go", 12)),
-        plant("java toString", "Credentials{{user='ada', password='{}', tokens=Tokens{{accessToken='{}'}}}}", made_up("jv", 11), made_up("jv2", 40)),
-        plant("kubernetes secret", "kind: Secret\ndata:\n  username: dXNlcg==\n  password: {}", base64.b64encode(made_up("k8s", 12).encode()).decode()),
+        plant(
+            "java toString",
+            "Credentials{{user='ada', password='{}', tokens=Tokens{{accessToken='{}'}}}}",
+            made_up("jv", 11),
+            made_up("jv2", 40),
+        ),
+        plant(
+            "kubernetes secret",
+            "kind: Secret\ndata:\n  username: dXNlcg==\n  password: {}",
+            base64.b64encode(made_up("k8s", 12).encode()).decode(),
+        ),
         plant("dev password", "DATABASE_PASSWORD={}", "local_dev_password"),
         plant("dev secret", "JWT_SECRET={}", "dev-secret-not-for-production"),
         plant("mqtt", '{{"userName":"u1","pwdInfo":"{}"}}', made_up("mqtt", 16)),
@@ -76,9 +89,33 @@ def places() -> list[Planted]:
         plant("login form", "username=ada&password={}&remember=1", made_up("form", 10)),
         plant("ansible", "ansible_become_pass: {}", made_up("ansible", 10)),
         plant("smtp", "AUTH PLAIN {}", base64.b64encode(b"\0ada\0" + made_up("smtp", 12).encode()).decode()),
-    ]  # fmt: skip
+    ]
 
 
 def held_apart() -> list[Planted]:
     """All of them."""
     return shapes() + places()
+
+
+def second_list() -> list[Planted]:
+    """Forms read after the mending; nothing was changed for them."""
+    return [
+        plant("snyk", "SNYK_TOKEN={}", _uuid("snyk")),
+        plant("sonar", "sonar.login={}", "sq" + "u_" + made_up("sonar", 40, HEX)),
+        plant("sourcegraph", "src login with {}", "sg" + "p_" + made_up("sgp", 40, HEX)),
+        plant("sourcegraph local", "src login with {}", "sg" + "p_local_" + made_up("sgpl", 40, HEX)),
+        plant("square", "square {}", "sq0" + "atp-" + made_up("sq0", 22, WORDY)),
+        plant("squarespace", "squarespace_api_key: {}", _uuid("squarespace")),
+        plant("sumologic", "SUMO_ACCESS_KEY={}", made_up("sumo", 64)),
+        plant("travis", "travis login --github-token {}", made_up("travis", 22)),
+        plant("twitch", "twitch_client_secret = {}", made_up("twitch", 30, LOWER)),
+        plant("twitter", "twitter_access_token_secret: {}", made_up("tw", 45)),
+        plant("twitter access", "twitter: {}", "1234567890123456-" + made_up("tw2", 30)),
+        plant("twitter bearer", "twitter bearer {}", "A" * 22 + made_up("tw3", 90)),
+        plant("typeform", "typeform {}", "tf" + "p_" + made_up("tfp", 59, LOWER)),
+        plant("old vault", "vault login {}", "s." + made_up("oldvault", 24)),
+        plant("yandex", "yandex {}", "AQ" + "VN" + made_up("yandex", 36, WORDY)),
+        plant("yandex token", "yc {}", "t1." + made_up("yc", 60, WORDY) + "." + made_up("yc2", 86, WORDY)),
+        plant("zendesk", "zendesk_secret_key={}", made_up("zendesk", 40, LOWER)),
+        plant("slack legacy", "bot {}", "xo" + "xb-" + made_up("xb", 10, "0123456789") + "-" + made_up("xb2", 20)),
+    ]

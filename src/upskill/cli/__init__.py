@@ -1,5 +1,6 @@
 """The command line: one thin command per file over one workflow. Nothing heavy is imported before it is needed."""
 
+import os
 import sys
 from importlib import import_module
 
@@ -85,7 +86,7 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
-        click.echo(f"error: {type(error).__name__}: {error}", err=True)
+        click.echo(_without_own_keys(f"error: {type(error).__name__}: {error}"), err=True)
         click.echo("hint:  this is a fault of upskill; run again with --debug to see where it rose", err=True)
         sys.exit(EXIT_FAILED)
 
@@ -96,5 +97,12 @@ def explain(error: UpskillError) -> None:
     lines.append(f"error: {error.message}")
     if error.hint:
         lines.append(f"hint:  {error.hint}")
-    for line in lines:
+    for line in map(_without_own_keys, lines):
         click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+
+
+def _without_own_keys(text: str) -> str:
+    """A server can send a key back in what it says went wrong."""
+    from upskill.redaction import redactor_from
+
+    return redactor_from(os.environ).clean_own(text)

@@ -8,7 +8,6 @@ from urllib.parse import quote, quote_plus
 
 from upskill.redaction.judging import looks_random
 from upskill.redaction.runs import LEAST as LEAST_RUN
-from upskill.redaction.runs import Searched
 from upskill.redaction.span import Span
 
 LEAST = 8
@@ -17,6 +16,10 @@ _ABOUT_A_SECRET = re.compile(
     r"(?:SOCK|FILE|PATH|DIR|MODE|METHOD|TYPE|URL|URI|HOST|USER|NAME|REGION|TTL|LAYOUT|COUNT|LIMIT|ENABLED|TIMEOUT|SECONDS"
     r"|PARALLELISM|PROVIDER|BACKEND|ENDPOINT|ISSUER|AUDIENCE|SCOPE|SCOPES|VERSION|ID|AUTHORITY|AUTHOR|KEYBOARD\w*)$"
 )
+_STAND_IN = re.compile(r"[a-z]+(?:[-_ ][a-z]+)*|[A-Z]+(?:[-_ ][A-Z]+)*")
+"""`not-needed`: what people give to a server that wants some key. No provider's key is words only."""
+_CHOSEN = re.compile(r"PASS|PWD|SECRET")
+"""But people's passwords are."""
 _ADDRESS = re.compile(r"://[^/\s:@]*:([^\s/]{4,})@")
 
 
@@ -27,12 +30,14 @@ def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
         value = value.strip()
         upper = name.upper()
         if address := _ADDRESS.search(value):
-            found.setdefault(address.group(1), name)
+            found.setdefault(address.group(1), re.sub(r"[^A-Za-z0-9_]", "?", name)[:60])
         if len(value) < LEAST or not _SECRET_NAME.search(upper):
+            continue
+        if _STAND_IN.fullmatch(value) and not _CHOSEN.search(upper):
             continue
         if _ABOUT_A_SECRET.search(upper) and ("/" in value or not looks_random(value)):
             continue
-        found.setdefault(value, name)
+        found.setdefault(value, re.sub(r"[^A-Za-z0-9_]", "?", name)[:60])
     return found
 
 
@@ -66,11 +71,15 @@ class ExactValues:
     def __init__(self, values: Mapping[str, str]) -> None:
         self._forms = [(form, name, _piece(form)) for value, name in values.items() for form in forms_of(value)]
 
-    def spans(self, searched: Searched) -> Iterator[Span]:
-        """Each occurrence of each form."""
-        text = searched.text
+    @property
+    def any(self) -> bool:
+        """Whether there is anything to look for."""
+        return bool(self._forms)
+
+    def spans(self, text: str, runs: bytes | None = None) -> Iterator[Span]:
+        """Each occurrence of each form. `runs` holds the long runs of the text, where they are at hand."""
         for form, name, piece in self._forms:
-            if piece and piece not in searched.runs:
+            if runs is not None and piece and piece not in runs:
                 continue
             start = text.find(form)
             while start >= 0:

@@ -49,7 +49,13 @@ FAMILIES: tuple[Family, ...] = (
     # Models.
     _family("anthropic key", "sk-ant-", rf"sk-ant-{_W}{{20,300}}"),
     _family("openrouter key", "sk-or-", rf"sk-or-{_W}{{20,200}}", alone=True, mixed=True),
-    _family("openai key", "sk-proj- sk-svcacct- sk-admin-", rf"sk-(?:proj|svcacct|admin)-{_W}{{20,400}}", alone=True, mixed=True),
+    _family(
+        "openai key",
+        "sk-proj- sk-svcacct- sk-admin-",
+        rf"sk-(?:proj|svcacct|admin)-{_W}{{20,400}}",
+        alone=True,
+        mixed=True,
+    ),
     _family("api key", "sk-", rf"sk-{_W}{{20,400}}", alone=True, mixed=True),
     _family("hugging face token", "hf_ api_org_", r"(?:hf|api_org)_[A-Za-z0-9]{20,80}", alone=True, mixed=True),
     _family("google key", "AIza", rf"AIza{_W}{{35}}", alone=True),
@@ -98,35 +104,76 @@ FAMILIES: tuple[Family, ...] = (
     _family("grafana token", "glsa_ glc_", r"gl(?:sa|c)_[A-Za-z0-9+/_=]{32,500}", alone=True),
     _family("cloudflare token", "v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{140,150}"),
     _family("heroku key", "HRKU-", rf"HRKU-{_W}{{30,70}}"),
-    _family("fly.io token", "fo1_ fm1a_ fm1r_ fm2_", r"(?:fo1|fm1[ar]|fm2)_[A-Za-z0-9+/=_-]{40,1500}", alone=True, mixed=True),
+    _family(
+        "fly.io token",
+        "fo1_ fm1a_ fm1r_ fm2_",
+        r"(?:fo1|fm1[ar]|fm2)_[A-Za-z0-9+/=_-]{40,1500}",
+        alone=True,
+        mixed=True,
+    ),
     _family("planetscale token", "pscale_", r"pscale_(?:tkn|oauth|pw)_[\w.=-]{32,64}"),
     # Messages, money and the rest.
-    _family("slack token", "xox xapp- xwfp-",
-            r"(?:xox[a-z]|xapp|xwfp)-[A-Za-z0-9%-]{15,500}"),
-    _family("slack webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?P<value>(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,120})", gate="hook"),
+    _family("slack token", "xox xapp- xwfp-", r"(?:xox[a-z]|xapp|xwfp)-[A-Za-z0-9%-]{15,500}"),
+    _family(
+        "slack webhook",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?P<value>(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,120})",
+        gate="hook",
+    ),
     _family("discord webhook", "/api/webhooks/", rf"/api/webhooks/(?P<value>\d{{15,21}}/{_W}{{40,100}})", gate="hook"),
-    _family("teams webhook", "webhook.office.com/", r"webhook\.office\.com/(?P<value>webhookb2/[\w@/-]{60,250})", gate="hook"),
-    _family("discord token", "MT Mj Mz ND NT Nj Nz OD OT", r"[MNO][A-Za-z0-9][A-Za-z0-9_-]{21,26}\.[\w-]{6}\.[\w-]{27,45}", alone=True),
-    _family("telegram token", ":AA", r"[\s\S]{0,2}?(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])", before=10),
+    _family(
+        "teams webhook",
+        "webhook.office.com/",
+        r"webhook\.office\.com/(?P<value>webhookb2/[\w@/-]{60,250})",
+        gate="hook",
+    ),
+    _family(
+        "discord token",
+        "MT Mj Mz ND NT Nj Nz OD OT",
+        r"[MNO][A-Za-z0-9][A-Za-z0-9_-]{21,26}\.[\w-]{6}\.[\w-]{27,45}",
+        alone=True,
+    ),
+    _family(
+        "telegram token", ":AA", r"[\s\S]{0,2}?(?P<value>\d{8,10}:AA[A-Za-z0-9_-]{32,34})(?![A-Za-z0-9_-])", before=10
+    ),
     _family("twilio key", "SK", r"SK[a-f0-9]{32}(?![a-f0-9])", alone=True),
     _family("sendgrid key", "SG.", rf"SG\.{_W}{{16,32}}\.{_W}{{30,64}}"),
     _family("mailgun key", "key- pubkey-", r"(?:pub)?key-[a-f0-9]{32}(?![a-f0-9])", alone=True),
     _family("mailchimp key", "-us", r"[a-f0-9]{32}-us\d{1,2}(?!\d)", alone=True, before=32),
-    _family("stripe key", "sk_live_ rk_live_ pk_live_ sk_test_ rk_test_ sk_prod_", r"[srp]k_(?:live|test|prod)_[A-Za-z0-9]{12,250}"),
+    _family(
+        "stripe key",
+        "sk_live_ rk_live_ pk_live_ sk_test_ rk_test_ sk_prod_",
+        r"[srp]k_(?:live|test|prod)_[A-Za-z0-9]{12,250}",
+    ),
     _family("stripe webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{20,100}"),
-    _family("square token", "EAAA sq0", r"(?:EAAA[A-Za-z0-9_-]{56,64}|sq0[a-z]{3}-[A-Za-z0-9_-]{22,43})", alone=True, mixed=True),
+    _family(
+        "square token",
+        "EAAA sq0",
+        r"(?:EAAA[A-Za-z0-9_-]{56,64}|sq0[a-z]{3}-[A-Za-z0-9_-]{22,43})",
+        alone=True,
+        mixed=True,
+    ),
     _family("shopify token", "shpat_ shpca_ shppa_ shpss_", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
-    _family("notion token", "ntn_ secret_", r"(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})", alone=True, mixed=True),
+    _family(
+        "notion token", "ntn_ secret_", r"(?:ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43})", alone=True, mixed=True
+    ),
     _family("linear key", "lin_api_ lin_oauth_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,80}"),
     _family("airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[a-f0-9]{64}", alone=True),
     _family("figma token", "figd_ figo_ figdr_", rf"fig(?:d|o|dr)_{_W}{{30,60}}"),
     _family("dropbox token", "sl.", rf"sl\.(?:u\.)?{_W}{{100,2000}}", alone=True, mixed=True),
     _family("facebook token", "EAA", r"EAA[A-Za-z0-9]{80,400}", alone=True, mixed=True),
     _family("age key", "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
-    _family("1password token", "ops_ey A3-", r"(?:ops_eyJ[A-Za-z0-9+/_=-]{100,1500}|A3(?:-[A-Z0-9]{5,6}){5,6})", alone=True),
+    _family(
+        "1password token", "ops_ey A3-", r"(?:ops_eyJ[A-Za-z0-9+/_=-]{100,1500}|A3(?:-[A-Z0-9]{5,6}){5,6})", alone=True
+    ),
     _family("adobe secret", "p8e-", rf"p8e-{_W}{{32}}", alone=True),
     _family("alibaba key id", "LTAI", r"LTAI[A-Za-z0-9]{16,24}", alone=True),
-    _family("jwt", "eyJ", r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}"),
+    _family(
+        "jwt",
+        "eyJ",
+        r"eyJ[\w-]{17,4000}\.(?:eyJ[\w-]{2,8000}|[\w-]{20,8000})\.[\w-]{10,4000}(?:\.[\w-]{1,8000}){0,2}",
+        alone=True,
+    ),
     _family("jwt", "ZXlK", r"ZXlK[A-Za-z0-9+/_-]{60,8000}={0,2}", alone=True),
     _family("octopus key", "API-", r"API-[A-Z0-9]{25,30}(?![A-Z0-9])", alone=True, mixed=True),
     _family("brevo key", "xkeysib- xsmtpsib-", rf"x(?:key|smtp)sib-{_W}{{60,100}}"),
@@ -137,11 +184,19 @@ FAMILIES: tuple[Family, ...] = (
     _family("maxmind key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", before=36),
     _family("masked value", "::add-mask::", r"::add-mask::(?P<value>(?!\[redacted)[^\s\"'\\]{4,8000})", gate="::add-"),
     # Files.
-    _family("password hash", "$apr1$ $1$ $2 $5$ $6$ $y$ $argon2",
-            r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}", gate="$"),
-    _family("password", ":5432:",
-            r"(?<=[\w*]):5432:[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])[^\s:\"'\\]{4,200})", gate=":5432:"),
-)  # fmt: skip
+    _family(
+        "password hash",
+        "$apr1$ $1$ $2 $5$ $6$ $y$ $argon2",
+        r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}",
+        gate="$",
+    ),
+    _family(
+        "password",
+        ":5432:",
+        r"(?<=[\w*]):5432:[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])[^\s:\"'\\]{4,200})",
+        gate=":5432:",
+    ),
+)
 
 _IN_RUNS = [(anchor.encode(), family) for family in FAMILIES for anchor in family.anchors if not family.gate]
 _GATED = [

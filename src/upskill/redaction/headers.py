@@ -17,7 +17,7 @@ _AUTHORIZATION = re.compile(
 _BEARER = re.compile(r"(?i:bearer)(?:[ +:=]|%20|\s){1,4}(?P<value>[A-Za-z0-9._~+/=-]{16,8192})")
 _BASIC = re.compile(r"(?i:basic)[ +]{1,3}(?P<value>[A-Za-z0-9+/_-]{6,2048}={0,2})")
 _SMTP = re.compile(r"(?i:auth (?:plain|login)) (?P<value>[A-Za-z0-9+/]{8,2048}={0,2})")
-_COOKIE = re.compile(r"""(?i:cookie)\\{0,64}["'`]?\s{0,3}[:=,\s]\s{0,3}\\{0,64}["'`]?(?P<value>[^\n"'`\\]{1,8192})""")
+_COOKIE = re.compile(r"""(?i:cookie)\\{0,64}["'`]?\s{0,3}[:=,\s]\s{0,3}\\{0,64}["'`]?(?P<value>[^\n"'`\\]{1,2048})""")
 _PAIR = re.compile(r"(?P<name>[^=;\s]{1,200})=(?P<value>[^;\s,]{1,8192})")
 _SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf")
 _ADDRESS = re.compile(r"""://(?P<user>[^\s/:@"'`<>\\?#]{0,120}):(?P<value>[^\s/"'`<>\\]{1,300})@(?=[\w\[.$-])""")
@@ -53,8 +53,12 @@ def in_requests(searched: Searched) -> Iterator[Span]:
             if _holds_a_colon(match["value"]):
                 yield _span(match, "authorization")
     if b"cookie" in low:
+        done = 0
         for match in _at(searched, _COOKIE, b"cookie"):
-            yield from _cookies(searched.text, match)
+            # A header is read once, however often the word is in it.
+            if match.start() >= done:
+                done = match.end()
+                yield from _cookies(searched.text, match)
     if b"://" in low:
         yield from _addresses(searched)
     if b"-u" in low:

@@ -38,8 +38,8 @@ _KEYS = _words(
     ingest project org team bot provider model root vault decryption psk preshared"""
 )
 _TAILS = _words(
-    """value prod production dev development staging live test base old new raw plain text b64 base64 data string str env
-    param header admin root main default material info"""
+    """value prod production dev development staging live test base old new raw plain text b64 base64 data string str
+    env     param header admin root main default material info"""
 )
 _HARMLESS = _words(
     """page next prev continuation continue cursor sync resume eos bos pad unk sep cls mask stop special start end image

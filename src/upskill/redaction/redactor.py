@@ -46,6 +46,11 @@ class Redactor:
         """What was taken out so far."""
         return Redactions(by_kind=dict(sorted(self._counts.items())))
 
+    @property
+    def knows_any(self) -> bool:
+        """Whether there is any key of the user's own to look for."""
+        return self._exact.any
+
     def clean(self, text: str) -> str:
         """The text without secrets, the user's own and other people's. Cleaning twice changes nothing more."""
         if len(text) <= _STRETCH:
@@ -71,12 +76,12 @@ class Redactor:
 
     def clean_own(self, text: str) -> str:
         """The text without the user's own keys: for what our process writes, where a pattern could harm an answer."""
-        spans = merged(self._exact.spans(Searched(text)))
+        spans = merged(self._exact.spans(text))
         return self._without(text, spans) if spans else text
 
     def _all(self, text: str) -> Iterator[Span]:
         searched = Searched(text)
-        yield from self._exact.spans(searched)
+        yield from self._exact.spans(text, searched.runs)
         yield from private_keys(text)
         yield from tokens(searched)
         yield from in_requests(searched)

@@ -1,7 +1,7 @@
 """A text made ready to be searched: as bytes, in lower case, and its long runs of letters and digits by themselves.
 
-Looking for a piece of text runs at the speed of memory, a pattern at a hundredth of it. So pieces are looked for first, and
-where it can be done only in the long runs: tokens are in them, and most of a text is not.
+Looking for a piece of text runs at the speed of memory, a pattern at a hundredth of it. So pieces are looked for first,
+and where it can be done only in the long runs: tokens are in them, and most of a text is not.
 """
 
 from bisect import bisect_right
@@ -13,8 +13,8 @@ LEAD = 12
 """So many characters before a run are kept with it: `SG.` and `ya29.` are not part of the run that they begin."""
 RUN_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _RUNS = bytes(97 if chr(code) in RUN_CHARACTERS else 32 for code in range(256))
-_CAPITALS_AND_DIGITS = bytes(65 if chr(code) in RUN_CHARACTERS and chr(code) not in "_-" and not chr(code).islower() else 32
-                             for code in range(256))  # fmt: skip
+_TELLING = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_MARKS = bytes(65 if chr(code) in _TELLING else 32 for code in range(256))
 
 
 class Searched:
@@ -25,7 +25,7 @@ class Searched:
         self.raw = text.encode("latin-1", "replace")
         self.low = self.raw.lower()
         classes = self.raw.translate(_RUNS) + b" "
-        marks = self.raw.translate(_CAPITALS_AND_DIGITS)
+        marks = self.raw.translate(_MARKS)
         wanted = b"a" * LEAST
         self._starts: list[int] = []
         self._ends: list[int] = []

@@ -1,6 +1,7 @@
 """Skill folders, case files, run folders, the trial store. The only room that knows file layouts."""
 
 from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
+from upskill.storage.engine_logs import clean_logs
 from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, runs_in
 from upskill.storage.skills import copy_skill, find_skills, read_skill, write_skill
 from upskill.storage.trial_log import collector_paused
@@ -14,6 +15,7 @@ __all__ = [
     "RunRecord",
     "StoredTrial",
     "TrialStore",
+    "clean_logs",
     "collector_paused",
     "copy_skill",
     "create_run",

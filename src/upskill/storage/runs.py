@@ -19,6 +19,7 @@ from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Arm, Design, Student
 from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line
@@ -122,7 +123,7 @@ class RunFolder:
     def write_record(self, record: RunRecord) -> None:
         """Replace `run.json`, whole or not at all."""
         try:
-            write_whole(self.path / RUN_FILE, _text(record))
+            write_whole(self.path / RUN_FILE, redactor_from(os.environ).clean_own(_text(record)))
         except OSError as error:
             raise EngineError(f"{self.path / RUN_FILE}: cannot be written ({error.strerror})") from error
 

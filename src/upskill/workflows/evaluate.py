@@ -14,11 +14,13 @@ from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Budget, Door, Policy
+from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import conclude
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.estimate import PlanEstimate
+from upskill.workflows.own_keys import without_own_keys
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.reuse import Reuse, open_store
 
@@ -122,7 +124,9 @@ def _carry_out(
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
     folder.release_space()
-    notes = (*prepared.notes, *_end_notes(end, prepared), *stored_notes)
+    own_keys = redactor_from(os.environ)
+    unread = storage.clean_logs(folder.logs, own_keys.clean_own) if own_keys.knows_any else ()
+    notes = tuple(map(own_keys.clean_own, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     mine: dict[str, list[Trial]] = defaultdict(list)
     for trial in finished:
         mine[trial.student].append(trial)
@@ -206,7 +210,10 @@ def _run(
     reuse: Reuse,
     write: Callable[[Trial], None],
 ) -> trials.RunEnd:
+    clean = redactor_from(os.environ).clean_own
+
     def bought(trial: Trial) -> None:
+        trial = without_own_keys(trial, clean)
         write(trial)
         reuse.keep(trial)
 

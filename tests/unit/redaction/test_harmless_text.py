@@ -3,7 +3,6 @@
 import json
 
 from secret_corpus.harmless import harmless_lines
-
 from upskill.redaction import redactor_from
 
 
