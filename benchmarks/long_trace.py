@@ -6,6 +6,7 @@ also takes secrets out and digests it.
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -40,6 +41,8 @@ class Found:
     corrections: int
     pairs: int
     kept_characters: int
+    resident_megabytes: float
+    """The most it held, as the process itself saw it: what the system tells its parent counts the parent's own too."""
 
 
 def find(path: Path) -> Found:
@@ -64,6 +67,7 @@ def find(path: Path) -> Found:
             for number in range(PAIRS)
         ),
         kept_characters=sum(map(len, texts)),
+        resident_megabytes=_resident_megabytes(),
     )
 
 
@@ -102,6 +106,14 @@ def main() -> None:
         first = path.read_text(encoding="utf-8")[:4_000]
     held = {name: _pairs(text) for name, text in (("digest", digest), ("first_4000_characters", first))}
     print(json.dumps({"found": asdict(found), "reading": asdict(took), "command": asdict(digest_took), "pairs": held}))
+
+
+def _resident_megabytes() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _pairs(text: str) -> int:

@@ -17,7 +17,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from upskill.domain import Arm, Design, Student
+from upskill.domain import Arm, Design, Qualification, Student
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.trial_log import TrialLog
@@ -65,6 +65,8 @@ class RunRecord:
     case_source: str
     """Where the cases were, seen from the run folder."""
     cases: tuple[CaseReference, ...]
+    case_states: tuple[Qualification, ...] = ()
+    """What was known of all cases of the file when the run began, also of those that were not run."""
     students: tuple[Student, ...]
     arms: tuple[Arm, ...]
     repeats: int

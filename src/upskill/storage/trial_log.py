@@ -72,7 +72,7 @@ class TrialLog:
 
 
 def _emptied(trial: Trial) -> Trial:
-    """Without what the student left. It was made a moment ago and nobody has seen it, so a copy would only cost time."""
+    """Without what the student left. Nobody has seen it yet, so a copy would only cost time."""
     object.__setattr__(trial, "answer", "")
     object.__setattr__(trial, "files", {})
     return trial

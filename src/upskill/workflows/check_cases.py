@@ -113,12 +113,20 @@ def admit(
     *,
     backend: Backend | None,
     only: frozenset[str] | None = None,
+    known: Sequence[Qualification] = (),
 ) -> Admitted:
     """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
 
-    `only` names the cases of a run that is taken up again: what was admitted then stays admitted.
+    `only` names the cases of a run that is taken up again: what was admitted then stays admitted. `known` is what was
+    known of them; without it they are looked at again.
     """
-    qualifications = qualify_within(cases, skill, backend=backend)
+    if known:
+        by_id = {one.case_id: one for one in known}
+        # One that came into the file since is unproven; it is not run, because the run began without it.
+        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
+        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
+    else:
+        qualifications = qualify_within(cases, skill, backend=backend)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:
         rejected = [one for one in qualifications if one.case_id not in only]

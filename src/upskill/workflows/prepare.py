@@ -36,6 +36,8 @@ class EvaluationOrder:
     """An older version of the skill to measure against, instead of no skill."""
     only: frozenset[str] | None = None
     """For a run that is taken up again: the ids of the cases it was begun with."""
+    known_states: tuple[Qualification, ...] = ()
+    """For the same: what was known of the cases then, so that they need not prove themselves again."""
     sandbox: Backend = "bubblewrap"
     """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
@@ -83,7 +85,7 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
-    admitted = admit(case_file.cases, skill, backend=backend, only=order.only)
+    admitted = admit(case_file.cases, skill, backend=backend, only=order.only, known=order.known_states)
     endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Bought, Case, Evaluation, Scored, Trial, TrialPlan
+from upskill.domain import Bought, Case, Evaluation, Qualification, Scored, Skill, Trial, TrialPlan
 from upskill.errors import UsageError
-from upskill.sandbox import require_sandbox
+from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.check_cases import qualify_within
 from upskill.workflows.conclude import sum_up
@@ -60,7 +60,7 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         courses={student.name: _replayed(plan, by_student[student.name], record) for student in plan.students},
         cut_short=lambda _: None if record.status == "finished" else "interrupted",
         min_lift=record.min_lift,
-        case_states=qualify_within(plan.cases, skill, backend=sandbox.backend if sandbox else None),
+        case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
         bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
@@ -70,6 +70,16 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         sandbox=None if record.sandbox is None and not executes else backend,
     )
     return replace(evaluation, judge=judge_report(record.judge, regraded, None))
+
+
+def _states(
+    cases: tuple[Case, ...], skill: Skill, record: RunRecord, *, backend: Backend | None
+) -> tuple[Qualification, ...]:
+    """As they were found when the run began, while skill and cases are what they were."""
+    unchanged = [case.digest for case in cases] == [case.digest for case in record.cases]
+    if record.case_states and unchanged and skill.digest == record.skill_digest:
+        return record.case_states
+    return qualify_within(cases, skill, backend=backend)
 
 
 def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
