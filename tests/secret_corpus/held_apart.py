@@ -95,3 +95,27 @@ def places() -> list[Planted]:
 def held_apart() -> list[Planted]:
     """All of them."""
     return shapes() + places()
+
+
+def second_list() -> list[Planted]:
+    """Forms read after the mending; nothing was changed for them."""
+    return [
+        plant("snyk", "SNYK_TOKEN={}", _uuid("snyk")),
+        plant("sonar", "sonar.login={}", "sq" + "u_" + made_up("sonar", 40, HEX)),
+        plant("sourcegraph", "src login with {}", "sg" + "p_" + made_up("sgp", 40, HEX)),
+        plant("sourcegraph local", "src login with {}", "sg" + "p_local_" + made_up("sgpl", 40, HEX)),
+        plant("square", "square {}", "sq0" + "atp-" + made_up("sq0", 22, WORDY)),
+        plant("squarespace", "squarespace_api_key: {}", _uuid("squarespace")),
+        plant("sumologic", "SUMO_ACCESS_KEY={}", made_up("sumo", 64)),
+        plant("travis", "travis login --github-token {}", made_up("travis", 22)),
+        plant("twitch", "twitch_client_secret = {}", made_up("twitch", 30, LOWER)),
+        plant("twitter", "twitter_access_token_secret: {}", made_up("tw", 45)),
+        plant("twitter access", "twitter: {}", "1234567890123456-" + made_up("tw2", 30)),
+        plant("twitter bearer", "twitter bearer {}", "A" * 22 + made_up("tw3", 90)),
+        plant("typeform", "typeform {}", "tf" + "p_" + made_up("tfp", 59, LOWER)),
+        plant("old vault", "vault login {}", "s." + made_up("oldvault", 24)),
+        plant("yandex", "yandex {}", "AQ" + "VN" + made_up("yandex", 36, WORDY)),
+        plant("yandex token", "yc {}", "t1." + made_up("yc", 60, WORDY) + "." + made_up("yc2", 86, WORDY)),
+        plant("zendesk", "zendesk_secret_key={}", made_up("zendesk", 40, LOWER)),
+        plant("slack legacy", "bot {}", "xo" + "xb-" + made_up("xb", 10, "0123456789") + "-" + made_up("xb2", 20)),
+    ]

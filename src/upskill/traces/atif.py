@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
-from upskill.traces.chat_messages import visible
+from upskill.traces.chat_messages import output_text, visible
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.source import Recording
@@ -55,7 +55,7 @@ def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
         calls = [_asked(mapping(call)) for call in items(step.get("tool_calls"))]
         conversation.agent(text, reasoning=string(step.get("reasoning_content")), calls=calls)
     for result in map(mapping, items(mapping(step.get("observation")).get("results"))):
-        conversation.output(visible(result.get("content")), call_id=string(result.get("source_call_id")))
+        conversation.output(output_text(result.get("content")), call_id=string(result.get("source_call_id")))
 
 
 def _asked(call: dict[str, Any]) -> Asked:

@@ -24,12 +24,11 @@ class Draft:
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    observations: list[Observation] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
         """Nothing was said or done."""
-        return not (self.text or self.reasoning or self.calls or self.observations)
+        return not (self.text or self.reasoning or self.calls)
 
 
 class Drafts:
@@ -38,8 +37,10 @@ class Drafts:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.steps: list[Draft] = []
-        self._owner: dict[str, Draft] = {}
+        self._calls: set[str] = set()
+        self._observed: dict[str, Observation] = {}
         self._reads: set[str] = set()
+        self._names: dict[str, str] = {}
         self.commands = 0
         self.dropped = 0
         self.folder: str | None = None
@@ -73,63 +74,58 @@ class Drafts:
 
     def call(self, draft: Draft, call_id: str, name: str, arguments: Any) -> bool:
         """Add a call; `False` if a call of this id is there already."""
-        call_id = plain_id(call_id) or f"call-{len(self._owner) + 1}"
-        if call_id in self._owner:
+        call_id = plain_id(call_id) or f"call-{len(self._calls) + 1}"
+        if call_id in self._calls:
             return False
-        name = self.recording.clean(name, limit=READ)
+        if name not in self._names:
+            self._names[name] = self.recording.clean(name, limit=READ)
+        name = self._names[name]
         if name.lower() in READING:
             self._reads.add(call_id)
         draft.calls.append(Call(id=call_id, name=name, arguments=self.recording.clean(arguments_text(arguments))))
-        self._owner[call_id] = draft
+        self._calls.add(call_id)
         return True
 
     def knows(self, call_id: str) -> bool:
         """Whether a call of this id was made."""
-        return plain_id(call_id) in self._owner
+        return plain_id(call_id) in self._calls
 
     def call_ids(self) -> Iterable[str]:
         """The ids of all calls made."""
-        return self._owner.keys()
+        return self._calls
 
     def observe(self, call_id: str, content: str, *, failed: bool | None = None, exit_code: int | None = None) -> bool:
         """Add what a call brought; `False` if the call is unknown or has its output already."""
         call_id = plain_id(call_id)
-        draft = self._owner.get(call_id)
-        if draft is None or any(seen.call_id == call_id for seen in draft.observations):
+        if call_id not in self._calls or call_id in self._observed:
             return False
         judged = failed is None and looks_failed(content)
         if failed or judged:
             kept = self.recording.clean(content, limit=OBSERVED)
         else:
             kept = self.recording.clean(content, limit=READ if call_id in self._reads else None)
-        draft.observations.append(
-            Observation(call_id=call_id, content=kept, failed=failed, exit_code=exit_code, looks_failed=judged)
+        self._observed[call_id] = Observation(
+            call_id=call_id, content=kept, failed=failed, exit_code=exit_code, looks_failed=judged
         )
         return True
 
     def revise(self, call_id: str, content: str, *, failed: bool | None) -> None:
         """Put the answer that came later in the place of the note that it will come."""
-        draft = self._owner.get(plain_id(call_id))
-        if draft is not None:
-            draft.observations = [seen for seen in draft.observations if seen.call_id != plain_id(call_id)]
-            self.observe(call_id, content, failed=failed)
+        self._observed.pop(plain_id(call_id), None)
+        self.observe(call_id, content, failed=failed)
 
     def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
         """Say of an output that is there already what a later record says of it."""
-        draft = self._owner.get(plain_id(call_id))
-        if draft is not None:
-            draft.observations = [
-                replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
-                if seen.call_id == plain_id(call_id)
-                else seen
-                for seen in draft.observations
-            ]
+        seen = self._observed.get(plain_id(call_id))
+        if seen is not None:
+            self._observed[seen.call_id] = replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
 
     def empty(self, draft: Draft) -> None:
         """Take everything out of a step again, because it is said anew."""
         for call in draft.calls:
-            self._owner.pop(call.id, None)
-        draft.text, draft.reasoning, draft.calls, draft.observations = [], [], [], []
+            self._calls.discard(call.id)
+            self._observed.pop(call.id, None)
+        draft.text, draft.reasoning, draft.calls = [], [], []
 
     def drop_turns(self, count: int) -> None:
         """Undo the last `count` turns of the person, with all after them."""
@@ -154,11 +150,16 @@ class Drafts:
         success: bool | None = None,
         notes: tuple[str, ...] = (),
     ) -> Trace:
-        """All of it as a value; steps in which nothing was said or done are left out."""
-        kept = [draft for draft in self.steps if not draft.empty]
+        """All of it as a value; steps in which nothing was said or done are left out. To be called once, at the end."""
+        kept = [draft for draft in reversed(self.steps) if not draft.empty]
+        # Each draft goes as its step comes: a long trace must not be held twice.
+        self.steps = []
+        steps: list[Step] = []
+        while kept:
+            steps.append(self._step(len(steps) + 1, kept.pop()))
         return Trace(
             recorder=recorder,
-            steps=tuple(_step(number, draft) for number, draft in enumerate(kept, start=1)),
+            steps=tuple(steps),
             subtraces=subtraces,
             folder=None if self.folder is None else self.recording.clean(self.folder, limit=READ),
             model=None if self.model is None else self.recording.clean(self.model, limit=READ),
@@ -166,6 +167,16 @@ class Drafts:
             commands=self.commands,
             dropped_branches=self.dropped,
             notes=notes,
+        )
+
+    def _step(self, number: int, draft: Draft) -> Step:
+        return Step(
+            number=number,
+            source=draft.source,
+            text="\n\n".join(draft.text),
+            reasoning="\n\n".join(draft.reasoning),
+            calls=tuple(draft.calls),
+            observations=tuple(self._observed[call.id] for call in draft.calls if call.id in self._observed),
         )
 
 
@@ -187,14 +198,3 @@ def arguments_text(arguments: Any) -> str:
         if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
             return string(command)
     return "" if arguments is None else as_json(arguments)
-
-
-def _step(number: int, draft: Draft) -> Step:
-    return Step(
-        number=number,
-        source=draft.source,
-        text="\n\n".join(draft.text),
-        reasoning="\n\n".join(draft.reasoning),
-        calls=tuple(draft.calls),
-        observations=tuple(draft.observations),
-    )

@@ -8,11 +8,13 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Asked, Conversation
-from upskill.traces.fields import flag, items, mapping, string, texts
+from upskill.traces.fields import as_json, flag, items, mapping, string, texts
 from upskill.traces.source import Recording
 
 RECORDER = "chat"
 HARNESS_ROLES = ("system", "developer")
+PERSON_ROLES = ("user", "human")
+AGENT_ROLES = ("assistant", "ai")
 REASONING_KEYS = ("reasoning_content", "reasoning", "reasoningContent")
 IMAGE_TYPES = ("image", "image_url", "input_image")
 
@@ -52,15 +54,15 @@ def tell(conversation: Conversation, message: dict[str, Any]) -> None:
     role, content = message.get("role"), message.get("content")
     if role in HARNESS_ROLES:
         conversation.harness(visible(content))
-    elif role == "user":
+    elif role in PERSON_ROLES:
         tell_outputs(conversation, content)
         conversation.person(visible(content))
-    elif role == "assistant":
+    elif role in AGENT_ROLES:
         calls = [*_calls(message), *call_blocks(content)]
         conversation.agent(visible(content), reasoning=reasoning_of(message), calls=calls)
     elif role in ("tool", "function"):
         conversation.output(
-            visible(content),
+            output_text(content),
             call_id=string(message.get("tool_call_id")),
             name="" if message.get("tool_call_id") else string(message.get("name")),
         )
@@ -75,13 +77,18 @@ def visible(content: Any) -> str:
     return "\n".join(text for text in said if text)
 
 
+def output_text(content: Any) -> str:
+    """What a call brought: text where there is some, else the value itself."""
+    return visible(content) or (as_json(content) if content else "")
+
+
 def tell_outputs(conversation: Conversation, content: Any) -> None:
     """The outputs that Anthropic's messages carry under the role of the user."""
     for block in items(content):
         block = mapping(block)
         if block.get("type") == "tool_result":
             conversation.output(
-                visible(block.get("content")),
+                output_text(block.get("content")),
                 call_id=string(block.get("tool_use_id")),
                 failed=flag(block.get("is_error")),
             )

@@ -5,15 +5,16 @@ each cleaned and cut as it is read. Nothing else of the file is ever held.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.building import Draft, Drafts
-from upskill.traces.claude_branch import Branch, branches
+from upskill.traces.claude_branch import branches
 from upskill.traces.claude_graph import (
     ASSISTANT,
     MAIN,
@@ -64,13 +65,15 @@ def _read_file(recording: Recording, *, alone: bool) -> _Session:
     graph.finish()
     found = branches(graph)
     main = MAIN if MAIN in found or not found else min(found)
-    kept = {node for branch in found.values() for node in branch.nodes}
-    undone = frozenset(call for call, node in graph.node_of_call.items() if node not in kept)
+    kept = bytearray(len(graph.line))
+    for branch in found.values():
+        for node in branch.nodes:
+            kept[node] = 1
+    undone = frozenset(call for call, node in graph.node_of_call.items() if not kept[node])
     calls = {thread: _call_of(graph, thread) for thread in found if thread != main}
     found = {thread: branch for thread, branch in found.items() if calls.get(thread) not in undone}
-    del kept
     graph.forget_ids()
-    drafts = _fill(recording, graph, found, main=main, alone=alone)
+    drafts = _fill(recording, graph, kept, list(found), main=main, alone=alone)
     for thread, branch in found.items():
         drafts[thread].dropped = branch.dropped
         for line in branch.gaps:
@@ -88,30 +91,34 @@ def _call_of(graph: Graph, thread: int) -> str:
     return same.pop(0) if same else ""
 
 
-def _fill(recording: Recording, graph: Graph, found: dict[int, Branch], *, main: int, alone: bool) -> dict[int, Drafts]:
+def _fill(
+    recording: Recording, graph: Graph, kept: bytearray, threads: list[int], *, main: int, alone: bool
+) -> dict[int, Drafts]:
     """The second reading: the kept records in the order of the file."""
     fillings = {
-        thread: _Filling(recording, graph, person=thread == MAIN, asked=alone and thread == main) for thread in found
+        thread: _Filling(recording, graph, person=thread == MAIN, asked=alone and thread == main) for thread in threads
     }
-    node_at = {graph.line[node]: node for branch in found.values() for node in branch.nodes}
     removed = {line for line, text in graph.removed if text not in graph.steered}
-    for line, record in _wanted(recording, node_at.keys() | removed):
-        node = node_at.get(line)
-        if node is not None:
-            fillings[graph.thread[node]].add(node, record)
-        elif MAIN in fillings:
-            fillings[MAIN].steer(prompt_text(record.get("content")))
+    node, count = 0, len(graph.line)
+    for line, raw in _raw(recording):
+        while node < count and graph.line[node] < line:
+            node += 1
+        if node < count and graph.line[node] == line:
+            if kept[node] and graph.thread[node] in fillings:
+                fillings[graph.thread[node]].add(node, mapping(raw()))
+        elif line in removed and MAIN in fillings:
+            fillings[MAIN].steer(prompt_text(mapping(raw()).get("content")))
     return {thread: filling.drafts for thread, filling in fillings.items()}
 
 
-def _wanted(recording: Recording, lines: set[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """These records and no others: what is not kept is not even parsed."""
-    if not isinstance(recording, FileRecording):
-        yield from ((line, record) for line, record in recording.records() if line in lines)
-        return
-    for line, raw in recording.numbered():
-        if line in lines:
-            yield line, mapping(parse(raw))
+def _raw(recording: Recording) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """The lines, each to be parsed only if it is wanted."""
+    if isinstance(recording, FileRecording):
+        for line, raw in recording.numbered():
+            yield line, partial(parse, raw)
+    else:
+        for line, record in recording.records():
+            yield line, partial(dict, record)
 
 
 class _Filling:

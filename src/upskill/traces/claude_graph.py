@@ -99,6 +99,8 @@ class Graph:
         self._node.clear()
         self._messages.clear()
         self.results.clear()
+        self.node_of_call.clear()
+        self.call_of_prompt.clear()
 
     def node(self, uuid: str) -> int | None:
         """The record of this id."""

@@ -40,6 +40,7 @@ USED = "|".join(TOOLS)
 PARAMETER = r"\w{1,40}"
 TYPED = "task|feedback|answer|user_message"
 """Around what a person wrote."""
+FEEDBACK = "the following feedback:"
 RESULT = re.compile(r"\s*\[(\w{1,60})\b")
 RESULT_END = "] Result:"
 LONGEST_HEAD = 20_000
@@ -65,15 +66,29 @@ def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
     tell_outputs(conversation, content)
     text = split_tags(visible(content), "environment_details", open_end=True).rest
     name, output = _result(text)
-    typed = "\n".join(said.strip() for _, said in split_tags(text, TYPED).pieces)
     if name:
         if name not in SPEAKING:
             conversation.output(output, name=name)
+        conversation.person(_pieces(output, TYPED) if name in SPEAKING else _feedback(output))
+    elif typed := _pieces(text, TYPED):
         conversation.person(typed)
-    elif typed or not conversation.has_person or isinstance(content, str):
-        conversation.person(typed or text)
+    elif not conversation.has_person or isinstance(content, str):
+        conversation.person(text)
     else:
         conversation.harness(text)
+    for block in map(mapping, items(content)):
+        if block.get("type") == "tool_result":
+            conversation.person(_feedback(visible(block.get("content"))))
+
+
+def _pieces(text: str, names: str) -> str:
+    return "\n".join(piece.strip() for _, piece in split_tags(text, names).pieces)
+
+
+def _feedback(output: str) -> str:
+    """What a person said to a call. Only where Cline announces it: an output may hold any tags."""
+    _, announced, rest = output.partition(FEEDBACK)
+    return _pieces(rest, "feedback") if announced else ""
 
 
 def _result(text: str) -> tuple[str, str]:

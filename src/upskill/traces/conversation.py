@@ -30,10 +30,13 @@ class Conversation:
         """Calls without an output, oldest first: all of them, those of an id, those of a name."""
         self._recorded_ids: set[str] = set()
         self._orphans = 0
+        self.has_person = False
+        """Whether a person has spoken so far."""
 
     def person(self, text: str) -> None:
         """A turn typed by a person. Blank is no turn."""
         self._drafts.person(text.strip())
+        self.has_person = self.has_person or bool(text.strip())
 
     def harness(self, text: str) -> None:
         """Text of the program around the model, whatever role it was written under."""
@@ -94,11 +97,6 @@ class Conversation:
         """Whether nothing was told so far."""
         return all(draft.empty for draft in self._drafts.steps)
 
-    @property
-    def has_person(self) -> bool:
-        """Whether a person has spoken so far."""
-        return any(draft.source == "person" for draft in self._drafts.steps)
-
     def trace(
         self,
         recorder: str,
@@ -123,7 +121,7 @@ class Conversation:
     def _own_id(self, asked: Asked) -> str:
         """The id as recorded, with a number behind it where it was used before."""
         self._recorded_ids.add(asked.id)
-        recorded = asked.id[: LONGEST_ID - 20]
+        recorded = self._drafts.recording.clean(asked.id)[: LONGEST_ID - 20]
         number = len(self._ids) + 1
         own = recorded or f"call-{number}"
         while own in self._ids:

@@ -31,12 +31,15 @@ def tidy(text: str) -> str:
 
 def cut(text: str, *, limit: int) -> str:
     """At most about `limit` characters: the head and the tail, with what was removed between them named."""
-    if len(text) <= limit:
-        return text
+    return text if len(text) <= limit else joined(text, text, limit=limit, lines=text.count("\n"), length=len(text))
+
+
+def joined(head: str, tail: str, *, limit: int, lines: int, length: int) -> str:
+    """The beginning of the one and the end of the other, and between them how much of the whole was removed."""
     half = limit // 2
-    head, tail = text[:half], text[len(text) - half :]
-    middle = text[half : len(text) - half]
-    return f"{head}\n[… {len(middle):,} characters, {middle.count(chr(10)) + 1:,} lines left out …]\n{tail}"
+    begin, end = head[:half], tail[max(0, len(tail) - half) :]
+    left = lines - begin.count("\n") - end.count("\n") + 1
+    return f"{begin}\n[… {length - len(begin) - len(end):,} characters, {max(1, left):,} lines left out …]\n{end}"
 
 
 def _has_long_run(text: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.chat_messages import HARNESS_ROLES, visible
+from upskill.traces.chat_messages import HARNESS_ROLES, output_text, visible
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, mapping, string, texts
 from upskill.traces.source import Recording
@@ -51,10 +51,10 @@ class _Items:
         elif kind in CALLS:
             self._agent(calls=[_asked(item)], joined=self._after_agent and not self._reasoning)
             if kind == "mcp_call" and (item.get("output") or item.get("error")):
-                output = visible(item.get("output")) or visible(item.get("error"))
+                output = output_text(item.get("output")) or output_text(item.get("error"))
                 self._output(item, output, failed=True if item.get("error") else None)
         elif kind in OUTPUTS:
-            self._output(item, visible(item.get("output")))
+            self._output(item, output_text(item.get("output")))
 
     def end(self) -> None:
         """Thoughts that nothing followed are kept too."""

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from upskill.errors import UsageError
-from upskill.traces.cutting import cut, tidy
+from upskill.traces.cutting import cut, joined, tidy
 from upskill.traces.source import OBSERVED, READ, Clean
 
 MEGABYTE = 1_000_000
-LONGEST_LINE = 32 * MEGABYTE
+LONGEST_LINE = 20 * MEGABYTE
+"""A picture of the largest size agents send, written twice, takes 14."""
 LARGEST_DOCUMENT = 96 * MEGABYTE
 LARGEST_UNPACKED = 4_000 * MEGABYTE
 """Of a compressed recording: a few kilobytes can unpack to anything."""
 WHOLE_OUTPUTS = 16 * MEGABYTE
 """Up to this size outputs keep `OBSERVED` characters each; above it fewer in proportion: the trace stays small."""
+SEEN_AT_EACH_END = 250_000
+"""Characters of a very long text that are looked through for secrets at its beginning and at its end."""
 NOTES = 20
 DAMAGED = "the compressed file is damaged: read up to the damage"
 
@@ -109,8 +112,7 @@ class FileRecording:
                 self._refuse_beyond(size)
                 if number == 1:
                     line = line.removeprefix(BYTE_ORDER_MARK)
-                line = line.strip()
-                if line:
+                if line and not line.isspace():
                     yield number, line
         self._size = max(self._size, size)
 
@@ -151,8 +153,17 @@ class FileRecording:
         self._size = max(self._size, size)
 
     def clean(self, text: str, *, limit: int | None = None) -> str:
-        """See `Recording`."""
-        return cut(self._remove_secrets(tidy(text)), limit=self._limit if limit is None else limit)
+        """See `Recording`.
+
+        Of a text of many megabytes only the two ends are looked through, each far longer than what is kept of it: no
+        secret that lies in what is kept is out of sight.
+        """
+        limit = self._limit if limit is None else limit
+        seen = max(SEEN_AT_EACH_END, limit)
+        if len(text) <= 2 * seen + limit:
+            return cut(self._remove_secrets(tidy(text)), limit=limit)
+        head, tail = (self._remove_secrets(tidy(end)) for end in (text[:seen], text[-seen:]))
+        return joined(head, tail, limit=limit, lines=text.count("\n"), length=len(text))
 
     def note(self, what: str, *, line: int | None = None) -> None:
         """See `Recording`."""

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from upskill.traces.chat_messages import output_text
 from upskill.traces.conversation import inner
-from upskill.traces.fields import items, mapping, string, texts
+from upskill.traces.fields import items, mapping, string
 
 DEEPEST_VALUE = 20
 MOST_PARTS = 10_000
@@ -139,7 +140,7 @@ def _from_parts(message: Message) -> Iterator[Message]:
             calls.append({"id": part.get("id"), "function": function})
         elif kind == "tool_call_response":
             response = part.get("response", part.get("result"))
-            yield {"role": "tool", "tool_call_id": part.get("id"), "content": _as_text(response)}
+            yield {"role": "tool", "tool_call_id": part.get("id"), "content": output_text(response)}
         elif kind in said:
             said[kind].append(content)
     text, reasoning = "\n".join(said["text"]), "\n".join(said["reasoning"])
@@ -205,7 +206,3 @@ def _in_events(events: list[Any]) -> tuple[list[Message], list[Message]]:
             calls = items(_json(body.get("tool_calls")))
             asked.append({**body, "role": role, "tool_calls": calls, "tool_call_id": body.get("id")})
     return asked, answered
-
-
-def _as_text(value: Any) -> str:
-    return texts(value) if isinstance(value, (str, list)) else "" if value is None else str(value)[:MOST_PARTS]

@@ -20,6 +20,14 @@ from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span
 
 MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 
+NOBODY = ""
+"""Stands for the agent of spans that have none above them."""
+DEEPEST = 100
+"""Agents below agents; values nested deeper cannot be compared or written without trouble."""
+
+Above = tuple[str | None, str | None]
+"""An agent, and the id of the call between it and what lies below."""
+
 
 @dataclass(slots=True)
 class _Work:
@@ -38,6 +46,7 @@ class _Gathered:
     last_chat: dict[str, Span] = field(default_factory=dict)
     reasoning: dict[str, str] = field(default_factory=dict)
     model: dict[str, str] = field(default_factory=dict)
+    owners: dict[str, Above] = field(default_factory=dict)
     openinference: bool = False
 
 
@@ -49,15 +58,18 @@ def read(recording: Recording) -> Iterator[Trace]:
     silent = bool(gathered.last_chat) and not any(any(asked_and_answered(chat)) for chat in gathered.last_chat.values())
     if silent:
         recording.note("what was said was not recorded in these spans: say what the task was")
+    begun = _begun_by(works, gathered)
     traces: dict[str, Trace] = {}
-    roots = []
-    for owner in sorted(works, key=lambda owner: -_depth(owner, works, gathered)):
+    for owner, depth in sorted(_depths(begun).items(), key=lambda pair: -pair[1]):
+        if depth > DEEPEST:
+            recording.note(f"agents more than {DEEPEST} deep, left out")
+            continue
         traces[owner] = _trace(recording, works[owner], gathered, recorder)
-        above, call_id = _begun_by(owner, works, gathered)
-        if above is None:
-            roots.append(owner)
-        elif traces[owner].steps:
-            works[above].below.append(Subtrace(call_id=call_id, trace=traces[owner]))
+        above, call_id = begun[owner]
+        if above is not None and traces[owner].steps:
+            kept_id = recording.clean(call_id) if call_id else None
+            works[above].below.append(Subtrace(call_id=kept_id, trace=traces[owner]))
+    roots = [owner for owner in traces if begun[owner][0] is None]
     for owner in sorted(roots, key=lambda owner: _start(works[owner])):
         if traces[owner].steps:
             yield traces[owner]
@@ -122,49 +134,60 @@ def _by_agent(gathered: _Gathered) -> dict[str, _Work]:
         if span.kind in AGENTS:
             works[span.id].agent = span
         else:
-            works[_owner(span.parent, gathered)].tools.append(span)
+            works[_owner(span.parent, gathered)[0] or NOBODY].tools.append(span)
     for chat in gathered.last_chat.values():
-        works[_owner(chat.parent, gathered)].chats.append(chat)
+        works[_owner(chat.parent, gathered)[0] or NOBODY].chats.append(chat)
     return dict(works)
 
 
-def _owner(span_id: str, gathered: _Gathered) -> str:
-    """The nearest agent at or above a span; empty where there is none."""
-    for above in _upwards(span_id, gathered):
-        if above in gathered.kept and gathered.kept[above].kind in AGENTS:
-            return above
-    return ""
-
-
-def _upwards(span_id: str, gathered: _Gathered) -> Iterator[str]:
-    """A span and those above it. Ends at a circle."""
-    seen: set[str] = set()
-    while span_id and span_id not in seen:
-        seen.add(span_id)
-        yield span_id
+def _owner(span_id: str, gathered: _Gathered) -> Above:
+    """The nearest agent at or above a span, and the call between them. Climbs every way once, and no circle."""
+    path: list[str] = []
+    found: Above = (None, None)
+    climbing: set[str] = set()
+    while span_id and span_id not in climbing:
+        if span_id in gathered.owners:
+            found = gathered.owners[span_id]
+            break
+        span = gathered.kept.get(span_id)
+        if span is not None and span.kind in AGENTS:
+            found = (span_id, None)
+            break
+        climbing.add(span_id)
+        path.append(span_id)
         span_id = gathered.parents.get(span_id, "")
+    for below in reversed(path):
+        span = gathered.kept.get(below)
+        if found[1] is None and span is not None:
+            found = (found[0], string(span.attributes.get("gen_ai.tool.call.id")) or None)
+        gathered.owners[below] = found
+    return found
 
 
-def _begun_by(owner: str, works: dict[str, _Work], gathered: _Gathered) -> tuple[str | None, str | None]:
-    """The agent that began this one, and the call it did so with; neither where a person did."""
-    call_id = None
-    if not owner:
-        return None, None
-    for above in list(_upwards(owner, gathered))[1:]:
-        span = gathered.kept.get(above)
-        if span is not None and span.kind in TOOLS:
-            call_id = string(span.attributes.get("gen_ai.tool.call.id")) or call_id
-        elif span is not None and span.kind in AGENTS and above in works:
-            return (above, call_id) if not _in_circle(above, owner, gathered) else (None, None)
-    return None, None
+def _begun_by(works: dict[str, _Work], gathered: _Gathered) -> dict[str, Above]:
+    """For each agent the agent that began it, and the call it did so with; neither where a person did."""
+    return {owner: _owner(gathered.parents.get(owner, ""), gathered) for owner in works}
 
 
-def _in_circle(above: str, owner: str, gathered: _Gathered) -> bool:
-    return owner in _upwards(above, gathered)
-
-
-def _depth(owner: str, works: dict[str, _Work], gathered: _Gathered) -> int:
-    return sum(1 for above in _upwards(owner, gathered) if above in works)
+def _depths(begun: dict[str, Above]) -> dict[str, int]:
+    """How many agents are above each. Where they began each other in a circle, it is opened."""
+    depths: dict[str, int] = {}
+    for owner in begun:
+        path: list[str] = []
+        climbing: set[str] = set()
+        at: str | None = owner
+        while at is not None and at not in depths and at not in climbing:
+            climbing.add(at)
+            path.append(at)
+            at = begun[at][0]
+        if at in climbing:
+            begun[path[-1]] = (None, None)
+            at = None
+        depth = 0 if at is None else depths[at] + 1
+        for above in reversed(path):
+            depths[above] = depth
+            depth += 1
+    return depths
 
 
 def _start(work: _Work) -> tuple[str, int]:

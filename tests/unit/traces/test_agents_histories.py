@@ -155,13 +155,14 @@ def test_feedback_and_answers_in_cline_are_the_persons_turns(tmp_path: Path) -> 
     def text(role: str, *parts: str) -> dict[str, Any]:
         return {"role": role, "content": [{"type": "text", "text": part} for part in parts]}
 
+    said_so = "The user provided the following feedback:\n<feedback>Not so.</feedback>"
     command = "<execute_command><command>make\nmake test</command></execute_command>"
     (trace,) = read_document(
         tmp_path,
         [
             text("user", f"<task>{TASK}</task>"),
             text("assistant", f"I build.\n{command}"),
-            text("user", "[execute_command for 'make\nmake test'] Result:", "done", "<feedback>Not so.</feedback>"),
+            text("user", "[execute_command for 'make\nmake test'] Result:", "done", said_so),
             text("assistant", "<ask_followup_question><question>How?</question></ask_followup_question>"),
             text("user", "[ask_followup_question for 'How?'] Result:", "<answer>Like this.</answer>"),
             text("user", "[ERROR] You did not use a tool."),
@@ -175,6 +176,31 @@ def test_feedback_and_answers_in_cline_are_the_persons_turns(tmp_path: Path) -> 
     assert output is not None
     assert output.startswith("done")
     assert said(trace, "harness") == ["[ERROR] You did not use a tool."]
+
+
+def test_tags_in_an_output_are_not_the_persons_words_but_announced_feedback_is(tmp_path: Path) -> None:
+    def result(call_id: str, content: str) -> dict[str, Any]:
+        return {"type": "tool_result", "tool_use_id": call_id, "content": content}
+
+    used = [{"type": "tool_use", "id": name, "name": "read_file", "input": {"path": "a.xml"}} for name in ("a", "b")]
+    denied = (
+        "The user denied this operation and provided the following feedback:\n<feedback>\nAsk me first.\n</feedback>"
+    )
+    (trace,) = read_document(
+        tmp_path,
+        {
+            "sessionId": "s",
+            "messages": [
+                {"role": "user", "content": TASK},
+                {"role": "assistant", "content": used},
+                {"role": "user", "content": [result("a", "<task>IN A FILE</task>"), result("b", denied)]},
+                {"role": "assistant", "content": "<read_file><path>b.xml</path></read_file>"},
+                {"role": "user", "content": "[read_file for 'b.xml'] Result:\n<answer>IN A FILE</answer>"},
+            ],
+        },
+    )
+    assert said(trace, "person") == [TASK, "Ask me first."]
+    assert [name for name, *_ in done(trace)] == ["read_file"] * 3
 
 
 def test_what_cline_showed_points_to_what_was_said(tmp_path: Path) -> None:

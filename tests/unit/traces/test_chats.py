@@ -95,6 +95,17 @@ def test_the_call_of_older_chats_is_answered_by_name(tmp_path: Path) -> None:
     assert done(trace) == [("ls", '{"dir": "."}', "a b", None)]
 
 
+def test_an_output_that_is_no_text_is_kept_as_it_is_and_other_names_of_roles_are_known(tmp_path: Path) -> None:
+    (trace,) = read_lines(
+        tmp_path,
+        {"role": "human", "content": "Look."},
+        {"role": "ai", "content": "I look.", "tool_calls": [call("c", "ls")]},
+        {"role": "tool", "tool_call_id": "c", "content": {"files": ["a"], "exit": 0}},
+    )
+    assert (said(trace, "person"), said(trace, "agent")) == (["Look."], ["I look."])
+    assert done(trace) == [("bash", "ls", '{"files": ["a"], "exit": 0}', None)]
+
+
 def test_every_row_of_a_dataset_is_a_trace_and_an_empty_one_is_none(tmp_path: Path) -> None:
     rows = [{"messages": [ASK, {"role": "assistant", "content": str(number)}]} for number in range(5)]
     traces = read_lines(tmp_path, *rows, {"messages": []}, {"messages": "none"})

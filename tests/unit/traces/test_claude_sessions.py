@@ -369,3 +369,11 @@ def test_files_that_were_only_read_are_kept_short_and_failures_at_length(tmp_pat
     )
     read_whole, failed = (output or "" for _, _, output, _ in done(trace))
     assert len(read_whole) < 500 < 5_000 < len(failed)
+
+
+def test_one_message_with_very_many_calls_takes_no_longer(tmp_path: Path) -> None:
+    count = 20_000
+    calls = [call(f"c{number}") for number in range(count)]
+    results = [{"type": "tool_result", "tool_use_id": f"c{number}", "content": "ok"} for number in range(count)]
+    trace = read(tmp_path, user("u", None, "Go."), agent("a", "u", *calls), user("r", "a", results))
+    assert len(trace.steps[1].observations) == count

@@ -32,13 +32,13 @@ def log(folder: Path, *samples: dict[str, Any], method: int = zipfile.ZIP_DEFLAT
 @pytest.mark.parametrize("form", ["eval", "json"])
 def test_a_log_that_the_engine_writes_is_read_with_its_scores(tmp_path: Path, form: str) -> None:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageTool, ChatMessageUser
-    from inspect_ai.scorer import Score
+    from inspect_ai.model import ChatMessage, ChatMessageAssistant, ChatMessageTool, ChatMessageUser
+    from inspect_ai.scorer import Score, Value
     from inspect_ai.tool import ToolCall, ToolCallError
 
     calls = [ToolCall(id="c", function="bash", arguments={"cmd": "make"})]
     sent = [ToolCall(id="s", function="submit", arguments={"answer": "It works."})]
-    messages = [
+    messages: list[ChatMessage] = [
         ChatMessageUser(content=TASK, source="input"),
         ChatMessageAssistant(content="I build.", tool_calls=calls),
         ChatMessageTool(content="", tool_call_id="c", error=ToolCallError("timeout", "took too long")),
@@ -46,9 +46,10 @@ def test_a_log_that_the_engine_writes_is_read_with_its_scores(tmp_path: Path, fo
         ChatMessageAssistant(content="", tool_calls=sent),
         ChatMessageTool(content="It works.", tool_call_id="s"),
     ]
+    values: tuple[Value, ...] = ("C", 0, 0.5, {"a": 1})
     samples = [
         EvalSample(id=number, epoch=1, input=TASK, target="", messages=messages, scores={"s": Score(value=value)})
-        for number, value in enumerate(("C", 0, 0.5, {"a": 1}), 1)
+        for number, value in enumerate(values, 1)
     ]
     spec = EvalSpec(
         created="2026-09-01T10:00:00+00:00", task="t", model="m", dataset=EvalDataset(), config=EvalConfig()

@@ -106,14 +106,15 @@ def test_messages_may_be_events(tmp_path: Path) -> None:
 
 
 def test_agents_that_began_each_other_in_a_circle_are_both_read(tmp_path: Path) -> None:
-    traces = read_lines(
+    (trace,) = read_lines(
         tmp_path,
         span("a", "b", "invoke_agent"),
         span("b", "a", "invoke_agent"),
         chat("c1", "a", [text("user", "One?")], [text("assistant", "One.")]),
         chat("c2", "b", [text("user", "Two?")], [text("assistant", "Two.")]),
     )
-    assert sorted(said(trace, "agent") for trace in traces) == [["One."], ["Two."]]
+    (below,) = trace.subtraces
+    assert sorted([*said(trace, "agent"), *said(below.trace, "agent")]) == ["One.", "Two."]
 
 
 def test_typed_values_of_every_kind_are_unpacked(tmp_path: Path) -> None:
