@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache
 
 from upskill.sandbox import control, profile, seccomp
+from upskill.sandbox.compiling import compiled
 from upskill.sandbox.kept import KeptSandbox
 from upskill.sandbox.memory import MemoryGroup, find_controllers, make_group
 from upskill.sandbox.place import HOME, FileRefused, Furnishing, Mount
@@ -63,11 +64,12 @@ def open_bubblewrap(
     if interpreter.prefix is not None:
         own = Mount(source=interpreter.prefix, target=profile.OWN_PYTHON)
         furnishing = replace(furnishing, mounts=(own, *furnishing.mounts))
+    keeper = compiled(recipe.keeper, program=interpreter.program, prefix=interpreter.prefix)
     staged = stage(furnishing) if os.geteuid() == 0 else Staged(furnishing=furnishing)
     controllers = find_controllers()
     group = make_group(furnishing.limits, controllers) if controllers else None
     try:
-        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, recipe, group)
+        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, recipe, keeper, group)
         try:
             return KeptSandbox(
                 line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
@@ -126,6 +128,7 @@ def _start(
     furnishing: Furnishing,
     interpreter: profile.Interpreter,
     recipe: profile.Recipe,
+    keeper: bytes,
     group: MemoryGroup | None,
 ) -> tuple["subprocess.Popen[bytes]", control.Line, int]:
     """The bubblewrap process, the line to the keeper, and the keeper's process as the host numbers it."""
@@ -149,6 +152,7 @@ def _start(
         settings = profile.flags(
             furnishing,
             recipe=recipe,
+            keeper=keeper,
             status=status_end,
             filter_=data(seccomp.compile_filter(platform.machine())) if recipe.filtered else None,
             data=data,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
 
-KEEPER = "/run/keeper.py"
+KEEPER = "/run/keeper.pyc"
 OWN_PYTHON = "/opt/python"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576
@@ -105,6 +105,7 @@ def flags(
     furnishing: Furnishing,
     *,
     recipe: Recipe,
+    keeper: bytes,
     status: int,
     filter_: int | None,
     data: Callable[[bytes], int],
@@ -139,7 +140,7 @@ def flags(
         words += ["--ro-bind", str(mount.source), mount.target]
     for target, content in furnishing.read_only.items():
         words += file(target, content, "0555" if target in furnishing.executable else "0444")
-    words += file(KEEPER, recipe.keeper)
+    words += file(KEEPER, keeper)
     return [*words, "--chdir", WORKSPACE, "--remount-ro", "/"]
 
 
@@ -156,6 +157,6 @@ def digest(recipe: Recipe, filter_: bytes) -> str:
         whole.update(content)
         return 0
 
-    words = flags(Furnishing(), recipe=recipe, status=0, filter_=data(filter_), data=data)
+    words = flags(Furnishing(), recipe=recipe, keeper=recipe.keeper, status=0, filter_=data(filter_), data=data)
     whole.update("\0".join(words).encode("utf-8", "surrogateescape"))
     return f"sha256:{whole.hexdigest()}"

@@ -11,7 +11,7 @@ from upskill.sandbox.profile import HARDENED, NAMESPACES, digest, flags
 
 
 def words(furnishing: Furnishing) -> list[str]:
-    return list(flags(furnishing, recipe=HARDENED, status=9, filter_=8, data=lambda _: 7))
+    return list(flags(furnishing, recipe=HARDENED, keeper=b"", status=9, filter_=8, data=lambda _: 7))
 
 
 def test_the_root_becomes_read_only_last_and_nothing_writable_of_the_host_is_bound() -> None:
