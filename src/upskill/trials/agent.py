@@ -22,6 +22,9 @@ from upskill.trials.skill_use import Marks, SkillWatch, marks_of
 from upskill.trials.terms import SKILLS, Terms
 from upskill.trials.workshop import OpenSandbox, Places, SandboxLost, Threads, Workshop
 
+MOST_CLEARING_SECONDS = 10
+"""A sandbox that does not hand out its files by then is ended without them: nobody waits long after Ctrl-C."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shelf:
@@ -147,7 +150,10 @@ async def _loop(state: TaskState, generate: Generate, pending: Pending, terms: T
 async def _clear_up(workshop: Workshop, pending: Pending) -> None:
     try:
         pending.skill_use = workshop.skill_use
-        pending.files = await workshop.take()
+        with anyio.fail_after(MOST_CLEARING_SECONDS):
+            pending.files = await workshop.take()
+    except TimeoutError:
+        pending.sandbox_lost = "the sandbox did not hand out its files in time"
     except FileRefused as refusal:
         pending.files_refused = str(refusal)
     except SandboxLost as error:
