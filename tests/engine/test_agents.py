@@ -221,6 +221,22 @@ def test_silence_with_files_is_an_answer_and_silence_alone_is_not(skill: Make, r
     assert ends(ran) == {"empty"}
 
 
+def test_a_file_of_the_case_that_was_taken_away_is_absent_to_the_checks(skill: Make, run: Run, script: Any) -> None:
+    folder = skill(
+        [("Remove old.toml.", {"file": {"path": "old.toml", "absent": True}})], files={"old.toml": "x", "kept": "y"}
+    )
+    ran = run(folder, [script(*turns(shell("rm old.toml"), ""))], harness="agent", baseline=False)
+    (trial,) = ran.trials
+    assert trial.removed == ("old.toml",)
+    assert ends(ran) == {"answered"}
+    assert isinstance(trial.outcome, Scored)
+    assert trial.outcome.passed, trial.outcome
+    ran = run(folder, [script(*turns(shell("true"), "done"))], harness="agent", baseline=False)
+    outcome = ran.trials[0].outcome
+    assert isinstance(outcome, Scored)
+    assert not outcome.passed
+
+
 def test_what_a_command_prints_loses_its_middle_when_it_is_long(skill: Make, run_at: Any) -> None:
     def behave(asked: Asked) -> Behaviour:
         first = "echo BEGIN; head -c 100000 /dev/zero | tr '\\0' x; echo; echo END; exit 3"

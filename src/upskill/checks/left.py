@@ -14,7 +14,7 @@ class Left:
     own: Files
     """The answer's own files: real ones, or, where there are none, those of its fenced blocks."""
     given: Files
-    """The files of the case."""
+    """The files of the case that are still there."""
     fenced: Fenced
 
     @property
@@ -39,7 +39,8 @@ class Left:
 
 def left_by(work: Work) -> Left:
     """The folder that an answer leaves."""
-    if work.answer.files:
-        return Left(own=work.answer.files, given=work.case.files, fenced=Fenced(files={}, blocks=()))
+    given = {path: data for path, data in work.case.files.items() if path not in work.answer.removed}
+    if work.answer.files or work.answer.removed:
+        return Left(own=work.answer.files, given=given, fenced=Fenced(files={}, blocks=()))
     fenced = read_fenced(work.answer.text)
-    return Left(own=fenced.files, given=work.case.files, fenced=fenced)
+    return Left(own=fenced.files, given=given, fenced=fenced)

@@ -13,3 +13,5 @@ class Answer:
 
     text: str = ""
     files: Files = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    """Files of the case that are gone."""

@@ -110,6 +110,8 @@ class Trial:
     answer: str = ""
     files: Files = field(default_factory=dict)
     """What the student left in its working folder: new and changed files."""
+    removed: tuple[str, ...] = ()
+    """Files of the case that the student took away."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Answers of the model in this trial; 0 where the harness does not count them."""
@@ -126,4 +128,4 @@ class Trial:
     @property
     def left(self) -> Answer:
         """What checks look at."""
-        return Answer(text=self.answer, files=self.files)
+        return Answer(text=self.answer, files=self.files, removed=self.removed)

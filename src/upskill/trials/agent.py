@@ -151,7 +151,7 @@ async def _clear_up(workshop: Workshop, pending: Pending) -> None:
     try:
         pending.skill_use = workshop.skill_use
         with anyio.fail_after(MOST_CLEARING_SECONDS):
-            pending.files = await workshop.take()
+            pending.files, pending.removed = await workshop.take()
     except TimeoutError:
         pending.sandbox_lost = "the sandbox did not hand out its files in time"
     except FileRefused as refusal:

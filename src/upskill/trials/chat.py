@@ -45,7 +45,7 @@ def graded(find: Find, grade: Grader) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the engine's signature
         pending = find(state)
-        answer = Answer(text=final_text(state.output), files=pending.files)
+        answer = Answer(text=final_text(state.output), files=pending.files, removed=pending.removed)
         if pending.files_refused is not None:
             # The student's own doing, so it is a failed answer and no fault of a check.
             pending.grade = Grade(results=(CheckResult(kind="files", passed=False, saw=pending.files_refused),))

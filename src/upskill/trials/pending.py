@@ -33,6 +33,8 @@ class Pending:
     check_fault: Fault = "check"
     files: Files = field(default_factory=dict)
     """What a student with tools left in its working folder."""
+    removed: tuple[str, ...] = ()
+    """Files of the case that are gone from there."""
     files_refused: str | None = None
     """Why nothing was taken from there: too many files, or too large ones."""
     skill_use: SkillUse | None = None

@@ -153,6 +153,7 @@ class PlannedSource(SampleSource):
             outcome=outcome_of(ending),
             answer=ending.text,
             files=pending.files,
+            removed=pending.removed,
             skill_use=pending.skill_use,
             turns=pending.turns,
             usage=usage,
@@ -181,7 +182,7 @@ def _ending(pending: Pending, sample: EvalSample) -> Ending:
     return Ending(
         text=final_text(output),
         stop=output.stop_reason if output.choices else None,
-        left_files=bool(pending.files),
+        left_files=bool(pending.files or pending.removed),
         files_refused=pending.files_refused is not None,
         refused=bool(output.choices) and _refused(output.choices[0]),
         limit=limit,

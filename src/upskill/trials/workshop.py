@@ -9,7 +9,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -79,6 +79,13 @@ class Threads:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(self._most)
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+
+
+class Taken(NamedTuple):
+    """What a student left: new and changed files, and which of the case's are gone."""
+
+    files: Files
+    removed: tuple[str, ...]
 
 
 class Workshop:
@@ -176,8 +183,8 @@ class Workshop:
         """What became of the skill up to now; `None` where there is none."""
         return None if self._watch is None else self._watch.use()
 
-    async def take(self) -> Files:
-        """New and changed files, after every process in the sandbox has been ended, also a command that still runs.
+    async def take(self) -> Taken:
+        """What changed, after every process in the sandbox has been ended, also a command that still runs.
 
         Raises `FileRefused` where there are more than are taken.
         """
@@ -192,9 +199,12 @@ class Workshop:
                 )
             )
         except ToolError:  # the student brought its sandbox down, and its files with it
-            return {}
+            return Taken({}, ())
         # A name that is no UTF-8 could be neither asked for by a check nor printed.
-        return {_whole(path): data for path, data in left.items() if given.get(path) != data}
+        return Taken(
+            files={_whole(path): data for path, data in left.items() if given.get(path) != data},
+            removed=tuple(path for path in given if path not in left),
+        )
 
     async def close(self) -> None:
         """End everything in it."""

@@ -153,7 +153,9 @@ _FILES = st.sampled_from(
     ]
 )
 _ANSWERS = st.one_of(
-    st.builds(Answer, text=_AWKWARD_TEXT), st.builds(Answer, text=st.sampled_from(["", "x"]), files=_FILES.filter(bool))
+    st.builds(Answer, text=_AWKWARD_TEXT),
+    st.builds(Answer, text=st.sampled_from(["", "x"]), files=_FILES.filter(bool)),
+    st.builds(Answer, text=st.sampled_from(["", "x"]), files=_FILES, removed=st.just(("old.toml", "a b/c"))),
 )
 _PRINTABLE = [text for text in _AWKWARD if text.isprintable()]
 case_lists = st.lists(
