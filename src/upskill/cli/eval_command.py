@@ -208,6 +208,7 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
             "design": prepared.plan.design,
             "calls": {"expected": estimate.calls_expected, "at_most": estimate.calls_at_most},
             "price": {"expected": estimate.price_expected, "at_most": estimate.price_at_most},
+            "minutes": {"expected": estimate.minutes_expected, "at_most": estimate.minutes_at_most},
             "price_unknown_for": list(estimate.unknown),
             "detectable": estimate.detectable,
         }
@@ -219,14 +220,14 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
         from upskill.reporting.arms import arm_name
 
         click.echo(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
-    click.echo(f"{estimate.calls}; price {estimate.price}; time unknown until the first pair")
+    click.echo(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}")
     click.echo(estimate.detectable)
     for note in prepared.notes:
         click.echo(f"note: {note}")
 
 
 def _ask(estimate: "PlanEstimate") -> bool:
-    question = f"This costs {estimate.price}."
+    question = f"Price {estimate.price}; {estimate.minutes}."
     if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm(f"{question} Go on?", err=True)

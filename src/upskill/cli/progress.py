@@ -46,7 +46,7 @@ class TrialProgress:
         self._say(f"  {len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}")
         if plan.harness == "agent":
             self._say(f"  students work with tools; {', '.join(arm_name(arm, plan.harness) for arm in plan.arms)}")
-        self._say(f"  {estimate.calls}; price {estimate.price}")
+        self._say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
         self._say(f"  {estimate.detectable}")
         for note in notes:
             self._say(f"  note: {note}")

@@ -1,5 +1,6 @@
 """What a plan will take, before anything is bought: calls, price, and the smallest lift it can find."""
 
+import math
 from dataclasses import dataclass
 
 from upskill import measuring
@@ -36,6 +37,9 @@ class PlanEstimate:
     """Students whose price is unknown."""
     detectable: str
     """The smallest lift the plan can find, in words."""
+    minutes_expected: float | None = None
+    minutes_at_most: float | None = None
+    """At the pace of the last run like this one; `None` where there was none."""
 
     @property
     def calls(self) -> str:
@@ -43,6 +47,15 @@ class PlanEstimate:
         if self.calls_expected == self.calls_at_most:
             return f"{self.calls_at_most:,} calls"
         return f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
+
+    @property
+    def minutes(self) -> str:
+        """In words: nobody knows how fast a model answers before it was asked."""
+        if self.minutes_expected is None or self.minutes_at_most is None:
+            return "time unknown until the first pair"
+        if self.minutes_at_most < 1:
+            return "less than a minute, at the pace of the last run"
+        return f"about {self.minutes_expected:.0f} min, at most {self.minutes_at_most:.0f}, at the pace of the last run"
 
     @property
     def price(self) -> str:
@@ -58,9 +71,18 @@ class PlanEstimate:
 
 
 def estimate_plan(
-    plan: TrialPlan, requests: Requests, *, terms: Terms | None = None, judge: Endpoint | None = None
+    plan: TrialPlan,
+    requests: Requests,
+    *,
+    terms: Terms | None = None,
+    judge: Endpoint | None = None,
+    pace: float | None = None,
+    most_minutes: float | None = None,
 ) -> PlanEstimate:
-    """Prompt tokens are estimated; retries are not counted. Students with tools work under `terms`."""
+    """Prompt tokens are estimated; retries are not counted. Students with tools work under `terms`.
+
+    `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
+    """
     terms = terms or Terms()
     with_tools = plan.harness == "agent"
     prompts = sum(
@@ -92,9 +114,13 @@ def estimate_plan(
         at_most += 2 * judged * judge.price.of(input_tokens=2 * JUDGE_INPUT_TOKENS, output_tokens=MOST_OUTPUT_TOKENS)
     elif judge is not None and judge.name not in unknown:
         unknown += (judge.name,)
+    calls_expected, calls_at_most = round((usual_calls + judged) * share), calls + 2 * judged
+    cap = math.inf if most_minutes is None else most_minutes
     return PlanEstimate(
-        calls_expected=round((usual_calls + judged) * share),
-        calls_at_most=calls + 2 * judged,
+        calls_expected=calls_expected,
+        calls_at_most=calls_at_most,
+        minutes_expected=None if pace is None else min(calls_expected * pace / 60, cap),
+        minutes_at_most=None if pace is None else min(calls_at_most * pace / 60, cap),
         price_expected=expected,
         price_at_most=at_most,
         unknown=unknown,

@@ -27,6 +27,7 @@ from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.reuse import Reuse, open_store
 
 ASK_ABOVE_DOLLARS = 1.0
+ASK_ABOVE_MINUTES = 10.0
 
 
 class Progress(Protocol):
@@ -66,12 +67,16 @@ def evaluate(
     progress = progress or Silence()
     prepared = prepare(order, settings.values)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    if prepared.estimate.price_at_most > ASK_ABOVE_DOLLARS and not confirm(prepared.estimate):
+    if _is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     return _carry_out(prepared, settings.values, folder, record, progress, before=[])
+
+
+def _is_much(estimate: PlanEstimate) -> bool:
+    return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 
 def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:

@@ -16,6 +16,7 @@ from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
 from upskill.workflows.judging import judge_endpoint
+from upskill.workflows.pace import seconds_per_call
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -122,7 +123,14 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
         min_lift=order.min_lift,
         endpoints=endpoints,
         served=served,
-        estimate=estimate_plan(plan, requests, terms=terms, judge=judge),
+        estimate=estimate_plan(
+            plan,
+            requests,
+            terms=terms,
+            judge=judge,
+            pace=seconds_per_call(plan, Path(settings.runs_dir)),
+            most_minutes=settings.max_time_minutes,
+        ),
         notes=(
             *unconfined_notes(backend),
             *admitted.notes,
