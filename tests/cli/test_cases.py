@@ -52,6 +52,19 @@ def test_each_case_has_its_state_its_labels_why_and_what_to_change(upskill: Upsk
     assert lines[-1] == "4 cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
+def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, quay: Path) -> None:
+    runs = {
+        "id": "script",
+        "input": "Write a.py that prints the port.",
+        "checks": [{"command": {"run": "test $(python3 a.py) = 8472", "take": ["a.py"]}}],
+        "reference": {"files": {"a.py": "print(8472)\n"}},
+    }
+    done = upskill("cases", "check", cases_of(quay, GOOD, runs), "--json")
+    states = {one["id"]: one["state"] for one in json.loads(done.stdout)["cases"]}
+    assert states == {"port": "qualified", "script": "qualified"}, done.stdout
+    assert "checking that 1 case(s) whose checks run programs can tell right from wrong..." in done.stderr
+
+
 def test_long_names_and_reasons_are_cut_and_wrapped(upskill: Upskill, quay: Path) -> None:
     folder = cases_of(quay, GOOD, UNPROVEN, REJECTED, {**LEAKS, "id": "a-name-that-is-quite-long-and-says-little" * 2})
     done = upskill("cases", "check", folder, "-v")

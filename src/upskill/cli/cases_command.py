@@ -1,11 +1,12 @@
 """`upskill cases`: what can be asked of the cases of a skill."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli.output import NO_COLOR, ask_to_spend, console
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 
@@ -24,6 +25,7 @@ def command() -> None:
 @click.option("--runs-dir", metavar="DIR", help="Where past runs are, for baselines.  [default: runs]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every reason and every mutant that slipped through.")
+@click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @NO_COLOR
 def check(
     skill: Path,
@@ -35,6 +37,7 @@ def check(
     runs_dir: str | None,
     as_json: bool,
     verbose: bool,
+    yes: bool,
     no_color: bool,
 ) -> int:
     """Put every case of SKILL to answers whose worth is known. Calls no model without --probe.
@@ -52,11 +55,16 @@ def check(
     settings = resolve_settings(flags)
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the cases to it")
-    checked = check_cases(skill, case_file=case_file, runs_dir=None if probe else Path(settings.values.runs_dir))
+    checked = check_cases(
+        skill,
+        case_file=case_file,
+        runs_dir=None if probe else Path(settings.values.runs_dir),
+        say=partial(click.echo, err=True),
+    )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.probe_cases import probe_cases
 
-        checked = probe_cases(checked, skill, settings=settings)
+        checked = probe_cases(checked, skill, settings=settings, confirm=lambda estimate: yes or ask_to_spend(estimate))
     if as_json:
         found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, console, is_interactive
+from upskill.cli.output import NO_COLOR, ask_to_spend, console
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
     from upskill.sandbox import Backend
-    from upskill.workflows.estimate import PlanEstimate
     from upskill.workflows.prepare import Prepared
 
 
@@ -162,7 +161,7 @@ def command(
                 order,
                 settings=settings,
                 progress=progress,
-                confirm=lambda estimate: yes or _ask(estimate),
+                confirm=lambda estimate: yes or ask_to_spend(estimate),
             )
     _write_files(evaluation, junit=junit, csv=csv)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
@@ -224,13 +223,6 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
     click.echo(estimate.detectable)
     for note in prepared.notes:
         click.echo(f"note: {note}")
-
-
-def _ask(estimate: "PlanEstimate") -> bool:
-    question = f"Price {estimate.price}; {estimate.minutes}."
-    if not is_interactive():
-        raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
-    return click.confirm(f"{question} Go on?", err=True)
 
 
 def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:

@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from upskill.errors import UsageError
+
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from upskill.workflows.estimate import PlanEstimate
 
 NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
 
@@ -20,6 +24,9 @@ def console(*, no_color: bool, stderr: bool = False) -> "Console":
     return Console(file=stream, no_color=no_color or None, width=width, highlight=False, emoji=False)
 
 
-def is_interactive() -> bool:
-    """Whether a person can be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+def ask_to_spend(estimate: "PlanEstimate") -> bool:
+    """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
+    question = f"Price {estimate.price}; {estimate.minutes}."
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
+    return click.confirm(f"{question} Go on?", err=True)

@@ -36,6 +36,10 @@ class TrialProgress:
         if self._tty and self._total:
             click.echo("\r\x1b[K", nl=False, err=True)
 
+    def preparing(self, what: str) -> None:
+        """Say what is waited for."""
+        self._say(what)
+
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Say what will be run and what it can cost."""
         self._total, self._started = len(plan), time.monotonic()

@@ -1,6 +1,6 @@
 """Whether the cases of a skill can tell right from wrong: for `upskill cases check`, and before any evaluation."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,18 @@ class CheckedCases:
     notes: tuple[str, ...] = ()
 
 
-def check_cases(skill_folder: Path, *, case_file: Path | None = None, runs_dir: Path | None = None) -> CheckedCases:
+def check_cases(
+    skill_folder: Path,
+    *,
+    case_file: Path | None = None,
+    runs_dir: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> CheckedCases:
     """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
     found = _read(skill_folder, case_file, skill)
     bench, notes = _bench(found.cases)
+    say_what_takes_long(found.cases, say)
     qualifications = qualify(found.cases, skill, bench=bench)
     if runs_dir is not None:
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
@@ -114,6 +121,7 @@ def admit(
     backend: Backend | None,
     only: frozenset[str] | None = None,
     known: Sequence[Qualification] = (),
+    say: Callable[[str], None] = lambda _: None,
 ) -> Admitted:
     """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
 
@@ -126,6 +134,7 @@ def admit(
         new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
         qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
     else:
+        say_what_takes_long(cases, say)
         qualifications = qualify_within(cases, skill, backend=backend)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:
@@ -142,6 +151,13 @@ def admit(
         qualifications=qualifications,
         notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
     )
+
+
+def say_what_takes_long(cases: Iterable[Case], say: Callable[[str], None]) -> None:
+    """A check of text takes no time; one that runs a program is run some dozens of times."""
+    slow = sum("sandbox" in checks.needs(case) for case in cases)
+    if slow:
+        say(f"checking that {slow} case(s) whose checks run programs can tell right from wrong...")
 
 
 def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | None) -> tuple[Qualification, ...]:

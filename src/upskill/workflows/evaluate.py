@@ -33,6 +33,9 @@ ASK_ABOVE_MINUTES = 10.0
 class Progress(Protocol):
     """Hears what happens, as it happens. Called on the engine's thread: it must return at once."""
 
+    def preparing(self, what: str) -> None:
+        """Something that takes long is done before anything can be planned."""
+
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Everything was checked and nothing has been spent yet."""
 
@@ -45,6 +48,9 @@ class Progress(Protocol):
 
 class Silence:
     """A progress that says nothing."""
+
+    def preparing(self, what: str) -> None:
+        """Says nothing."""
 
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Says nothing."""
@@ -65,9 +71,9 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
-    prepared = prepare(order, settings.values)
+    prepared = prepare(order, settings.values, say=progress.preparing)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    if _is_much(prepared.estimate) and not confirm(prepared.estimate):
+    if is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
@@ -75,7 +81,8 @@ def evaluate(
     return _carry_out(prepared, settings.values, folder, record, progress, before=[])
 
 
-def _is_much(estimate: PlanEstimate) -> bool:
+def is_much(estimate: PlanEstimate) -> bool:
+    """Whether a person is asked first."""
     return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 

@@ -1,6 +1,6 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -70,8 +70,8 @@ class Prepared:
     """The model that judges; `None` where no case asks for one."""
 
 
-def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
-    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
+def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], None] = lambda _: None) -> Prepared:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed. `say` hears what takes long."""
     skill = storage.read_skill(order.skill)
     case_file = _cases(order, skill, judge=settings.judge is not None)
     names = tuple(dict.fromkeys(settings.models))
@@ -86,7 +86,6 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
-    admitted = admit(case_file.cases, skill, backend=backend, only=order.only, known=order.known_states)
     endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (
@@ -94,6 +93,8 @@ def prepare(order: EvaluationOrder, settings: Settings) -> Prepared:
     )
     unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
     judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
+    # Last, because it can take a minute where checks run programs: a wrong name is told at once.
+    admitted = admit(case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say)
     plan = _plan(
         order,
         admitted.cases,

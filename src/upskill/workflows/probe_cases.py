@@ -4,13 +4,14 @@ The trials are a run of their own, with the baseline arm only. No evaluation tak
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from upskill import checks, storage, trials
 from upskill.domain import Arm, Errored, Scored, Trial, TrialPlan, Turn
+from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
 from upskill.measuring.labels import EQUAL_OUTCOMES
 from upskill.models import Door
@@ -19,7 +20,8 @@ from upskill.storage.runs import now
 from upskill.workflows.check_cases import CheckedCases, with_baselines
 from upskill.workflows.confine import bench_for, no_sandbox
 from upskill.workflows.course import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
-from upskill.workflows.evaluate import door_for, first_record
+from upskill.workflows.estimate import PlanEstimate, estimate_plan
+from upskill.workflows.evaluate import door_for, first_record, is_much
 from upskill.workflows.judging import with_judge
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 
@@ -52,14 +54,24 @@ class ProbeCourse:
             self._ready.append(Turn(case=turn.case, repeat=turn.repeat + 1, arms=self._arms))
 
 
-def probe_cases(checked: CheckedCases, skill: Path, *, settings: Resolved) -> CheckedCases:
+def probe_cases(
+    checked: CheckedCases,
+    skill: Path,
+    *,
+    settings: Resolved,
+    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
+) -> CheckedCases:
     """Buy baseline trials of every case that can be run, and label the cases by them.
 
-    Raises before any call if none could succeed.
+    Raises before any call if none could succeed, or if somebody who was asked said no.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
     prepared = prepare(order, settings.values)
-    prepared = replace(prepared, plan=replace(prepared.plan, arms=("baseline",)))
+    plan = replace(prepared.plan, arms=("baseline",))
+    requests = trials.Requests(prepared.skill, harness=plan.harness, terms=prepared.terms)
+    prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, terms=prepared.terms))
+    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+        raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)

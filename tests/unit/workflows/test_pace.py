@@ -10,7 +10,7 @@ from upskill.domain import Case, Check, Skill, Student, TrialPlan
 from upskill.storage import RunRecord
 from upskill.trials import Requests
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluate import _is_much
+from upskill.workflows.evaluate import is_much
 from upskill.workflows.pace import seconds_per_call
 
 STUDENT = Student(name="local", model="openai-api/local/x", endpoint="http://localhost:8080/v1")
@@ -84,11 +84,11 @@ def test_a_damaged_run_is_passed_over(tmp_path: Path) -> None:
 def test_where_no_run_is_like_it_the_time_is_unknown_and_nobody_is_asked_for_it(tmp_path: Path) -> None:
     assert seconds_per_call(PLAN, tmp_path / "none") is None
     assert estimate(None).minutes == "time unknown until the first pair"
-    assert not _is_much(estimate(None))
+    assert not is_much(estimate(None))
 
 
 def test_a_plan_of_more_than_ten_minutes_is_asked_for_and_a_cap_bounds_it() -> None:
     assert estimate(15).minutes == "about 25 min, at most 25, at the pace of the last run"
-    assert _is_much(estimate(15))
-    assert not _is_much(estimate(15, most_minutes=5))
+    assert is_much(estimate(15))
+    assert not is_much(estimate(15, most_minutes=5))
     assert estimate(0.1).minutes == "less than a minute, at the pace of the last run"
