@@ -14,6 +14,7 @@ ONE_AT_A_TIME = {
 """Tests of one group run one after another on one worker, where several workers share them."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers look at the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Open loopback for the folders that need it, and keep together what cannot run beside itself."""
     for item in items:
