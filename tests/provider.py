@@ -6,18 +6,21 @@ As a process of its own, so that its CPU is not counted with ours: `python -m pr
 
 import argparse
 import asyncio
+import fcntl
 import gzip
 import json
 import random
 import struct
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 BOMB_BYTES = 200_000_000
 BULK_BYTES = 50_000_000
@@ -88,6 +91,7 @@ class Provider:
         self.keep_requests = True
         self._count = 0
         self._ready = threading.Event()
+        self._turn: TextIO | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self.port = port
@@ -98,6 +102,10 @@ class Provider:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Self:
+        if self._port:
+            # Commands are typed as the documents show them, with one port: tests that run side by side take turns.
+            self._turn = Path(tempfile.gettempdir(), f"upskill-tests-port-{self._port}").open("w")
+            fcntl.flock(self._turn, fcntl.LOCK_EX)
         self._thread.start()
         if not self._ready.wait(10):
             raise RuntimeError("the loopback provider did not start; is its port taken?")
@@ -108,6 +116,8 @@ class Provider:
     ) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
+        if self._turn is not None:
+            self._turn.close()
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
