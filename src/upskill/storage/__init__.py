@@ -4,7 +4,7 @@ from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, wr
 from upskill.storage.engine_logs import clean_logs
 from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, runs_in
 from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
-from upskill.storage.trial_log import collector_paused
+from upskill.storage.trial_log import collector_paused, emptied
 from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
 from upskill.storage.trial_store_file import StoredTrial
 
@@ -20,6 +20,7 @@ __all__ = [
     "copy_skill",
     "create_run",
     "default_store_path",
+    "emptied",
     "find_skills",
     "read_case_file",
     "read_contents",

@@ -3,13 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
-from upskill import measuring
+from upskill import measuring, storage
 from upskill.domain import (
     Bought,
     Errored,
     Evaluation,
     Label,
-    LabelLift,
     Lift,
     Qualification,
     Scored,
@@ -23,6 +22,7 @@ from upskill.measuring.verdict import CutShort
 from upskill.workflows.course import FixedCourse, SequentialCourse
 
 
+@storage.collector_paused()  # a run of 100,000 trials makes that many values and lets none go
 def sum_up(
     plan: TrialPlan,
     finished: Iterable[Trial],
@@ -123,7 +123,8 @@ def conclude(
             lifts=(),
             spent=spent,
         )
-    judgement = _judge(course, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    pairing, z = _paired(course, counted, plan)
+    judgement = _judge(pairing, z, course, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
     return StudentReport(
         student=student,
         harness=plan.harness,
@@ -135,7 +136,8 @@ def conclude(
         claim=judgement.claim,
         stopped=judgement.reason,
         clears=judgement.clears,
-        label_lifts=_by_label(plan, course, counted, labels or {}),
+        # Over the pairs that the verdict rests on. These lifts decide nothing.
+        label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 
@@ -163,20 +165,19 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     return tuple(lift for lift in lifts if lift is not None)
 
 
-def _by_label(
-    plan: TrialPlan,
-    course: FixedCourse | SequentialCourse,
-    counted: list[Trial],
-    labels: Mapping[str, tuple[Label, ...]],
-) -> tuple[LabelLift, ...]:
-    """Over the pairs that the verdict rests on. These lifts decide nothing either."""
+def _paired(
+    course: FixedCourse | SequentialCourse, counted: list[Trial], plan: TrialPlan
+) -> tuple[measuring.Pairing, float]:
+    """The pairs that the verdict rests on, and the quantile that their design pays with."""
     if isinstance(course, SequentialCourse):
-        return measuring.lift_by_label(course.pairing, labels, z=measuring.Z_SEQUENTIAL)
-    pairing = measuring.pair_trials(counted, arm=plan.measured, against=plan.against or "baseline")
-    return measuring.lift_by_label(pairing, labels, z=measuring.Z_FIXED)
+        return course.pairing, measuring.Z_SEQUENTIAL
+    against = plan.against or "baseline"
+    return measuring.pair_trials(counted, arm=plan.measured, against=against), measuring.Z_FIXED
 
 
 def _judge(
+    pairing: measuring.Pairing,
+    z: float,
     course: FixedCourse | SequentialCourse,
     counted: list[Trial],
     *,
@@ -184,14 +185,10 @@ def _judge(
     min_lift: float | None,
     cut_short: CutShort | None,
 ) -> measuring.Judgement:
-    arm, against = plan.measured, plan.against or "baseline"
+    decision = None
     if isinstance(course, SequentialCourse):
         decision = course.end("cap" if cut_short is None or cut_short == "down" else cut_short)
-        z, pairing = measuring.Z_SEQUENTIAL, course.pairing
-    else:
-        decision = None
-        z, pairing = measuring.Z_FIXED, measuring.pair_trials(counted, arm=arm, against=against)
-    tokens = measuring.measure_tokens(counted, arm=arm, against=against, z=z)
+    tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", z=z)
     # A decision that fell before the endpoint went down, or before the person stopped, stands.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(

@@ -229,10 +229,11 @@ def _run(
         write(trial)
         reuse.keep(trial)
 
-    taken_up = {
-        student.name: TakenUp(courses[student.name], partial(reuse.of_this_run, student))
-        for student in prepared.plan.students
-    }
+    with storage.collector_paused():
+        taken_up = {
+            student.name: TakenUp(courses[student.name], partial(reuse.of_this_run, student))
+            for student in prepared.plan.students
+        }
     if all(course.is_over for course in taken_up.values()):
         return trials.RunEnd(interrupted=False, down={}, exhausted=None)
     return trials.run_trials(

@@ -59,8 +59,10 @@ def grade_without_asking(case: Case, trial: Trial, bench: Bench, *, judge: str |
             for result in trial.outcome.grade.results
             if result.basis is not None
         }
+    if judged or bench.ask is not None or bench.judge != judge:
+        bench = replace(bench, ask=None, judge=judge, judged=judged)
     try:
-        return grade(case, trial.left, bench=replace(bench, ask=None, judge=judge, judged=judged))
+        return grade(case, trial.left, bench=bench)
     except JudgeMissing:
         return None
 

@@ -105,9 +105,11 @@ def _grade_again(
             if grade is None:
                 unjudged.add(trial.case_id)
                 continue
-            outcome = replace(outcome, grade=grade)
-            changed += outcome.passed != trial.outcome.passed if isinstance(trial.outcome, Scored) else 0
-        regraded.append(replace(trial, outcome=outcome, answer="", files={}))
+            if grade != outcome.grade:
+                graded = replace(outcome, grade=grade)
+                changed += graded.passed != outcome.passed
+                trial = replace(trial, outcome=graded)
+        regraded.append(storage.emptied(trial))
     if unjudged:
         shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
         raise UsageError(
