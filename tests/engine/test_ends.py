@@ -98,6 +98,20 @@ def test_an_endpoint_that_is_down_is_left_alone_and_the_run_still_ends_with_a_re
     assert not [trial for trial in ran.trials if isinstance(trial.outcome, Scored)]
 
 
+def test_cases_that_always_fail_are_lost_pairs_and_do_not_take_the_verdict_with_them(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    def behave(asked: Any) -> Behaviour:
+        return Behaviour(status=500) if asked.prompt in ("Question 3?", "Question 5?") else Behaviour(text="7413")
+
+    folder = skill([(f"Question {n}?", {"contains": "7413"}) for n in range(40)])
+    ran, _ = run_at(folder, behave, max_retry_wait_seconds=1, max_retries=3)
+    assert "went down" in ran.evaluation.notes[-1], "run again at the end, they fail one after the other"
+    (report,) = ran.evaluation.students
+    assert report.verdict == "undecided", report.sentence
+    assert report.lifts[0].pairs == 38
+
+
 def test_a_server_that_counts_no_tokens_leaves_them_unknown(
     skill: Callable[..., Path], run_at: Callable[..., Any]
 ) -> None:

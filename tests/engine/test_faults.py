@@ -62,12 +62,14 @@ def test_silence_ends_at_the_deadline_and_is_errored_never_failed(
         if int(trial.case_id[1:]) % 10 == 0:
             assert isinstance(trial.outcome, Errored)
             assert trial.outcome.fault == "timeout"
-            assert trial.calls == 2
+            assert 1 <= trial.calls <= 2  # so many failures in a row look like an outage: then nothing is sent again
         else:
             assert isinstance(trial.outcome, Scored)
             assert trial.outcome.passed
-    assert [arm.errored for arm in ran.evaluation.students[0].arms] == [4, 4]
-    assert [arm.pass_rate for arm in ran.evaluation.students[0].arms] == [1.0, 1.0]
+    (report,) = ran.evaluation.students
+    assert all(4 <= arm.errored <= 12 for arm in report.arms), "put at most three times"
+    assert [arm.pass_rate for arm in report.arms] == [1.0, 1.0]
+    assert "went down" not in report.sentence, "everything was put once, and most of it was answered"
 
 
 # Row 2

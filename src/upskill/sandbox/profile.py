@@ -16,7 +16,6 @@ OWN_PYTHON = "/opt/python"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576
 SHARED_MEMORY_MB = 32
-HOME_MB = 1
 UNPRIVILEGED = 65534
 """Whom the superuser becomes before bubblewrap starts."""
 

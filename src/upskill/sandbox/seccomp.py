@@ -7,9 +7,6 @@ import errno
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
-
-Machine = Literal["x86_64", "aarch64"]
 
 NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     # name: (x86_64, aarch64); tests compare them with the kernel's headers

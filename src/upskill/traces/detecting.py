@@ -17,7 +17,6 @@ KEYS_NAMED = 12
 
 CODEX = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
 CODEX_EXEC = ("thread.started", "turn.", "item.")
-GEMINI = frozenset({"user", "gemini", "info", "error", "warning"})
 STREAM = frozenset({"system", "user", "assistant", "tool_call", "thinking", "result"})
 CURSOR_KEYS = frozenset({"env", "flag", "login"})
 CLAUDE = frozenset(

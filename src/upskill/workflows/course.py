@@ -18,6 +18,7 @@ class FixedCourse:
 
     def __init__(self, plan: TrialPlan) -> None:
         self._turns = plan.turns()
+        self._not_begun = len(plan.cases) * plan.repeats
         self._compared = frozenset(plan.arms[:2])
         self._again: deque[Turn] = deque()
         self._tries: Counter[tuple[str, int]] = Counter()
@@ -25,9 +26,16 @@ class FixedCourse:
     def take(self) -> Turn | None:
         """The next turn, or one that must be run again."""
         turn = next(self._turns, None)
-        if turn is None and self._again:
+        if turn is not None:
+            self._not_begun -= 1
+        elif self._again:
             turn = self._again.popleft()
         return turn
+
+    @property
+    def has_begun_all(self) -> bool:
+        """Whether nothing of the plan is left but to run again what errored."""
+        return self._not_begun == 0
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Queue an errored turn again, at the end."""
@@ -79,6 +87,11 @@ class SequentialCourse:
         self._taken: deque[Turn] = deque()
         self._waiting: dict[tuple[str, int], Mapping[Arm, Trial]] = {}
         self._fed: set[tuple[str, int]] = set()
+
+    @property
+    def has_begun_all(self) -> bool:
+        """Whether nothing of the plan is left but to run again what errored."""
+        return self._queue.has_begun_all
 
     @property
     def pairing(self) -> Pairing:

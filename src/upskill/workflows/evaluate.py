@@ -152,7 +152,7 @@ def _carry_out(
         skill=prepared.skill,
         run=_relative(folder.path, Path.cwd()),
         courses=courses,
-        cut_short=lambda student: _cut_short(student, end),
+        cut_short=lambda student: _cut_short(student, end, courses[student.name]),
         min_lift=prepared.min_lift,
         case_states=prepared.qualifications,
         bought=Bought(
@@ -257,10 +257,12 @@ def _run(
     )
 
 
-def _cut_short(student: Student, end: trials.RunEnd) -> CutShort | None:
+def _cut_short(student: Student, end: trials.RunEnd, course: FixedCourse | SequentialCourse) -> CutShort | None:
     if end.interrupted:
         return "interrupted"
-    if student.model in end.down:
+    # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
+    # By then everything has been put once: what is missing are dropped pairs, and those have a rule of their own.
+    if student.model in end.down and not course.has_begun_all:
         return "down"
     return "budget" if end.exhausted is not None else None
 

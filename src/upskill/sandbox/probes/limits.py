@@ -4,7 +4,6 @@ from upskill.sandbox import profile
 from upskill.sandbox.probes.probe import Probe, Scene, Seen, ending, lines, told, whole
 
 MEBIBYTE = 1_048_576
-PAGE_SLACK = 65_536
 
 _FORKS = """
 import errno, os, signal, sys, time
