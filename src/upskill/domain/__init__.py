@@ -1,9 +1,11 @@
 """The nouns as frozen values. No files, no clock, no network, no printing."""
 
 from upskill.domain.answer import Answer, Files
-from upskill.domain.case import Case, Check, CheckResult, Grade
+from upskill.domain.case import Case, CaseUse, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
+from upskill.domain.draft import Draft, SectionSource
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
+from upskill.domain.lesson import Lesson, LessonKind
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
@@ -33,9 +35,11 @@ __all__ = [
     "Bought",
     "Call",
     "Case",
+    "CaseUse",
     "Check",
     "CheckResult",
     "Design",
+    "Draft",
     "End",
     "Errored",
     "Evaluation",
@@ -46,6 +50,8 @@ __all__ = [
     "JudgeReport",
     "Label",
     "LabelLift",
+    "Lesson",
+    "LessonKind",
     "Lift",
     "Observation",
     "Outcome",
@@ -54,6 +60,7 @@ __all__ = [
     "Qualification",
     "Reason",
     "Scored",
+    "SectionSource",
     "Skill",
     "SkillFile",
     "SkillUse",

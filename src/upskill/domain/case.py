@@ -3,9 +3,14 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.digest import digest_of
+
+CaseUse = Literal["learn", "held-out", "negative"]
+"""`learn`: the teacher sees how the student did on it. `held-out`: it never does; the verdict comes from these.
+`negative`: a task in which the skill must change nothing; it feeds the never-worse guard, never the lift."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -31,6 +36,8 @@ class Case:
     """An answer that is right. No student ever sees it."""
     wrong: tuple[Answer, ...] = ()
     """Answers that are wrong."""
+    use: CaseUse | None = None
+    """What a generated case is for; `None` where cases were written by hand and nobody split them."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 

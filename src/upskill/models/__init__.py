@@ -6,18 +6,23 @@ from upskill.models.budget import Budget, BudgetReached, Spent
 from upskill.models.door import Door, Policy
 from upskill.models.endpoint import Endpoint
 from upskill.models.preflight import Served, probe
+from upskill.models.question import Ask, Message, Question, Reply
 from upskill.models.resolving import resolve_model
 
 __all__ = [
+    "Ask",
     "Asker",
     "Bill",
     "Budget",
     "BudgetReached",
     "Door",
     "Endpoint",
+    "Message",
     "NotAnswered",
     "Policy",
     "Purpose",
+    "Question",
+    "Reply",
     "Served",
     "Spent",
     "billing",

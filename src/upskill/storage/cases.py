@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from upskill.domain import Case, Check
-from upskill.domain.case import Json
+from upskill.domain.case import CaseUse, Json
 from upskill.domain.files_json import files_as_json, read_files
 from upskill.errors import EngineError, UsageError
 from upskill.storage.answers import answer_as_json, read_answer, read_answers
@@ -23,7 +23,8 @@ from upskill.storage.wording import on_one_line, skill_invalid
 CheckProblems = Callable[[Check], list[str]]
 
 _LIST_KEYS = ("cases", "tests", "evals")
-_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "extra")
+_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "use", "extra")
+_USES: tuple[CaseUse, ...] = get_args(CaseUse)
 _MOST_ID_CHARACTERS = 100
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
 
@@ -67,9 +68,9 @@ def read_case_file(path: Path, *, check_problems: CheckProblems) -> CaseFile:
     return _read(path, _load(path), check_problems)
 
 
-def write_case_file(path: Path, cases: Iterable[Case]) -> None:
-    """Write cases in our own shape; reading them back gives equal cases."""
-    items = []
+def cases_as_json(cases: Iterable[Case]) -> list[Json]:
+    """Cases in our own shape, for a case file or for `skill_meta.json`."""
+    items: list[Json] = []
     for case in cases:
         item: dict[str, Any] = {"id": case.id, "input": case.prompt}
         if case.files:
@@ -79,9 +80,17 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
             item["reference"] = answer_as_json(case.reference)
         if case.wrong:
             item["wrong"] = [answer_as_json(answer) for answer in case.wrong]
+        if case.use is not None:
+            item["use"] = case.use
         if case.extra:
             item["extra"] = dict(case.extra)
         items.append(item)
+    return items
+
+
+def write_case_file(path: Path, cases: Iterable[Case]) -> None:
+    """Write cases in our own shape; reading them back gives equal cases."""
+    items = cases_as_json(cases)
     try:
         write_whole(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     except OSError as error:
@@ -172,6 +181,9 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
     if not isinstance(extra, dict):
         problems.append("`extra` must be an object")
         extra = {}
+    use = item.get("use")
+    if use is not None and use not in _USES:
+        problems.append(f"`use` must be one of {', '.join(_USES)}")
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
@@ -179,6 +191,7 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         files=read_files(item.get("files", {}), problems),
         reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
         wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
+        use=next((known for known in _USES if known == use), None),
         extra=extra,
     )
 

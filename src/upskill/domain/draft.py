@@ -1,0 +1,31 @@
+"""A draft: the content of a skill folder before it is one, and where each of its sections came from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from upskill.domain.answer import Files
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SectionSource:
+    """From which lessons and steps of the recorded work a section was written."""
+
+    heading: str
+    lessons: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """What a teacher wrote. `storage` makes a skill folder of it; nothing here has been measured."""
+
+    name: str
+    description: str
+    body: str
+    files: Files = field(default_factory=dict)
+    """What lies beside `SKILL.md`, by relative path with forward slashes: `references/`, `scripts/`, `assets/`."""
+    executable: frozenset[str] = frozenset()
+    """Which of the files are programs."""
+    frontmatter: Mapping[str, object] = field(default_factory=dict)
+    """Other fields of the specification, such as `license`: kept from a skill that is improved."""
+    sources: tuple[SectionSource, ...] = ()
