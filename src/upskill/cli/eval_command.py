@@ -135,7 +135,7 @@ def command(
         "max_time_minutes": max_time,
         "store": False if fresh else None,
     }
-    with nullcontext(Silence()) if quiet else TrialProgress() as progress:
+    with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
             _refuse_what_resume_ignores()
             evaluation = resume_run(resume, progress=progress)
