@@ -53,8 +53,8 @@ def _read(skill_folder: Path, case_file: Path | None, skill: Skill) -> storage.C
     found = storage.read_skill_cases(skill_folder, check_problems=problems)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no cases to check",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no test cases to check",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
@@ -142,7 +142,7 @@ def admit(
     dropped = {one.case_id for one in rejected}
     if len(dropped) == len(cases):
         raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} cases can tell right from wrong, so nothing can be measured",
+            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
             problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
             hint="`upskill cases check` says what to change in each",
         )
@@ -157,7 +157,8 @@ def say_what_takes_long(cases: Iterable[Case], say: Callable[[str], None]) -> No
     """A check of text takes no time; one that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
     if slow:
-        say(f"checking that {slow} case(s) whose checks run programs can tell right from wrong...")
+        cases_that_do = f"{slow} test case{'' if slow == 1 else 's'} whose assertions run programs"
+        say(f"checking that {cases_that_do} can tell right from wrong...")
 
 
 def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | None) -> tuple[Qualification, ...]:
@@ -169,12 +170,12 @@ def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | No
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
         why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
-        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
+        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
     if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
+        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
     unproven = [one.case_id for one in kept if one.state == "unproven"]
     if unproven:
         names = (
             "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(kept)} cases are unproven{names}; `upskill cases check` says why"
+        yield f"{len(unproven)} of {len(kept)} test cases are unproven{names}; `upskill cases check` says why"

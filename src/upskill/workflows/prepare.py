@@ -218,8 +218,8 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     found = storage.read_skill_cases(order.skill, check_problems=check_problems)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no cases to put to a student",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no test cases to put to a student",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 

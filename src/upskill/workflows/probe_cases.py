@@ -90,7 +90,7 @@ def probe_cases(
     names = ", ".join(student.name for student in prepared.plan.students)
     note = (
         f"probed without the skill on {names}: {door.spent.calls} calls"
-        + (f", {errored} trials errored" if errored else "")
+        + (f", {errored} errored" if errored else "")
         + (f", stopped at {end.exhausted}" if end.exhausted else "")
         + f"; kept in {folder.path.as_posix()}"
     )
