@@ -178,7 +178,9 @@ def _ask(pruning: "Pruning", *, yes: bool) -> None:
         return
     question = f"Remove {len(pruning.going)} run(s), {_size(pruning.bytes)}?"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"{question} Nothing was removed.", hint="add --yes to remove them without being asked")
+        raise UsageError(
+            "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
+        )
     if not click.confirm(question, err=True):
         raise UsageError("nothing was removed")
 

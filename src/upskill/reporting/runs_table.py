@@ -92,6 +92,8 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from upskill.reporting.listings import print_table
+
     newest = newest_results(runs)
     skills = list(dict.fromkeys(skill for skill, _ in newest))
     models = list(dict.fromkeys(model for _, model in newest))
@@ -117,7 +119,7 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
         mine = [model for model in models if (skill, model) in newest]
         for number, model in enumerate(mine):
             table.add_row(Text(skill if number == 0 else ""), Text(model), cell(skill, model))
-    console.print(table)
+    print_table(table, console)
     if any(result.narrow for _, result in newest.values()):
         console.print(Text("* on these very cases: too few to speak of others", style="dim"), soft_wrap=True)
 
@@ -126,6 +128,8 @@ def show_history(runs: Sequence[PastRun], console: "Console") -> None:
     """One skill over its versions, newest first: the newest result of each version on each model."""
     from rich.table import Table
     from rich.text import Text
+
+    from upskill.reporting.listings import print_table
 
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for name in ("version", "measured", "model", "pass rate", "lift", "against", "pairs"):
@@ -151,7 +155,7 @@ def show_history(runs: Sequence[PastRun], console: "Console") -> None:
                 Text(str(result.pairs)),
             )
             last = version
-    console.print(table)
+    print_table(table, console)
 
 
 def run_rows(runs: Iterable[PastRun]) -> list[Json]:
