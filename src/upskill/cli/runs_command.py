@@ -65,10 +65,10 @@ def command(
     A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
     """
     from upskill.settings import resolve_settings
-    from upskill.storage.past_runs import past_runs
+    from upskill.workflows.list_runs import glance_at_runs
 
     where = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
-    runs = list(past_runs(where))
+    runs = list(glance_at_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
             raise UsageError("--csv lists runs, --prune and --keep remove them; give one or the other")

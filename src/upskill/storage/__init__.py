@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
-    from upskill.storage.past_runs import glance, past_runs
     from upskill.storage.run_folders import is_at_work, remove, runs_in, size_of
+    from upskill.storage.run_glances import glance, past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
     from upskill.storage.trial_log import collector_paused, emptied
@@ -31,9 +31,9 @@ _HOMES = {
     "default_store_path": "trial_store",
     "emptied": "trial_log",
     "find_skills": "skills",
-    "glance": "past_runs",
+    "glance": "run_glances",
     "is_at_work": "run_folders",
-    "past_runs": "past_runs",
+    "past_runs": "run_glances",
     "read_case_file": "cases",
     "read_contents": "skills",
     "read_run": "runs",
