@@ -1,12 +1,12 @@
 """`upskill cases`: what can be asked of the cases of a skill."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 import click
 
 from upskill.cli.output import NO_COLOR, ask_to_spend, console
+from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 
@@ -57,16 +57,25 @@ def check(
     settings = resolve_settings(flags)
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
-    checked = check_cases(
-        skill,
-        case_file=case_file,
-        runs_dir=None if probe else Path(settings.values.runs_dir),
-        say=partial(click.echo, err=True),
-    )
+    with Steps(no_color=no_color) as steps:
+        checked = check_cases(
+            skill,
+            case_file=case_file,
+            runs_dir=None if probe else Path(settings.values.runs_dir),
+            say=steps.say,
+            step=steps.step,
+        )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.probe_cases import probe_cases
 
-        checked = probe_cases(checked, skill, settings=settings, confirm=lambda estimate: yes or ask_to_spend(estimate))
+        with Steps(no_color=no_color) as steps:
+            checked = probe_cases(
+                checked,
+                skill,
+                settings=settings,
+                confirm=lambda estimate: yes or ask_to_spend(estimate),
+                step=steps.step,
+            )
     if as_json:
         found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

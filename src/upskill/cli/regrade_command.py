@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from upskill.cli.output import NO_COLOR, console
+from upskill.cli.steps import Steps
 
 
 @click.command("regrade")
@@ -21,7 +22,8 @@ def command(run: Path, case_file: Path | None, as_json: bool, no_color: bool) ->
     from upskill.reporting.terminal import show_evaluation
     from upskill.workflows.regrade import regrade
 
-    evaluation = regrade(run, case_file=case_file)
+    with Steps(no_color=no_color) as steps:
+        evaluation = regrade(run, case_file=case_file, step=steps.step)
     if as_json:
         click.echo(json.dumps(evaluation_json(evaluation), indent=2, ensure_ascii=False))
     else:

@@ -29,21 +29,19 @@ class Step:
         from upskill.reporting.so_far import clock
 
         of = "" if self.of is None else f" of {self.of:,}"
-        return f"{self.what}: {self.done:,}{of}, {clock(time.monotonic() - self._began)}"
+        count = f": {self.done:,}{of}" if self.done or self.of is not None else ""
+        return f"{self.what}{count}, {clock(time.monotonic() - self._began)}"
 
 
 class Steps(Live):
     """Hears of steps. Use it in a `with` block."""
 
-    def __init__(self, *, no_color: bool = False, quiet: bool = False) -> None:
+    def __init__(self, *, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
-        self._quiet = quiet
         self._step: Step | None = None
 
     def step(self, what: str, done: int, of: int | None) -> None:
         """So far this many of that many."""
-        if self._quiet:
-            return
         if self._step is None or self._step.what != what:
             self._step = Step(what)
             self._step.done, self._step.of = done, of

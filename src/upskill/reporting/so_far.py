@@ -131,7 +131,8 @@ def _bar(condition: Condition) -> str:
 
 def _status(now: SoFar) -> Iterator[str]:
     left = "" if now.seconds_left is None else f", {_left(now.seconds_left)}"
-    yield f"  {clock(now.seconds)}{left}"
+    starting = "" if now.spent.calls or now.errored or any(one.done for one in now.students) else ", starting"
+    yield f"  {clock(now.seconds)}{left}{starting}"
     spent = now.spent
     if spent.cost is None:
         yield "price unknown"

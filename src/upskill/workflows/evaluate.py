@@ -86,7 +86,7 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
-    prepared = prepare(order, settings.values, say=progress.preparing)
+    prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
@@ -123,6 +123,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
     )
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
+    progress.step("reading what was finished", 0, None)
     return _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
 
 
