@@ -11,15 +11,26 @@ A string is found where neither of its ends falls inside a token, that is:
 """
 
 import unicodedata
-
-import regex
+from functools import cache
+from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
 from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems, strings_of
 from upskill.domain.case import Json
 
-_WITHOUT_SPACES = regex.compile(r"[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{Katakana}\p{Line_Break=SA}]")
-"""Chinese, Japanese, Korean (its particles touch the word), and Thai, Lao, Khmer, Burmese and their neighbours."""
+if TYPE_CHECKING:
+    import regex
+
+
+@cache
+def _without_spaces() -> "regex.Pattern[str]":
+    """Chinese, Japanese, Korean (its particles touch the word), and Thai, Lao, Khmer, Burmese and their neighbours.
+
+    Made when it is first needed: who only lists cases should not wait for the library.
+    """
+    import regex
+
+    return regex.compile(r"[\p{East_Asian_Width=W}\p{East_Asian_Width=F}\p{Katakana}\p{Line_Break=SA}]")
 
 
 def find_token(needle: str, text: str) -> int | None:
@@ -53,7 +64,7 @@ def _is_word(character: str) -> bool:
     if not (character.isalnum() or character == "_" or unicodedata.category(character) in ("Mn", "Mc")):
         return False
     # Variation selectors choose a picture for the character before them; they join nothing.
-    return not "\ufe00" <= character <= "\ufe0f" and _WITHOUT_SPACES.match(character) is None
+    return not "\ufe00" <= character <= "\ufe0f" and _without_spaces().match(character) is None
 
 
 def _around(text: str, at: int, length: int) -> str:

@@ -1,21 +1,24 @@
 """`regex`: a pattern searched in the answer. A pattern that runs away is stopped and counts as our fault."""
 
+import re
 import warnings
 from functools import lru_cache
-
-import regex
+from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
 from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems
 from upskill.domain.case import Json
+
+if TYPE_CHECKING:
+    import regex
 
 SECONDS = 2.0
 MOST_CHARACTERS = 10_000
 MOST_EXPANDED = 100_000
 """Counted repeats are unrolled when a pattern is compiled: `(a{1000}){1000}` takes a gigabyte."""
 
-_PIECE = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{(?P<least>\d+)|.", regex.DOTALL)
-_CALL = regex.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>)")
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{(?P<least>\d+)|.", re.DOTALL)
+_CALL = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>)")
 
 
 class Regex:
@@ -28,6 +31,8 @@ class Regex:
         problems = string_problems(spec, kind=self.name, many=False)
         if problems:
             return problems
+        import regex
+
         text = str(spec)
         if len(text) > MOST_CHARACTERS:
             return [f"`regex` has {len(text):,} characters; {MOST_CHARACTERS:,} are allowed"]
@@ -66,7 +71,9 @@ def search(pattern: str, text: str) -> str | None:
 
 
 @lru_cache(maxsize=1_000)
-def _compile(text: str) -> regex.Pattern[str]:
+def _compile(text: str) -> "regex.Pattern[str]":
+    import regex
+
     with warnings.catch_warnings():
         # Patterns that may change their meaning in a later version are not the business of whoever runs them.
         warnings.simplefilter("ignore")

@@ -9,24 +9,40 @@ import click
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
-    "cases": "Check whether the cases of a skill can tell right from wrong.",
+    "cases": "Check whether the test cases of a skill can tell right from wrong.",
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
-    "regrade": "Apply changed checks to the stored answers of a run.",
-    "runs": "List past runs, newest first.",
+    "regrade": "Apply changed assertions to the stored answers of a run.",
+    "runs": "Show what past runs found, by skill and model; prune old ones.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what was understood of a recording of work.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
+
+GROUPS = {
+    "Commands": ("generate", "eval", "report"),
+    "Looking back": ("runs", "regrade"),
+    "Skills and test cases": ("init", "list", "cases", "trace"),
+    "This machine": ("models", "settings", "doctor"),
+}
+"""The order of the help. A name that is in no group comes last; one that is no command yet is left out."""
+
+
+def grouped() -> dict[str, list[str]]:
+    """Every command once, by its heading."""
+    groups = {title: [name for name in names if name in COMMANDS] for title, names in GROUPS.items()}
+    placed = {name for names in groups.values() for name in names}
+    groups["Others"] = [name for name in COMMANDS if name not in placed]
+    return {title: names for title, names in groups.items() if names}
 
 
 class _LazyGroup(click.Group):
     """Imports a command when it is called, not when it is listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [name for names in grouped().values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -48,8 +64,10 @@ class _LazyGroup(click.Group):
             raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, names in grouped().items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
 
 
 @click.command(

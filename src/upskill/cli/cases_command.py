@@ -1,24 +1,26 @@
 """`upskill cases`: what can be asked of the cases of a skill."""
 
 import json
-from functools import partial
 from pathlib import Path
 
 import click
 
 from upskill.cli.output import NO_COLOR, ask_to_spend, console
+from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 
 @click.group("cases")
 def command() -> None:
-    """Whether the cases of a skill can tell right from wrong."""
+    """Whether the test cases of a skill can tell right from wrong."""
 
 
 @command.command("check")
 @click.argument("skill", type=click.Path(path_type=Path))
-@click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
-@click.option("--probe", is_flag=True, help="Put each case to each MODEL without the skill, at most 5 times.")
+@click.option(
+    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
+)
+@click.option("--probe", is_flag=True, help="Put each test case to each MODEL without the skill, at most 5 times.")
 @click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="A student for --probe.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
 @click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop probing when so much is spent.  [default: 5]")
@@ -40,7 +42,7 @@ def check(
     yes: bool,
     no_color: bool,
 ) -> int:
-    """Put every case of SKILL to answers whose worth is known. Calls no model without --probe.
+    """Put every test case of SKILL to answers whose worth is known. Calls no model without --probe.
 
     A case is rejected when an answer that answers nothing passes, or the right one fails; qualified when its reference
     passes and its mutants fail; unproven otherwise. The same is done before every evaluation.
@@ -54,17 +56,26 @@ def check(
     flags = {"models": models, "base_url": base_url, "max_cost": max_cost, "runs_dir": runs_dir}
     settings = resolve_settings(flags)
     if models and not probe:
-        raise UsageError("-m names a student, and none is asked", hint="add --probe to put the cases to it")
-    checked = check_cases(
-        skill,
-        case_file=case_file,
-        runs_dir=None if probe else Path(settings.values.runs_dir),
-        say=partial(click.echo, err=True),
-    )
+        raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
+    with Steps(no_color=no_color) as steps:
+        checked = check_cases(
+            skill,
+            case_file=case_file,
+            runs_dir=None if probe else Path(settings.values.runs_dir),
+            say=steps.say,
+            step=steps.step,
+        )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.probe_cases import probe_cases
 
-        checked = probe_cases(checked, skill, settings=settings, confirm=lambda estimate: yes or ask_to_spend(estimate))
+        with Steps(no_color=no_color) as steps:
+            checked = probe_cases(
+                checked,
+                skill,
+                settings=settings,
+                confirm=lambda estimate: yes or ask_to_spend(estimate),
+                step=steps.step,
+            )
     if as_json:
         found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))

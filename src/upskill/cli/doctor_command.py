@@ -2,11 +2,11 @@
 
 import json
 import platform
-import sys
 
 import click
 
 from upskill.cli.output import NO_COLOR, console
+from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_FAILED
 
 
@@ -22,14 +22,9 @@ def command(as_json: bool, no_color: bool) -> int:
     from upskill.sandbox import SandboxUnavailable
     from upskill.workflows.doctor import examine
 
-    def tell(done: int, of: int) -> None:
-        if sys.stderr.isatty():
-            end = "\r" if done < of else "\r\033[K"
-            click.echo(f"probe {done} of {of}", err=True, nl=False)
-            click.echo(end, err=True, nl=False)
-
     try:
-        diagnosis = examine(tell=tell)
+        with Steps(no_color=no_color) as steps:
+            diagnosis = examine(tell=lambda done, of: steps.step("attacks tried", done, of))
     except SandboxUnavailable as error:
         if as_json:
             click.echo(json.dumps(refusal_json(error, kernel=platform.release()), indent=2, ensure_ascii=False))

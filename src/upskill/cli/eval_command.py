@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, ask_to_spend, console
+from upskill.cli.output import NO_COLOR, ask_to_spend, console, show_next_steps
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -34,15 +34,17 @@ class _Runs(click.ParamType[int | None]):
 @click.argument("skill", type=click.Path(path_type=Path), required=False)
 @click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="A student; may be repeated.")
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
-@click.option("--judge", metavar="MODEL", help="The model that decides checks in prose; off unless named.")
-@click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
+@click.option("--judge", metavar="MODEL", help="The model that decides assertions in prose; off unless named.")
+@click.option(
+    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
+)
 @click.option(
     "--runs",
     type=_Runs(),
     metavar="N|auto",
-    help="How often each case is put in each arm; auto stops when it knows.  [default: auto]",
+    help="How often each test case is put, with the skill and without; auto stops when it knows.  [default: auto]",
 )
-@click.option("--no-baseline", is_flag=True, help="Skip the arm without the skill; then nothing is said of lift.")
+@click.option("--no-baseline", is_flag=True, help="Do not ask without the skill; then nothing is said of lift.")
 @click.option("--compare", metavar="previous:PATH", help="Measure against an older version of the skill.")
 @click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
 @click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
@@ -50,7 +52,7 @@ class _Runs(click.ParamType[int | None]):
 @click.option(
     "--harness",
     type=click.Choice(["auto", "chat", "agent"]),
-    help="How students are asked; agent gives them tools in a sandbox.  [default: auto, tools where cases need them]",
+    help="How students are asked; agent gives them tools in a sandbox.  [default: auto, tools where needed]",
 )
 @click.option(
     "--sandbox",
@@ -63,15 +65,15 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
 @click.option("--max-time", type=float, metavar="MINUTES", help="Stop after so many minutes.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show calls, price and what could be found; call nothing.")
-@click.option("--fresh", is_flag=True, help="Buy every trial anew; ignore the trial store.")
+@click.option("--fresh", is_flag=True, help="Buy every answer anew; ignore what is stored.")
 @click.option("--concurrency", type=int, metavar="N", help="Calls in flight per student.  [default: 8]")
 @click.option("--temperature", type=float, metavar="T", help="Sampling temperature.  [default: the model's own]")
 @click.option("--max-output-tokens", type=int, metavar="N", help="The longest answer.  [default: 2048]")
 @click.option("--runs-dir", metavar="DIR", help="Where the run folder is made.  [default: runs]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write a JUnit report.")
-@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Also write a row per trial.")
-@click.option("-v", "--verbose", is_flag=True, help="Show every case, and what the checks saw.")
+@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Also write a row per answer.")
+@click.option("-v", "--verbose", is_flag=True, help="Show every test case, and what its assertions saw.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress.")
 @click.option("--yes", is_flag=True, help="Do not ask before spending.")
 @NO_COLOR
@@ -135,7 +137,7 @@ def command(
         "max_time_minutes": max_time,
         "store": False if fresh else None,
     }
-    with nullcontext(Silence()) if quiet else TrialProgress() as progress:
+    with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
             _refuse_what_resume_ignores()
             evaluation = resume_run(resume, progress=progress)
@@ -165,6 +167,8 @@ def command(
             )
     _write_files(evaluation, junit=junit, csv=csv)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
+    if not (quiet or as_json):
+        show_next_steps(evaluation, skill=skill)
     return _exit_code(evaluation, required=require is not None)
 
 

@@ -8,8 +8,11 @@ import click
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
+    from upskill.domain import Evaluation
     from upskill.workflows.estimate import PlanEstimate
 
 NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
@@ -17,11 +20,23 @@ NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with N
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
     """A console that has colour only on a terminal, and that never breaks words of piped output apart."""
+
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
     return Console(file=stream, no_color=no_color or None, width=width, highlight=False, emoji=False)
+
+
+def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) -> None:
+    """The next useful commands, on stderr, because they are no part of the result."""
+    from upskill.cli import COMMANDS
+    from upskill.reporting.next_step import next_steps
+
+    for number, step in enumerate(
+        next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill))
+    ):
+        click.echo(f"{'next: ' if number == 0 else '      '}{step}", err=True)
 
 
 def ask_to_spend(estimate: "PlanEstimate") -> bool:

@@ -1,89 +1,176 @@
-"""Progress on stderr: one line that is rewritten on a terminal, a few lines elsewhere."""
+"""What `upskill eval` says on stderr while it works: what is planned, then how far it has come."""
 
-import sys
 import time
-from types import TracebackType
-from typing import Self
+from collections import Counter
+from collections.abc import Sequence
 
-import click
-
-from upskill.domain import Errored, Skill, Trial, TrialPlan
-from upskill.measuring import Pairing
+from upskill.cli.screen import Line
+from upskill.cli.steps import Steps
+from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan
+from upskill.measuring import Dropped, Pair, RunningLift
+from upskill.models import Door
 from upskill.reporting.arms import arm_name
+from upskill.reporting.so_far import Condition, SoFar, SpentSoFar, StudentSoFar, log_lines, table_rows
 from upskill.workflows.estimate import PlanEstimate
 
-_REDRAW_SECONDS = 0.1
+_LEAST_PAIRS_FOR_A_PACE = 2
 
 
-class TrialProgress:
-    """Counts trials as they end. Draws at most ten times a second."""
+class TrialProgress(Steps):
+    """Hears of trials and pairs on the engine's thread and only counts them there."""
 
-    def __init__(self) -> None:
-        self._tty = sys.stderr.isatty()
-        self._total = self._done = self._errored = 0
-        self._started = self._drawn = time.monotonic()
-        self._next_share = 0.25
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._clear()
-
-    def _clear(self) -> None:
-        if self._tty and self._total:
-            click.echo("\r\x1b[K", nl=False, err=True)
+    def __init__(self, *, no_color: bool = False) -> None:
+        super().__init__(no_color=no_color)
+        self._figures: Figures | None = None
 
     def preparing(self, what: str) -> None:
         """Say what is waited for."""
-        self._say(what)
+        self.say(what)
 
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Say what will be run and what it can cost."""
-        self._total, self._started = len(plan), time.monotonic()
+        self.show(None)
+        self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
-        self._say(f"Evaluating {skill.name} on {names}...")
-        students = f" x {len(plan.students)} models" if len(plan.students) > 1 else ""
-        runs = f"up to {plan.repeats}" if plan.design == "sequential" else f"{plan.repeats}"
-        self._say(f"  {len(plan.cases)} test case(s) x {runs} run(s) x {len(plan.arms)} arm(s){students}")
-        if plan.harness == "agent":
-            self._say(f"  students work with tools; {', '.join(arm_name(arm, plan.harness) for arm in plan.arms)}")
-        self._say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
-        self._say(f"  {estimate.detectable}")
+        self.say(f"Evaluating {skill.name} on {names}...", indent=2)
+        students = f", on each of {len(plan.students)} models" if len(plan.students) > 1 else ""
+        often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
+        often = f"up to {often}" if plan.design == "sequential" else often
+        conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
+        cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
+        tools = "; students work with tools" if plan.harness == "agent" else ""
+        self.say(f"  {cases}: {conditions}{students}{tools}", indent=2)
+        self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}", indent=2)
+        self.say(f"  {estimate.detectable}", indent=2)
         for note in notes:
-            self._say(f"  note: {note}")
+            self.say(f"  note: {note}", indent=2)
 
-    def first_round(self, student: str, pairing: Pairing) -> None:
-        """The first figures, before anything is decided."""
-        pairs = len(pairing.pairs)
-        if pairs:
-            passed = sum(pair.passed for pair in pairing.pairs)
-            against = sum(pair.passed_against for pair in pairing.pairs)
-            rates = f"{against / pairs:.0%} -> {passed / pairs:.0%}"
-            self._clear()
-            self._say(f"  after the first round, {student}: {rates} in {pairs} pair(s), {pairing.dropped} dropped")
+    def begun(self, door: Door) -> None:
+        """From here on something is shown all the time."""
+        if self._figures is not None:
+            self._figures.begin(door)
+            self.show(self._figures)
+
+    def paired(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
+        """Both answers to one case are there."""
+        if self._figures is not None:
+            self._figures.add_pair(student, pair, over=over)
 
     def finished(self, trial: Trial) -> None:
         """One more trial has ended."""
-        self._done += 1
-        self._errored += isinstance(trial.outcome, Errored)
-        now = time.monotonic()
-        if self._tty:
-            if now - self._drawn >= _REDRAW_SECONDS or self._done == self._total:
-                self._drawn = now
-                click.echo(f"\r\x1b[K  {self._line(now)}", nl=False, err=True)
-        elif self._done >= self._total * self._next_share:
-            self._next_share += 0.25
-            self._say(f"  {self._line(now)}")
+        if self._figures is not None:
+            self._figures.add_trial(trial)
 
-    def _line(self, now: float) -> str:
-        errored = f", {self._errored} errored" if self._errored else ""
-        elapsed = now - self._started
-        left = elapsed / self._done * (self._total - self._done) / 60
-        most = f", at most {left:.0f} min to go" if left >= 1 else ""
-        return f"{self._done:,} of {self._total:,} trials{errored}, {elapsed:.0f} s{most}"
 
-    def _say(self, line: str) -> None:
-        click.echo(line, err=True)
+class Figures:
+    """Counts, and what can be said of them at any moment."""
+
+    def __init__(self, plan: TrialPlan) -> None:
+        self._plan = plan
+        self._compared = plan.against is not None
+        self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
+        self._over: set[str] = set()
+        # Both counts are there from the start: a dict that grows cannot be read from another thread.
+        self._ended: dict[tuple[str, Arm], Counter[bool]] = {
+            (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
+        }
+        self._errored = 0
+        self._door: Door | None = None
+        self._began = time.monotonic()
+        self._before: dict[str, int] = {}
+
+    def begin(self, door: Door) -> None:
+        """What was counted up to now was bought earlier and says nothing about the pace."""
+        self._door, self._began, self._errored = door, time.monotonic(), 0
+        self._before = {student.name: self._done(student.name) for student in self._plan.students}
+
+    def add_pair(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
+        """Counted per case, whatever it was."""
+        self._lifts[student].add(pair)
+        if over:
+            self._over.add(student)
+
+    def add_trial(self, trial: Trial) -> None:
+        """Scored or errored."""
+        outcome = trial.outcome
+        if isinstance(outcome, Errored):
+            self._errored += outcome.was_run
+        else:
+            self._ended[trial.student, trial.arm][outcome.passed] += 1
+
+    def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
+        """A table of students over a line on time and money."""
+        head, rows, status = table_rows(self.now(), width=width, height=height, drawn=drawn)
+        return [Line(head, "dim"), *map(Line, rows), Line(status, "dim")]
+
+    def lines(self) -> Sequence[str]:
+        """Nothing is worth a line before the first pair."""
+        now = self.now()
+        return list(log_lines(now)) if any(student.done for student in now.students) else []
+
+    def now(self) -> SoFar:
+        """The figures of this moment."""
+        seconds = time.monotonic() - self._began
+        return SoFar(
+            unit="pairs" if self._compared else "answers",
+            students=tuple(self._student(student.name) for student in self._plan.students),
+            seconds=seconds,
+            seconds_left=self._seconds_left(seconds),
+            spent=self._spent(),
+            errored=self._errored,
+        )
+
+    def _done(self, student: str) -> int:
+        return self._lifts[student].pairs if self._compared else self._ended[student, self._plan.measured].total()
+
+    def _most(self) -> int:
+        return len(self._plan.cases) * self._plan.repeats
+
+    def _student(self, name: str) -> StudentSoFar:
+        look = self._lifts[name].look() if self._compared else None
+        done = self._done(name)
+        return StudentSoFar(
+            name=name,
+            done=done,
+            most=self._most(),
+            over=name in self._over or done >= self._most(),
+            conditions=tuple(self._condition(name, arm) for arm in self._plan.arms),
+            lift=None if look is None else look[0],
+            interval=None if look is None else look[1],
+        )
+
+    def _condition(self, student: str, arm: Arm) -> Condition:
+        name, lift = arm_name(arm, self._plan.harness), self._lifts[student]
+        if arm == self._plan.against:
+            return Condition(name=name, passed=lift.passed_against, of=lift.pairs)
+        if self._compared and arm == self._plan.measured:
+            return Condition(name=name, passed=lift.passed, of=lift.pairs)
+        ended = self._ended[student, arm]
+        return Condition(name=name, passed=ended[True], of=ended.total())
+
+    def _seconds_left(self, seconds: float) -> float | None:
+        """At most: a design that may stop early often needs less. Unknown until every student has a pace."""
+        left = 0.0
+        for student in self._plan.students:
+            done = self._done(student.name)
+            if student.name in self._over or done >= self._most():
+                continue
+            new = done - self._before.get(student.name, 0)
+            if new < _LEAST_PAIRS_FOR_A_PACE:
+                return None
+            left = max(left, seconds / new * (self._most() - done))
+        cap = None if self._door is None else self._door.seconds_left()
+        return left if cap is None else min(left, max(0.0, cap))
+
+    def _spent(self) -> SpentSoFar:
+        if self._door is None:
+            return SpentSoFar(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
+        spent, budget = self._door.spent, self._door.budget
+        return SpentSoFar(
+            cost=spent.cost,
+            max_cost=budget.max_cost,
+            calls=spent.calls,
+            max_calls=budget.max_calls,
+            tokens=spent.tokens,
+            max_tokens=budget.max_total_tokens,
+        )

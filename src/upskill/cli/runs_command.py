@@ -1,47 +1,189 @@
-"""`upskill runs`: past runs."""
+"""`upskill runs`: what past runs found, and taking old ones away."""
 
 import json
+import re
+import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from upskill.cli.output import NO_COLOR, console
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
+
+if TYPE_CHECKING:
+    from upskill.domain.past_run import PastRun
+    from upskill.workflows.prune_runs import Pruning
+
+NEWEST = 10
+"""So many runs are listed, and half as many drawn as bars; the matrix is of all."""
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+
+class _Age(click.ParamType[timedelta]):
+    """An age such as 30d, 12h or 4w."""
+
+    name = "age"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        if isinstance(value, timedelta):
+            return value
+        found = re.fullmatch(r"(\d{1,6})([hdw])", str(value).strip().lower())
+        if found is None:
+            self.fail(f"{value!r} is no age; write 30d, 12h or 4w", param, ctx)
+        return timedelta(hours=int(found[1]) * _HOURS[found[2]])
 
 
 @click.command("runs")
+@click.option("--skill", metavar="NAME", help="Only this skill: its history over its versions.")
+@click.option("--all", "show_all", is_flag=True, help="List every run, not only the newest 10.")
+@click.option("--prune", "older_than", type=_Age(), metavar="AGE", help="Remove runs older than 30d, 12h or 4w.")
+@click.option(
+    "--keep", type=click.IntRange(min=0), metavar="N", help="Remove all but the newest N; they stay with --prune."
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed; remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask before removing.")
 @click.option("--runs-dir", metavar="DIR", help="Where to look.  [default: runs]")
+@click.option("--csv", metavar="FILE", help="Write a row per run and model; - is stdout.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
 @NO_COLOR
-def command(runs_dir: str | None, as_json: bool, no_color: bool) -> None:
-    """List past runs, newest first, with what each found."""
-    from upskill.reporting.listings import show_rows
+def command(
+    skill: str | None,
+    show_all: bool,
+    older_than: timedelta | None,
+    keep: int | None,
+    dry_run: bool,
+    yes: bool,
+    runs_dir: str | None,
+    csv: str | None,
+    as_json: bool,
+    no_color: bool,
+) -> int:
+    """Show what past runs found: the newest, and the newest lift of every skill on every model.
+
+    A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
+    """
     from upskill.settings import resolve_settings
-    from upskill.workflows.list_runs import list_runs
+    from upskill.workflows.list_runs import glance_at_runs
 
     where = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
-    rows: list[dict[str, object]] = []
-    for listed in list_runs(where):
-        record = listed.record
-        results = (record.results or {}) if record else {}
-        students = results.get("students")
-        found = [
-            f"{student['model']}: {student['verdict'] or student['sentence']}"
-            for student in (students if isinstance(students, list) else [])
-            if isinstance(student, dict)
-        ]
-        rows.append(
-            {
-                "started": record.started_at if record else None,
-                "skill": record.skill_name if record else None,
-                "status": record.status if record else "unreadable",
-                "found": "; ".join(found) if record else listed.problem,
-                "folder": listed.folder.as_posix(),
-            }
-        )
+    runs = list(glance_at_runs(where))
+    if older_than is not None or keep is not None:
+        if csv is not None:
+            raise UsageError("--csv lists runs, --prune and --keep remove them; give one or the other")
+        return _prune(runs, older_than, keep, skill=skill, dry_run=dry_run, yes=yes, as_json=as_json)
+    if dry_run or yes:
+        raise UsageError("--dry-run and --yes belong to --prune or --keep")
+    if skill is not None:
+        runs = [run for run in runs if run.skill == skill]
+    if csv is not None:
+        _write_csv(runs, csv)
     if as_json:
-        click.echo(json.dumps({"schema": "upskill.runs/1", "runs": rows}, indent=2, ensure_ascii=False))
-    elif not rows:
-        click.echo(f"no runs in {where}", err=True)
+        from upskill.reporting.runs_table import run_rows
+
+        click.echo(json.dumps({"schema": "upskill.runs/1", "runs": run_rows(runs)}, indent=2, ensure_ascii=False))
+    elif not runs:
+        click.echo(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
+    elif csv is None:
+        _show(runs, skill=skill, show_all=show_all, no_color=no_color)
+    return EXIT_DONE
+
+
+def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color: bool) -> None:
+    from upskill.reporting.listings import show_rows
+    from upskill.reporting.runs_table import found_short, newest_results, show_bars, show_history, show_matrix
+
+    out = console(no_color=no_color)
+    if skill is not None:
+        show_history(runs, out)
+        return
+    listed = runs if show_all else runs[:NEWEST]
+    rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
+    # A folder is there to be copied: it is broken only where it leaves no room for anything else.
+    longest = max(len(run.folder) for run in listed)
+    folded = ["found"] if longest <= out.width * 0.6 else ["folder", "found"]
+    show_rows(rows, ["folder", "status", "found"], out, folded=folded)
+    if len(listed) < len(runs):
+        click.echo(f"and {len(runs) - len(listed)} older ones; --all lists them")
+    click.echo()
+    newest = list(newest_results(runs).values())
+    show_bars(newest if show_all else newest[: NEWEST // 2], out)
+    if len(newest) > 1:
+        show_matrix(runs, out)
+
+
+def _write_csv(runs: "list[PastRun]", name: str) -> None:
+    from upskill.reporting.runs_table import runs_csv
+
+    text = runs_csv(runs)
+    if name == "-":
+        sys.stdout.buffer.write(text.encode())
+        return
+    try:
+        Path(name).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise EngineError(f"{name}: cannot be written ({error.strerror})") from None
+
+
+def _prune(
+    runs: "list[PastRun]",
+    older_than: timedelta | None,
+    keep: int | None,
+    *,
+    skill: str | None,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> int:
+    from datetime import UTC, datetime
+
+    from upskill.cli.steps import Steps
+    from upskill.workflows.prune_runs import choose, prune
+
+    pruning = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
+    gone, freed, problems = pruning.going, pruning.bytes, tuple[str, ...]()
+    if not as_json:
+        _tell(pruning)
+    if pruning.going and not dry_run:
+        _ask(pruning, yes=yes)
+        with Steps() as steps:
+            pruned = prune(pruning, step=steps.step)
+        gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
+    if as_json:
+        removed = [run.folder for run in gone]
+        said = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
+        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
     else:
-        out = console(no_color=no_color)
-        show_rows(rows, ["folder", "status", "found"], out, folded=["folder", "found"])
+        would = "would remove" if dry_run else "removed"
+        click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    return EXIT_FAILED if problems else EXIT_DONE
+
+
+def _tell(pruning: "Pruning") -> None:
+    """What is about to go, on stderr."""
+    for run in pruning.going[:NEWEST]:
+        click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
+    if len(pruning.going) > NEWEST:
+        click.echo(f"  and {len(pruning.going) - NEWEST} older ones", err=True)
+    for run in pruning.at_work:
+        click.echo(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
+
+
+def _ask(pruning: "Pruning", *, yes: bool) -> None:
+    """Ask the person. Where nobody can be asked, nothing is removed."""
+    if yes:
+        return
+    question = f"Remove {len(pruning.going)} run(s), {_size(pruning.bytes)}?"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
+        )
+    if not click.confirm(question, err=True):
+        raise UsageError("nothing was removed")
+
+
+def _size(count: int) -> str:
+    return f"{count / 1_000_000:,.1f} MB" if count >= 100_000 else f"{count / 1_000:,.1f} kB"

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from upskill.cli.output import NO_COLOR, console
+from upskill.cli.steps import Steps
 
 
 @click.command("trace")
@@ -31,15 +32,17 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
 
     if digest_only and as_json:
         raise click.UsageError("--digest and --json exclude each other: the object holds the digest as well.")
-    read = read_trace(
-        source,
-        budget=DEFAULT_BUDGET if budget is None else budget,
-        folder=Path.cwd(),
-        environment=os.environ,
-        say=lambda what: click.echo(what, err=True),
-        now=time.time(),
-        piped=None if sys.stdin.isatty() else sys.stdin.buffer,
-    )
+    with Steps(no_color=no_color) as steps:
+        steps.step("reading", 0, None)
+        read = read_trace(
+            source,
+            budget=DEFAULT_BUDGET if budget is None else budget,
+            folder=Path.cwd(),
+            environment=os.environ,
+            say=steps.say,
+            now=time.time(),
+            piped=None if sys.stdin.isatty() else sys.stdin.buffer,
+        )
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A recording can hold any character; a terminal that cannot show one is no reason to fail.
         sys.stdout.reconfigure(errors="replace")

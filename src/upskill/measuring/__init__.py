@@ -8,6 +8,7 @@ from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tal
 from upskill.measuring.lift import measure_lift, worst_case_lift
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
+from upskill.measuring.running import RunningLift
 from upskill.measuring.sequential import Sequential, default_rounds
 from upskill.measuring.sign_test import SignTest
 from upskill.measuring.summary import summarise_arm
@@ -29,6 +30,7 @@ __all__ = [
     "Pairing",
     "Ratio",
     "Reason",
+    "RunningLift",
     "Sequential",
     "Side",
     "SignTest",

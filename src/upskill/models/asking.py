@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-import anyio.from_thread
-
 from upskill.domain import Fault
 from upskill.models.bill import Purpose, billing
 from upskill.models.door import Door
@@ -33,6 +31,8 @@ class Asker:
 
     def ask(self, *, system: str, prompt: str, purpose: Purpose) -> str:
         """The text of the answer. Blocks. Raises `NotAnswered`."""
+        import anyio.from_thread
+
         return anyio.from_thread.run(self._ask, system, prompt, purpose)
 
     async def _ask(self, system: str, prompt: str, purpose: Purpose) -> str:

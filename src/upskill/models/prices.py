@@ -1,6 +1,10 @@
 """Prices and windows from genai-prices. What is not known there is `None`, never 0."""
 
-from typing import NamedTuple
+import importlib.metadata
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from upskill.domain import Price
 
@@ -21,6 +25,31 @@ def look_up(model: str, *, provider: str | None) -> Listing:
     """The list price of a model at a provider, for prompts of ordinary length. Cached input is priced in full."""
     if provider is None:
         return UNKNOWN
+    return _kept().get((provider, model)) or ask_library(model, provider=provider)
+
+
+@cache
+def _kept() -> dict[tuple[str, str], Listing]:
+    """What the library of this very version says of the models with short names; empty beside any other version."""
+    listed: dict[str, Any] = tomllib.loads(
+        files("upskill.models").joinpath("aliases.toml").read_text(encoding="utf-8")
+    )["listed"]
+    try:
+        if importlib.metadata.version("genai-prices") != listed.pop("version"):
+            return {}
+    except importlib.metadata.PackageNotFoundError:
+        return {}
+    return {
+        (provider, model): Listing(
+            Price(input_per_million=row["input"], output_per_million=row["output"]), row["window"]
+        )
+        for provider, models in listed.items()
+        for model, row in models.items()
+    }
+
+
+def ask_library(model: str, *, provider: str) -> Listing:
+    """What the price list itself says; loading it takes most of a second."""
     from genai_prices import Usage, calc_price
 
     try:

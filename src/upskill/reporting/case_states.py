@@ -117,4 +117,4 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
     said = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
     labels = Counter(label for one in qualifications for label in one.labels)
     with_labels = "".join(f"; {count} {label}" for label, count in labels.items())
-    return f"{len(qualifications)} case{'' if len(qualifications) == 1 else 's'}: {said}{with_labels}"
+    return f"{len(qualifications)} test case{'' if len(qualifications) == 1 else 's'}: {said}{with_labels}"

@@ -19,11 +19,11 @@ def show_cases(trials: Iterable[Trial], console: Console) -> None:
     for trial in trials:
         students[trial.student][trial.case_id].append(trial)
     for student, cases in students.items():
-        table = Table(title=Text(f"Cases, {student}"), title_justify="left", expand=False)
+        table = Table(title=Text(f"Test cases, {student}"), title_justify="left", expand=False)
         seen = {trial.arm for mine in cases.values() for trial in mine}
         arms = [arm for arm in ORDER if arm in seen]
         harness = "agent" if "offered" in seen else "chat"
-        for name in ("Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
+        for name in ("Test Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):
             table.add_row(Text(case_id), *(_tally(mine, arm) for arm in arms), Text(_seen(mine)))

@@ -5,6 +5,7 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.errors import UpskillError
+from upskill.reporting.listings import print_table
 from upskill.sandbox import SandboxFacts
 from upskill.sandbox.probes import Result
 
@@ -27,7 +28,7 @@ def show_diagnosis(facts: SandboxFacts, results: tuple[Result, ...], *, by_root:
     for result in results:
         state = Text("held", style="green") if result.held else Text("BROKE", style="bold red")
         table.add_row(Text(str(result.id)), Text(result.what), state, Text(result.saw))
-    console.print(table)
+    print_table(table, console)
     console.print()
     for line in closing_lines(facts, results, by_root=by_root):
         console.print(Text(line))

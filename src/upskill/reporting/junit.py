@@ -137,11 +137,11 @@ def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Eleme
     """Nothing for a case in which the skill does no harm."""
     if not tally.scored and tally.faults:
         first = tally.faults[0]
-        error = _element("error", type=first.fault, message=f"all {tally.errored} trials errored")
+        error = _element("error", type=first.fault, message=f"all {tally.errored} attempts errored")
         error.text = _clean("\n".join(f"{fault.fault}: {fault.message[:_EXCERPT]}" for fault in tally.faults))
         return error
     if not tally.scored:
-        return _element("skipped", message="no trial of this case ended")
+        return _element("skipped", message="no attempt at this case ended")
     if not compared:
         return _element("skipped", message="no baseline was run: nothing to compare")
     pairs = tally.pairs

@@ -20,7 +20,15 @@ def show_rows(rows: Sequence[Row], columns: Sequence[str], console: Console, *, 
             table.add_column(column.replace("_", " "), no_wrap=True)
     for row in rows:
         table.add_row(*(_cell(row.get(column)) for column in columns))
-    console.print(table)
+    print_table(table, console)
+
+
+def print_table(table: Table, console: Console) -> None:
+    """A table without the spaces at the end of its lines: piped into a narrow terminal, they would make empty lines."""
+    for line in console.render_lines(table, pad=False):
+        text = Text.assemble(*((segment.text, segment.style or "") for segment in line if not segment.control))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
 
 
 def _cell(value: object) -> Text:

@@ -13,6 +13,9 @@ from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars
 
 BAR = 20
+WIDE = 100
+"""Columns from which a table of models has room to breathe."""
+_LEAST_MODEL = 12
 _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
@@ -36,10 +39,26 @@ def show_evaluation(evaluation: Evaluation, console: Console) -> None:
         _print([Text(_judged(evaluation.judge), style="dim")], console)
     for note in evaluation.notes:
         _print([Text(f"note: {note}", style="dim")], console)
+    console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
+    _print(_errors(evaluation), console)
+
+
+def _errors(evaluation: Evaluation) -> Iterator[Text]:
+    """What went wrong, last, where it is seen."""
+    several = len(evaluation.students) > 1
+    for report in evaluation.students:
+        told = [
+            f"{arm_name(arm.arm, report.harness)} {arm.errored} "
+            f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
+            for arm in report.arms
+            if arm.errored
+        ]
+        if told:
+            who = f"{report.student.name}: " if several else ""
+            yield Text(f"{who}errored, not counted as failures: {'; '.join(told)}", style="yellow")
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-        _print([Text(f"interrupted: {done} of {evaluation.planned} trials ended", style="yellow")], console)
-    console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
+        yield Text(f"interrupted: {done} of {evaluation.planned} attempts ended", style="yellow")
 
 
 def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
@@ -58,17 +77,19 @@ def _bought(bought: Bought) -> str:
         said += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
-        said += f"; {bought.reused:,} trials reused from the store{age}"
+        said += f"; {bought.reused:,} answers reused from the store{age}"
     return said
 
 
 def _judged(judge: JudgeReport) -> str:
-    """Who judged, and how far that agrees with the other checks, in one line."""
-    said = f"judge: {judge.model}, {judge.judged:,} trial{'' if judge.judged == 1 else 's'}"
+    """Who judged, and how far that agrees with the other assertions, in one line."""
+    said = f"judge: {judge.model}, {judge.judged:,} answer{'' if judge.judged == 1 else 's'}"
     said += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
-        return f"{said}; no trial had other checks to compare it with"
-    return f"{said}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+        return f"{said}; no answer had other assertions to compare it with"
+    return (
+        f"{said}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    )
 
 
 def _can_draw(console: Console) -> bool:
@@ -113,7 +134,6 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield from _loading(report)
     yield Text()
     yield from _figures(report)
-    yield from _faults(report)
     yield Text()
 
 
@@ -121,7 +141,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
     """For students that may load the skill: how many did, and what it does once it is read."""
     offered = report.arm("offered")
     if offered is not None and offered.trials:
-        share = f"loaded it in {offered.loaded or 0} of {offered.trials} trials ({percent(offered.load_rate)})"
+        share = f"loaded it in {offered.loaded or 0} of {offered.trials} attempts ({percent(offered.load_rate)})"
         files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
         yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
     for lift in report.lifts[1:]:
@@ -134,10 +154,10 @@ def _loading(report: StudentReport) -> Iterator[Text]:
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     """How far a sequential design went, and why no further."""
-    done = sum(arm.trials + arm.errored for arm in report.arms)
-    most = evaluation.planned // len(evaluation.students)
-    late = f"; {report.late} more were in flight when the decision fell, paid and not counted" if report.late else ""
-    return f"{done} of at most {most} trials, stopped: {_REASONS[report.stopped or '']}{late}"
+    most = evaluation.cases * evaluation.repeats
+    done = report.lifts[0].pairs if report.lifts else 0
+    late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
+    return f"{done} of at most {most} pairs, stopped: {_REASONS[report.stopped or '']}{late}"
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
@@ -159,7 +179,7 @@ def _bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bo
 def _figures(report: StudentReport) -> Iterator[Text]:
     arms = report.arms
     repeated = any(arm.runs > 1 for arm in arms)
-    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Spent", "Errored"]]
+    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"]]
     rows += [
         [
             arm_name(arm.arm, report.harness),
@@ -195,14 +215,6 @@ def _number(value: float | None, decimals: int = 0) -> str:
     return "unknown" if value is None else f"{value:.{decimals}f}"
 
 
-def _faults(report: StudentReport) -> Iterator[Text]:
-    for arm in report.arms:
-        if arm.errored:
-            faults = ", ".join(f"{count} {fault}" for fault, count in arm.faults)
-            said = f"{arm_name(arm.arm, report.harness)}: {arm.errored} errored ({faults}), not counted as failures"
-            yield Text(said, style="yellow")
-
-
 def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
     most = "up to " if evaluation.design == "sequential" else ""
@@ -219,7 +231,6 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             rate = f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})"
             name = arm_name(arm.arm, report.harness).ljust(width)
             yield Text(f"  {name} {rate}  Avg assertions: {_assertions(arm)}{runs}")
-        yield from (Text(f"  {line.plain}", style=line.style) for line in _faults(report))
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
         yield from (Text(f"  {line.plain}", style=line.style) for line in _loading(report))
         if report.stopped is not None:
@@ -227,10 +238,16 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         yield Text()
 
 
+def _between(lift: Lift) -> str:
+    """The interval that the verdict looks at first, in brackets."""
+    interval = lift.cases_like_these or lift.these_cases
+    return f"({round(interval.low * 100):+d} to {round(interval.high * 100):+d})"
+
+
 def _table(evaluation: Evaluation, console: Console) -> Table:
-    table = Table(safe_box=not _can_draw(console))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Trial", "Lift"):
-        table.add_column(name, overflow="fold")
+    table = Table(safe_box=not _can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"):
+        table.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if _can_draw(console) else " > "
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
@@ -240,7 +257,7 @@ def _table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{_signed(lift.mean)} {report.verdict}" if lift else report.verdict or "-"
+        lifted = f"{_signed(lift.mean)} {_between(lift)} {report.verdict}" if lift else report.verdict or "-"
         style = _STYLES.get(report.verdict or "", "")
         table.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
     return table

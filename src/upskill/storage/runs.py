@@ -8,7 +8,6 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,12 +19,11 @@ from pydantic_core import PydanticSerializationError
 from upskill.domain import Arm, Design, Qualification, Student
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line
 
-RUN_FORMAT = "upskill.run/1"
-RUN_FILE = "run.json"
 RESERVED_BYTES = 65_536
 
 Status = Literal["running", "finished", "interrupted", "failed"]
@@ -106,7 +104,7 @@ class RunFolder:
     @property
     def trials(self) -> TrialLog:
         """The append-only log of finished trials."""
-        return TrialLog(self.path / "trials.jsonl")
+        return TrialLog(self.path / TRIALS_FILE)
 
     def set_space_aside(self) -> None:
         """Hold a little space, so that a run on a disk that fills up can still write how it ended."""
@@ -189,20 +187,6 @@ def read_run(folder: Path) -> RunRecord:
             hint="read it with the version of upskill that wrote it",
         )
     return record
-
-
-def runs_in(runs_dir: Path) -> Iterator[Path]:
-    """Run folders, newest first."""
-    try:
-        with os.scandir(runs_dir) as children:
-            names = sorted((child.name for child in children if child.is_dir()), reverse=True)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
-    for name in names:
-        if (runs_dir / name / RUN_FILE).exists():
-            yield runs_dir / name
 
 
 def now() -> str:

@@ -12,6 +12,7 @@ from typing import Self
 
 from upskill.domain import Trial
 from upskill.errors import EngineError
+from upskill.storage.run_folders import hold
 from upskill.storage.trial_json import UnreadableTrial, trial_from_json, trial_json
 
 _KEPT = "free some space; everything finished so far is kept"
@@ -88,6 +89,7 @@ class TrialWriter:
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
             self._file = os.open(path, flags, 0o644)
+            hold(self._file)
             _drop_unterminated(self._file)
         except OSError as error:
             raise EngineError(f"{path}: cannot be opened ({error.strerror})") from error

@@ -13,6 +13,7 @@ from upskill.errors import SkillInvalid, UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
+from upskill.workflows.telling import Step, nobody
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,14 +33,16 @@ def check_cases(
     case_file: Path | None = None,
     runs_dir: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
+    step: Step = nobody,
 ) -> CheckedCases:
     """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
     found = _read(skill_folder, case_file, skill)
     bench, notes = _bench(found.cases)
     say_what_takes_long(found.cases, say)
-    qualifications = qualify(found.cases, skill, bench=bench)
+    qualifications = qualify(found.cases, skill, bench=bench, tell=_telling(step, found.cases))
     if runs_dir is not None:
+        step("looking at past runs", 0, None)
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
     return CheckedCases(
         skill=skill, case_file=found.path, cases=found.cases, qualifications=qualifications, notes=notes
@@ -53,8 +56,8 @@ def _read(skill_folder: Path, case_file: Path | None, skill: Skill) -> storage.C
     found = storage.read_skill_cases(skill_folder, check_problems=problems)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no cases to check",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no test cases to check",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
@@ -122,6 +125,7 @@ def admit(
     only: frozenset[str] | None = None,
     known: Sequence[Qualification] = (),
     say: Callable[[str], None] = lambda _: None,
+    step: Step = nobody,
 ) -> Admitted:
     """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
 
@@ -135,14 +139,14 @@ def admit(
         qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
     else:
         say_what_takes_long(cases, say)
-        qualifications = qualify_within(cases, skill, backend=backend)
+        qualifications = qualify_within(cases, skill, backend=backend, step=step)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:
         rejected = [one for one in qualifications if one.case_id not in only]
     dropped = {one.case_id for one in rejected}
     if len(dropped) == len(cases):
         raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} cases can tell right from wrong, so nothing can be measured",
+            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
             problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
             hint="`upskill cases check` says what to change in each",
         )
@@ -157,24 +161,31 @@ def say_what_takes_long(cases: Iterable[Case], say: Callable[[str], None]) -> No
     """A check of text takes no time; one that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
     if slow:
-        say(f"checking that {slow} case(s) whose checks run programs can tell right from wrong...")
+        cases_that_do = f"{slow} test case{'' if slow == 1 else 's'} whose assertions run programs"
+        say(f"checking that {cases_that_do} can tell right from wrong...")
 
 
-def qualify_within(cases: Sequence[Case], skill: Skill, *, backend: Backend | None) -> tuple[Qualification, ...]:
+def _telling(step: Step, cases: Sequence[Case]) -> Callable[[int], None]:
+    return lambda done: step("test cases checked", done, len(cases))
+
+
+def qualify_within(
+    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, step: Step = nobody
+) -> tuple[Qualification, ...]:
     """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
     bench = Bench(open_sandbox=open_sandbox) if backend == "bubblewrap" else Bench()
-    return qualify(cases, skill, bench=bench)
+    return qualify(cases, skill, bench=bench, tell=_telling(step, cases))
 
 
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
         why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
-        yield f"case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
+        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
     if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more cases are rejected and not run; see `upskill cases check`"
+        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
     unproven = [one.case_id for one in kept if one.state == "unproven"]
     if unproven:
         names = (
             "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(kept)} cases are unproven{names}; `upskill cases check` says why"
+        yield f"{len(unproven)} of {len(kept)} test cases are unproven{names}; `upskill cases check` says why"

@@ -83,7 +83,7 @@ def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple
             notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
         elif scored and all(trial.turns == 1 for trial in scored):
             notes.append(
-                f"{name}: never called a tool in {len(scored)} trials; "
+                f"{name}: never called a tool in {len(scored)} attempts; "
                 "if its server does not pass tools on, ask it without them: --harness chat"
             )
     return tuple(notes)

@@ -5,18 +5,28 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
-from upskill.measuring import Decision, Pairing, Sequential, pair_up
+from upskill.measuring import Decision, Dropped, Pair, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
 """A turn with an errored trial is run again at the end of the queue, but not for ever."""
 NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
 """Faults that running the trial again would not mend."""
 
+AfterPair = Callable[[Pair | Dropped, bool], None]
+"""Hears of every pair that counts, and whether it was the one that ended the course."""
+
+
+def _called_off(trials: Mapping[Arm, Trial]) -> bool:
+    """Whether a person or a cap ended one of these: then there was no pair, and none was lost."""
+    return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
+
 
 class FixedCourse:
     """Every turn of the plan in order; then those that errored, again."""
 
-    def __init__(self, plan: TrialPlan) -> None:
+    def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = lambda pair, over: None) -> None:
+        self._plan = plan
+        self._after_pair = after_pair
         self._turns = plan.turns()
         self._not_begun = len(plan.cases) * plan.repeats
         self._compared = frozenset(plan.arms[:2])
@@ -40,6 +50,8 @@ class FixedCourse:
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Queue an errored turn again, at the end."""
         self.run_again_if_errored(turn, trials)
+        if self._plan.against is not None and not _called_off(trials):
+            self._after_pair(pair_up(trials[self._plan.measured], trials[self._plan.against]), False)
 
     def run_again_if_errored(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """A pair that measured nothing is bought again, in all arms, close together.
@@ -66,7 +78,7 @@ class SequentialCourse:
         plan: TrialPlan,
         *,
         min_lift: float | None,
-        after_first_round: Callable[[Pairing], None] = lambda _: None,
+        after_pair: AfterPair = lambda pair, over: None,
     ) -> "SequentialCourse":
         """The course of a sequential plan."""
         design = Sequential(
@@ -76,14 +88,12 @@ class SequentialCourse:
             arm=plan.measured,
             against=plan.against or "baseline",
         )
-        return cls(plan, design, after_first_round=after_first_round)
+        return cls(plan, design, after_pair=after_pair)
 
-    def __init__(
-        self, plan: TrialPlan, design: Sequential, *, after_first_round: Callable[[Pairing], None] = lambda _: None
-    ) -> None:
+    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = lambda pair, over: None) -> None:
         self._queue = FixedCourse(plan)
         self._design = design
-        self._after_first_round = after_first_round
+        self._after_pair = after_pair
         self._taken: deque[Turn] = deque()
         self._waiting: dict[tuple[str, int], Mapping[Arm, Trial]] = {}
         self._fed: set[tuple[str, int]] = set()
@@ -118,16 +128,13 @@ class SequentialCourse:
             self._feed(first, self._waiting.pop(first.key))
 
     def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        called_off = any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
-        if self._design.decision.stop or called_off:
+        if self._design.decision.stop or _called_off(trials):
             return
         pair = pair_up(trials[self._design.arm], trials[self._design.against])
         self._fed.add(turn.key)
-        rounds = self._design.complete_rounds
         self._design.add(pair)
         self._queue.run_again_if_errored(turn, trials)
-        if rounds == 0 and self._design.complete_rounds == 1:
-            self._after_first_round(self._design.pairing)
+        self._after_pair(pair, self._design.decision.stop)
 
     def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
         """No more turns will come; a decision that fell before stands."""

@@ -39,11 +39,20 @@ class Progress(Protocol):
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Everything was checked and nothing has been spent yet."""
 
+    def step(self, what: str, done: int, of: int | None) -> None:
+        """What is done before, or between, has come so far."""
+
+    def begun(self, door: Door) -> None:
+        """The first call is about to be made. What is spent can be read at the door.
+
+        What a resumed run had finished was told before this.
+        """
+
     def finished(self, trial: Trial) -> None:
         """A trial ended and is on disk."""
 
-    def first_round(self, student: str, pairing: measuring.Pairing) -> None:
-        """One student has been put through every case once."""
+    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
+        """A pair counts, in planned order; `over` with the one that ended the student's course."""
 
 
 class Silence:
@@ -55,10 +64,16 @@ class Silence:
     def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
         """Says nothing."""
 
+    def step(self, what: str, done: int, of: int | None) -> None:
+        """Says nothing."""
+
+    def begun(self, door: Door) -> None:
+        """Says nothing."""
+
     def finished(self, trial: Trial) -> None:
         """Says nothing."""
 
-    def first_round(self, student: str, pairing: measuring.Pairing) -> None:
+    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
         """Says nothing."""
 
 
@@ -71,7 +86,7 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
-    prepared = prepare(order, settings.values, say=progress.preparing)
+    prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
@@ -108,6 +123,7 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
     )
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
+    progress.step("reading what was finished", 0, None)
     return _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
 
 
@@ -125,6 +141,8 @@ def _carry_out(
     finished = list(before)
     door = door_for(settings)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
+    for trial in before:
+        progress.finished(trial)
     try:
         with open_store(prepared, settings) as store, folder.trials.open() as log:
 
@@ -136,7 +154,7 @@ def _carry_out(
 
             bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
             reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
-            end = _run(prepared, door, folder, courses, reuse, write, bench, asker)
+            end = _run(prepared, door, folder, courses, reuse, write, bench, asker, begun=progress.begun)
         stored_notes = () if store is None else store.notes
     except BaseException:
         folder.release_space()
@@ -203,13 +221,13 @@ def door_for(settings: Settings) -> Door:
 
 def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCourse | SequentialCourse:
     plan = prepared.plan
+
+    def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
+        progress.paired(student.name, pair, over=over)
+
     if plan.design == "fixed":
-        return FixedCourse(plan)
-    return SequentialCourse.of(
-        plan,
-        min_lift=prepared.min_lift,
-        after_first_round=lambda pairing: progress.first_round(student.name, pairing),
-    )
+        return FixedCourse(plan, after_pair=after_pair)
+    return SequentialCourse.of(plan, min_lift=prepared.min_lift, after_pair=after_pair)
 
 
 def _run(
@@ -221,6 +239,8 @@ def _run(
     write: Callable[[Trial], None],
     bench: checks.Bench,
     asker: Asker | None,
+    *,
+    begun: Callable[[Door], None],
 ) -> trials.RunEnd:
     clean = redactor_from(os.environ).clean_own
 
@@ -236,6 +256,7 @@ def _run(
         }
     if all(course.is_over for course in taken_up.values()):
         return trials.RunEnd(interrupted=False, down={}, exhausted=None)
+    begun(door)
     return trials.run_trials(
         trials.TrialRun(
             plan=prepared.plan,

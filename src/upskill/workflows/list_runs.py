@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from upskill import storage
 from upskill.domain import Trial
+from upskill.domain.past_run import PastRun
 from upskill.errors import UpskillError
-from upskill.storage import RunFolder, RunRecord
+
+if TYPE_CHECKING:
+    from upskill.storage import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -15,8 +19,13 @@ class ListedRun:
     """One run folder: its record, or why it cannot be read."""
 
     folder: Path
-    record: RunRecord | None = None
+    record: "RunRecord | None" = None
     problem: str | None = None
+
+
+def glance_at_runs(folder: Path) -> Iterator[PastRun]:
+    """Every run in a folder at a glance, newest first: what it found, without its record and its trials."""
+    return storage.past_runs(folder)
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
@@ -30,4 +39,4 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 def trials_of(folder: Path) -> Iterator[Trial]:
     """The finished trials of a run, with their answers, in the order they ended."""
-    return RunFolder(path=folder).trials.read()
+    return storage.RunFolder(path=folder).trials.read()

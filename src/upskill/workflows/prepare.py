@@ -17,6 +17,7 @@ from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
 from upskill.workflows.judging import judge_endpoint
 from upskill.workflows.pace import seconds_per_call
+from upskill.workflows.telling import Step, nobody
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -70,8 +71,17 @@ class Prepared:
     """The model that judges; `None` where no case asks for one."""
 
 
-def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], None] = lambda _: None) -> Prepared:
-    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed. `say` hears what takes long."""
+def prepare(
+    order: EvaluationOrder,
+    settings: Settings,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    step: Step = nobody,
+) -> Prepared:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
+
+    `say` hears what takes long, `step` how far it has come.
+    """
     skill = storage.read_skill(order.skill)
     case_file = _cases(order, skill, judge=settings.judge is not None)
     names = tuple(dict.fromkeys(settings.models))
@@ -94,7 +104,9 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
     unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
     judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
     # Last, because it can take a minute where checks run programs: a wrong name is told at once.
-    admitted = admit(case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say)
+    admitted = admit(
+        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say, step=step
+    )
     plan = _plan(
         order,
         admitted.cases,
@@ -218,8 +230,8 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     found = storage.read_skill_cases(order.skill, check_problems=check_problems)
     if found is None:
         raise UsageError(
-            f"{skill.name}: there are no cases to put to a student",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            f"{skill.name}: there are no test cases to put to a student",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 

@@ -24,6 +24,7 @@ from upskill.workflows.estimate import PlanEstimate, estimate_plan
 from upskill.workflows.evaluate import door_for, first_record, is_much
 from upskill.workflows.judging import with_judge
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.telling import Step, nobody
 
 
 class ProbeCourse:
@@ -60,6 +61,7 @@ def probe_cases(
     *,
     settings: Resolved,
     confirm: Callable[[PlanEstimate], bool] = lambda _: True,
+    step: Step = nobody,
 ) -> CheckedCases:
     """Buy baseline trials of every case that can be run, and label the cases by them.
 
@@ -78,7 +80,7 @@ def probe_cases(
     door = door_for(settings.values)
     finished: list[Trial] = []
     try:
-        end = _run(prepared, door, folder, finished)
+        end = _run(prepared, door, folder, finished, step)
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
@@ -90,7 +92,7 @@ def probe_cases(
     names = ", ".join(student.name for student in prepared.plan.students)
     note = (
         f"probed without the skill on {names}: {door.spent.calls} calls"
-        + (f", {errored} trials errored" if errored else "")
+        + (f", {errored} errored" if errored else "")
         + (f", stopped at {end.exhausted}" if end.exhausted else "")
         + f"; kept in {folder.path.as_posix()}"
     )
@@ -98,12 +100,14 @@ def probe_cases(
     return replace(checked, qualifications=labelled, notes=(*checked.notes, note))
 
 
-def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial]) -> trials.RunEnd:
+def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial], step: Step) -> trials.RunEnd:
+    step("answers without the skill", 0, len(prepared.plan))
     with folder.trials.open() as log:
 
         def write(trial: Trial) -> None:
             log.append(trial)
             finished.append(replace(trial, answer="", files={}))
+            step("answers without the skill", len(finished), len(prepared.plan))
 
         bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
         return trials.run_trials(

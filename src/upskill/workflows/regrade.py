@@ -1,7 +1,7 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,10 @@ from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, recorded_backend, unconfined_notes
 from upskill.workflows.course import FixedCourse, SequentialCourse
 from upskill.workflows.judging import grade_without_asking, judge_report
+from upskill.workflows.telling import Step, nobody
 
 
-def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
+def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) -> Evaluation:
     """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
@@ -48,7 +49,9 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
     sandbox = require_sandbox(backend) if executes else None
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         bench = bench_for(sandbox, Path(scratch))
-        regraded, changed = _grade_again(RunFolder(path=run).trials.read(), known, bench, judge=record.judge)
+        regraded, changed = _grade_again(
+            _told(RunFolder(path=run).trials.read(), step), known, bench, judge=record.judge
+        )
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
         by_student[trial.student].append(trial)
@@ -70,6 +73,12 @@ def regrade(run: Path, *, case_file: Path | None = None) -> Evaluation:
         sandbox=None if record.sandbox is None and not executes else backend,
     )
     return replace(evaluation, judge=judge_report(record.judge, regraded, None))
+
+
+def _told(trials: Iterable[Trial], step: Step) -> Iterator[Trial]:
+    for number, trial in enumerate(trials):
+        step("answers graded again", number, None)
+        yield trial
 
 
 def _states(

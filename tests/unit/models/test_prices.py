@@ -3,7 +3,7 @@
 import pytest
 
 from upskill.models import resolve_model
-from upskill.models.prices import UNKNOWN, look_up
+from upskill.models.prices import UNKNOWN, _kept, ask_library, look_up
 from upskill.models.resolving import built_in_aliases
 
 
@@ -45,3 +45,16 @@ def test_a_price_is_per_million_tokens() -> None:
     assert price.of(input_tokens=1_000_000, output_tokens=0) == pytest.approx(price.input_per_million)
     assert price.of(input_tokens=0, output_tokens=1_000_000) == pytest.approx(price.output_per_million)
     assert price.of(input_tokens=0, output_tokens=0) == 0.0
+
+
+def test_prices_that_are_kept_are_those_of_the_list_and_never_change_with_the_day() -> None:
+    from genai_prices import Usage, calc_price
+    from genai_prices.types import ModelPrice
+
+    assert {f"{provider}/{model}" for provider, model in _kept()} == {
+        name for name in built_in_aliases().values() if not name.startswith("hf/")
+    }, "the version in aliases.toml is not the one installed, or a short name was added"
+    for (provider, model), listing in _kept().items():
+        assert listing == ask_library(model, provider=provider)
+        found = calc_price(Usage(input_tokens=1), model, provider_id=provider)
+        assert isinstance(found.model.prices, ModelPrice), "a price that depends on the date must not be kept"

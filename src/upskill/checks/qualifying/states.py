@@ -1,7 +1,7 @@
 """The state of every case: rejected, unproven or qualified, with the reason and what to change."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
@@ -31,8 +31,17 @@ _remembered: dict[str, Qualification] = {}
 """What this process has found out, by all that it rests on. An evaluation asks again after `cases check` has."""
 
 
-def qualify(cases: Sequence[Case], skill: Skill, *, bench: Bench = Bench()) -> tuple[Qualification, ...]:  # noqa: B008
-    """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge."""
+def qualify(
+    cases: Sequence[Case],
+    skill: Skill,
+    *,
+    bench: Bench = Bench(),  # noqa: B008 - frozen
+    tell: Callable[[int], None] = lambda done: None,
+) -> tuple[Qualification, ...]:
+    """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge.
+
+    `tell` hears how many are done.
+    """
     keys = _keys(cases, skill, bench)
     found = {key: _remembered[key] for key in keys if key in _remembered}
     stop = Event()
@@ -41,11 +50,16 @@ def qualify(cases: Sequence[Case], skill: Skill, *, bench: Bench = Bench()) -> t
         for key, case in zip(keys, cases, strict=True)
         if key not in found
     }
-    found |= {key: _qualify(one, cases, skill) for key, one in new.items() if not one.is_slow}
+    for key, one in new.items():
+        if not one.is_slow:
+            found[key] = _qualify(one, cases, skill)
+            tell(len(found))
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
             try:
-                found |= zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True)
+                for key, known in zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True):
+                    found[key] = known
+                    tell(len(found))
             except BaseException:
                 stop.set()
                 raise

@@ -1,0 +1,111 @@
+"""A few lines at the foot of a terminal that are rewritten in place, and lines above them that stay.
+
+Knows nothing of what the lines say. The cursor rests on the free line under the block: whatever the terminal echoes
+there, such as ^C, is gone with the next drawing.
+"""
+
+import os
+import shutil
+import sys
+import textwrap
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple, TextIO
+
+import click
+
+_STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m"}
+_PLAIN = "\x1b[0m"
+
+
+class Line(NamedTuple):
+    """One line of a block, and how it looks."""
+
+    text: str
+    style: str = ""
+
+
+def can_animate(stream: TextIO, *, no_color: bool) -> bool:
+    """Whether a block may be drawn: only on a terminal that can move its cursor, and that nobody wants plain."""
+    wanted = not no_color and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") not in ("dumb", "")
+    return stream.isatty() and (wanted if os.name == "posix" else not no_color)
+
+
+class Screen:
+    """One stream, shared by the block and the lines that stay. Safe to be used from two threads."""
+
+    def __init__(self, *, no_color: bool = False) -> None:
+        self._stream = sys.stderr
+        self.animated = can_animate(self._stream, no_color=no_color)
+        self.draws_blocks = _encodes(self._stream, "█░…")
+        self._lock = threading.RLock()
+        self._drawn: tuple[Line, ...] = ()
+        self._width = 0
+
+    @property
+    def size(self) -> os.terminal_size:
+        """Columns and rows as they are now; a stream that is no terminal is taken to be wide."""
+        try:
+            size = os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return shutil.get_terminal_size((120, 24))
+        return size if size.columns > 0 else os.terminal_size((80, 24))
+
+    def say(self, text: str, *, indent: int = 0) -> None:
+        """A line that stays, above the block. On a terminal it is wrapped at words."""
+        rows = [text]
+        if self._stream.isatty():
+            margin = " " * (len(text) - len(text.lstrip()) + indent)
+            rows = textwrap.wrap(
+                text, max(20, self.size.columns - 1), subsequent_indent=margin, replace_whitespace=False
+            ) or [""]
+        with self._lock:
+            drawn = self._drawn
+            self.clear()
+            for row in rows:
+                click.echo(row, err=True)
+            self.draw(drawn)
+
+    def draw(self, lines: Sequence[Line]) -> None:
+        """Put these lines in place of those drawn before. What is drawn already is not sent again."""
+        with self._lock:
+            width = self.size.columns
+            if not self.animated or (tuple(lines) == self._drawn and width == self._width):
+                return
+            painted = "".join(f"{_painted(line)}\x1b[K\n" for line in lines)
+            self._write(f"{self._to_top(width)}{painted}\x1b[J")
+            self._drawn, self._width = tuple(lines), width
+
+    def clear(self) -> None:
+        """Take the block away; what stood above it stays."""
+        with self._lock:
+            if self._drawn:
+                self._write(f"{self._to_top(self.size.columns)}\x1b[J")
+                self._drawn = ()
+
+    def _to_top(self, width: int) -> str:
+        """To the first column of the block's first row. Lines longer than a terminal that became narrower are
+        wrapped there by now, so they take more rows than when they were drawn."""
+        from rich.cells import cell_len
+
+        rows = sum(max(1, -(-cell_len(line.text) // width)) for line in self._drawn)
+        return f"\r\x1b[{rows}A" if rows else "\r"
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self.animated = False  # nobody reads any more
+
+
+def _painted(line: Line) -> str:
+    return f"{_STYLES[line.style]}{line.text}{_PLAIN}" if line.style else line.text
+
+
+def _encodes(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,95 @@
+"""Where run folders are, which of them are at work, and how they go. Knows nothing of what is in a record."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from upskill.errors import EngineError
+
+if sys.platform != "win32":
+    import fcntl
+
+RUN_FORMAT = "upskill.run/1"
+RUN_FILE = "run.json"
+TRIALS_FILE = "trials.jsonl"
+QUIET_SECONDS = 3600.0
+"""A run that says of itself that it is running, and that nobody holds, is taken for killed after so long."""
+
+
+def runs_in(runs_dir: Path) -> Iterator[Path]:
+    """Run folders, newest first."""
+    try:
+        with os.scandir(runs_dir) as children:
+            names = sorted((child.name for child in children if child.is_dir()), reverse=True)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
+    for name in names:
+        if (runs_dir / name / RUN_FILE).exists():
+            yield runs_dir / name
+
+
+def hold(file: int) -> None:
+    """Mark an open log as being written to, until it is closed or the process ends, however it ends."""
+    if sys.platform != "win32":
+        with suppress(OSError):  # a file system without locks: then only the quiet hour speaks for the run
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether somebody may still be writing there."""
+    newest = max((_modified(folder / name) for name in (RUN_FILE, TRIALS_FILE)), default=0.0)
+    return _is_held(folder / TRIALS_FILE) or time.time() - newest < QUIET_SECONDS
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_held(log: Path) -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        file = os.open(log, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder; links are not followed."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += Path(where, name).lstat().st_size
+            except OSError:
+                continue
+    return total
+
+
+def remove(folder: Path) -> None:
+    """Take a run folder away. Cut short, it leaves a hidden folder that is no run, never half a run."""
+    if folder.is_symlink() or not (folder / RUN_FILE).is_file():
+        raise EngineError(f"{folder}: not a run folder, left as it is")
+    hidden = folder.with_name(f".removing-{folder.name}")
+    try:
+        folder.rename(hidden)
+        (hidden / RUN_FILE).unlink()
+        shutil.rmtree(hidden)
+    except OSError as error:
+        raise EngineError(f"{folder}: cannot be removed ({error.strerror})") from None

@@ -1,0 +1,74 @@
+"""Take old runs away: chosen by age or by number, never one that is at work, never anything that is no run folder."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from upskill import storage
+from upskill.domain.past_run import PastRun
+from upskill.errors import UpskillError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pruning:
+    """What would go, and what stays although it is old."""
+
+    going: tuple[PastRun, ...]
+    """Newest first."""
+    bytes: int
+    at_work: tuple[PastRun, ...]
+    """Old enough to go, but somebody may still be writing there."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pruned:
+    """What went."""
+
+    gone: tuple[PastRun, ...]
+    bytes: int
+    problems: tuple[str, ...]
+
+
+def choose(
+    runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skill: str | None, now: datetime
+) -> Pruning:
+    """Runs that are older than so much, except the newest `keep`; without an age, all but the newest `keep`.
+
+    With a skill, only its runs are looked at. A run that cannot be read is left to a person.
+    """
+    mine = [run for run in runs if run.problem is None and skill in (None, run.skill)]
+    old = [run for run in mine[keep or 0 :] if older_than is None or _is_older(run, now - older_than)]
+    old = [run for run in old if not Path(run.folder).is_symlink()]
+    busy = {run.folder for run in old if run.status == "running" and storage.is_at_work(Path(run.folder))}
+    going = tuple(run for run in old if run.folder not in busy)
+    return Pruning(
+        going=going,
+        bytes=sum(storage.size_of(Path(run.folder)) for run in going),
+        at_work=tuple(run for run in old if run.folder in busy),
+    )
+
+
+def _is_older(run: PastRun, moment: datetime) -> bool:
+    """By its own record. A run whose record has no time is left alone."""
+    try:
+        ended = datetime.fromisoformat(run.finished_at or run.started_at or "")
+    except ValueError:
+        return False
+    return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
+
+
+def prune(pruning: Pruning, *, step: Callable[[str, int, int | None], None] = lambda *_: None) -> Pruned:
+    """Remove what was chosen. One that cannot be removed is named, and the others still go."""
+    gone, freed, problems = [], 0, []
+    for number, run in enumerate(pruning.going, 1):
+        size = storage.size_of(Path(run.folder))
+        try:
+            storage.remove(Path(run.folder))
+        except UpskillError as error:
+            problems.append(error.message)
+            continue
+        gone.append(run)
+        freed += size
+        step("removing runs", number, len(pruning.going))
+    return Pruned(gone=tuple(gone), bytes=freed, problems=tuple(problems))
