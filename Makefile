@@ -44,8 +44,9 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
 	$(BIN)/python -m benchmarks.statistics_tables
 
-docs: setup  ## the reference pages that are generated from the code
+docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lock: setup  ## new locks, with no release younger than a week
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
