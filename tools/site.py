@@ -36,7 +36,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return _LINK.sub(led, markdown)
 
 
-def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+def on_post_page(output: str, *, page: Page, **_: object) -> str:
     """A page that would fetch something from elsewhere is an error."""
     if found := _FETCHED.search(output):
         raise PluginError(f"{page.file.src_uri} would fetch from a server: {found[0]}")
