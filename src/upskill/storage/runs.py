@@ -83,7 +83,7 @@ class RunRecord:
     harness: str
     """How students are asked, with the version of it: whatever changes a request changes it."""
     frame: str
-    """Digest of the words that are said around every case, the same in every arm."""
+    """The words that are said around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
     judge: str | None = None

