@@ -16,6 +16,7 @@ COMMANDS = {
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
     "regrade": "Apply changed checks to the stored answers of a run.",
+    "report": "Show a run as one HTML page with pictures, or as Markdown.",
     "runs": "List past runs, newest first.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what was understood of a recording of work.",

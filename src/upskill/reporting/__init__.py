@@ -1,4 +1,4 @@
-"""An evaluation -> terminal, JSON, JUnit, CSV. Knows nothing about engines and reads no files but its own."""
+"""An evaluation -> terminal, HTML, Markdown, JSON, JUnit, CSV. Knows no engine and reads no files but its own."""
 
 from upskill.reporting.csv_report import csv_report
 from upskill.reporting.json_report import EVALUATION_SCHEMA, evaluation_json, evaluation_schema

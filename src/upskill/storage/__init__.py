@@ -7,6 +7,7 @@ from upskill.storage.skills import copy_skill, find_skills, read_contents, read_
 from upskill.storage.trial_log import collector_paused, emptied
 from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
 from upskill.storage.trial_store_file import StoredTrial
+from upskill.storage.whole_file import write_whole
 
 __all__ = [
     "AGE_LIMIT",
@@ -30,4 +31,5 @@ __all__ = [
     "runs_in",
     "write_case_file",
     "write_skill",
+    "write_whole",
 ]
