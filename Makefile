@@ -4,10 +4,11 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 LOCK = requirements
 AGENTS = build/agents
+PAGES = build/pages
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup agents check test full statistics docs lock demo
+.PHONY: setup agents pages check test full statistics docs lock demo
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +27,13 @@ $(AGENTS)/ready: $(wildcard $(LOCK)/agents/*.json)
 
 agents: $(AGENTS)/ready  ## the coding agents whose recordings the tests read, into build/agents; needs npm, takes 1 GB
 
+$(PAGES)/ready: $(wildcard $(LOCK)/pages/*.json)
+	mkdir -p $(PAGES) && cp $(LOCK)/pages/*.json $(PAGES)/
+	npm install --prefix $(PAGES) --no-audit --no-fund --loglevel=error
+	touch $@
+
+pages: $(PAGES)/ready  ## what audits our pages, into build/pages; needs npm, and chromium to run
+
 check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -34,7 +42,7 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/python -m tools.reference --check
 	$(BIN)/python -m pytest tests/unit -q
 
-test: setup agents  ## all tests: the real engine, the real local model, real agents, the installed command
+test: setup agents pages  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
@@ -44,8 +52,9 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
 	$(BIN)/python -m benchmarks.statistics_tables
 
-docs: setup  ## the reference pages that are generated from the code
+docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 lock: setup  ## new locks, with no release younger than a week
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \

@@ -16,7 +16,7 @@ def main() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    serve = [sys.executable, str(ROOT / "tests" / "model" / "serve.py"), str(port)]
+    serve = [sys.executable, str(ROOT / "src" / "upskill" / "workflows" / "example" / "local_model.py"), str(port)]
     server = subprocess.Popen(serve, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}"

@@ -1,10 +1,8 @@
-"""Generates the reference pages that the code knows best: commands and settings.
+"""Generates the reference pages that the code knows best: commands, settings, formats and the Python API.
 
 `python -m tools.reference --write` writes them, `--check` fails if they are out of date.
 """
 
-import ast
-import inspect
 import sys
 from dataclasses import fields
 from importlib import import_module
@@ -12,6 +10,9 @@ from pathlib import Path
 
 import click
 
+from tools.definitions import class_fields
+from tools.file_formats import formats_page
+from tools.python_api import python_api_page
 from upskill import settings
 from upskill.cli import COMMANDS, app
 
@@ -49,30 +50,25 @@ def settings_page() -> str:
         "| setting | variable | default | meaning |",
         "|---|---|---|---|",
     ]
-    meanings = _field_docstrings()
+    written = class_fields("upskill.settings:Settings")
     for field in fields(settings.Settings):
         default = field.default
         shown = "not set" if default in (None, ()) else f"`{default}`"
         variable = "" if field.name == "aliases" else f"`{settings.PREFIX}{field.name.upper()}`"
-        lines.append(f"| `{field.name}` | {variable} | {shown} | {meanings[field.name]} |")
+        lines.append(f"| `{field.name}` | {variable} | {shown} | {written[field.name].about} |")
     return "\n".join(lines) + "\n"
-
-
-def _field_docstrings() -> dict[str, str]:
-    (definition,) = ast.parse(inspect.getsource(settings.Settings)).body
-    assert isinstance(definition, ast.ClassDef)
-    found: dict[str, str] = {}
-    for field, text in zip(definition.body, definition.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-            assert isinstance(field.target, ast.Name)
-            found[field.target.id] = " ".join(str(text.value.value).split())
-    return found
 
 
 def main() -> int:
     """Write or check."""
     stale = []
-    for name, text in (("cli.md", commands_page()), ("settings.md", settings_page())):
+    pages = {
+        "cli.md": commands_page(),
+        "settings.md": settings_page(),
+        "formats.md": f"{NOTICE}\n\n{formats_page()}",
+        "python.md": f"{NOTICE}\n\n{python_api_page()}",
+    }
+    for name, text in pages.items():
         page = PAGES / name
         if "--write" in sys.argv:
             page.parent.mkdir(parents=True, exist_ok=True)

@@ -73,6 +73,8 @@ class Settings:
     """The most minutes of a student with tools in one trial, without waiting for a busy provider."""
     command_seconds: int = 60
     """The most seconds of one command of a student with tools."""
+    report: bool = True
+    """Write report.html, with pictures, at the end of a run."""
     aliases: Mapping[str, str] | None = None
     """Short names for models, as a table; they go before the built-in ones."""
 

@@ -1,32 +1,123 @@
-"""Every command shown in the documentation runs, in a copy of the repository, as a reader would type it."""
+"""Every command shown in the documentation works, in a copy of the repository, as a reader would type it.
 
+`console` blocks are run, page by page, in one process. `sh` blocks hold what needs a key, a server or minutes: they say
+so in their title, and their commands are parsed: a flag that does not exist fails here.
+"""
+
+import json
 import re
 import shlex
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import click
 import pytest
 
+from cli.conftest import COMMAND
 from provider import Asked, Behaviour, Provider
+from upskill.cli import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent.parent
+EXAMPLE = ROOT / "src" / "upskill" / "workflows" / "example"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-_BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^ *```(\w+)([^\n]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+_VARIABLE = re.compile(r"[A-Z_]+=")
 
 
-def _commands(page: Path) -> list[str]:
-    """The lines after a `$`, with lines continued by a backslash joined."""
-    lines = [
-        line
-        for block in _BLOCK.findall(page.read_text(encoding="utf-8"))
-        for line in block.replace("\\\n", " ").splitlines()
+class Block(NamedTuple):
+    """A fenced block: its language, what stands behind it, and its lines, with continued ones joined."""
+
+    language: str
+    title: str
+    lines: list[str]
+
+
+def _blocks(page: Path) -> list[Block]:
+    found = _BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [
+        Block(language, title, [line.strip() for line in re.sub(r"\\\n\s*", " ", text).splitlines()])
+        for language, title, text in found
     ]
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
 
 
-SHOWN = sorted({command for page in PAGES for command in _commands(page)})
+def _shown(page: Path) -> list[str]:
+    """The lines after a `$`."""
+    return [
+        line.removeprefix("$ ")
+        for block in _blocks(page)
+        if block.language == "console"
+        for line in block.lines
+        if line.startswith("$ ")
+    ]
+
+
+def _named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+SHOWN = [page for page in PAGES if _shown(page)]
+ONLY_PARSED = sorted(
+    {
+        (_named(page), line)
+        for page in [*PAGES, EXAMPLE / "README.md"]
+        for block in _blocks(page)
+        if block.language == "sh"
+        for line in block.lines
+        if line.startswith("upskill ")
+    }
+)
+
+
+class Typist:
+    """Types commands into one process, and hears what they print."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self._environment = environment
+        self._process = subprocess.Popen(
+            [str(Path(COMMAND).parent / "python"), str(Path(__file__).parent / "typist.py")],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def type(self, command: str, *, cwd: Path) -> None:
+        """One line. Fails unless it ends with exit code 0 and a result on stdout."""
+        words = shlex.split(command)
+        variables = {}
+        while _VARIABLE.match(words[0]):
+            name, _, value = words.pop(0).partition("=")
+            variables[name] = value
+        assert words[0] == "upskill", "only our own command is shown as one to be typed here"
+        if "|" in words:
+            done = subprocess.run(
+                ["bash", "-o", "pipefail", "-c", command],
+                cwd=cwd,
+                env=self._environment,
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            code, stdout, stderr = done.returncode, done.stdout, done.stderr
+        else:
+            assert self._process.stdin is not None
+            assert self._process.stdout is not None
+            self._process.stdin.write(json.dumps({"words": words[1:], "cwd": str(cwd), "variables": variables}) + "\n")
+            self._process.stdin.flush()
+            heard = json.loads(self._process.stdout.readline())
+            code, stdout, stderr = heard["code"], heard["stdout"], heard["stderr"]
+        assert code == 0, f"$ {command}\n{stderr}"
+        assert stdout.strip(), f"$ {command}\nprinted nothing"
+
+    def end(self) -> None:
+        """Nothing more is typed."""
+        self._process.communicate(timeout=30)
 
 
 def _answer(asked: Asked) -> Behaviour:
@@ -34,38 +125,87 @@ def _answer(asked: Asked) -> Behaviour:
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    """One process for all pages, with an empty home and no key."""
+    home = tmp_path_factory.mktemp("home")
+    typist = Typist(
+        {
+            "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin",
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "UPSKILL_STORE": "false",
+        }
+    )
+    yield typist
+    typist.end()
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
     """A copy of what a reader has."""
-    folder = tmp_path_factory.mktemp("copy")
     for name in ("examples", "docs"):
-        shutil.copytree(ROOT / name, folder / name)
-    shutil.copy(ROOT / "upskill.toml", folder)
-    return folder
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "upskill.toml", tmp_path)
+    return tmp_path
 
 
-def test_the_documentation_shows_commands() -> None:
-    assert len(SHOWN) >= 5
-
-
-@pytest.mark.parametrize("command", SHOWN)
-def test_a_command_of_the_documentation_runs_as_shown(command: str, copy: Path, environment: dict[str, str]) -> None:
-    words = [word for word in shlex.split(command) if not word.startswith("UPSKILL_")]
-    assert words[0] == "upskill", "only our own command is shown as one to be typed here"
+@pytest.mark.parametrize("page", SHOWN, ids=_named)
+def test_the_commands_of_a_page_run_as_shown(page: Path, copy: Path, typist: Typist) -> None:
+    here = copy
     with Provider(_answer, port=8080):
-        done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command],
-            cwd=copy,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        for command in _shown(page):
+            if command.startswith("cd "):
+                here = here / command.removeprefix("cd ")
+            else:
+                typist.type(command, cwd=here)
+
+
+def test_the_commands_of_the_example_project_run_as_its_readme_shows(typist: Typist, tmp_path: Path) -> None:
+    typist.type("upskill init", cwd=tmp_path)
+    commands = _shown(tmp_path / "README.md")
+    assert len(commands) == 3, "the next three commands"
+    for command in commands:
+        typist.type(command, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(("page", "line"), ONLY_PARSED)
+def test_a_command_that_is_not_run_has_only_flags_that_exist(page: str, line: str) -> None:
+    words = shlex.split(line.partition(" |")[0], comments=True)[1:]
+    command: click.Command = app
+    context = click.Context(app, info_name="upskill")
+    while isinstance(command, click.Group):
+        inner = command.get_command(context, words[0])
+        assert inner is not None, f"{page}: there is no command {words[0]}"
+        command, words = inner, words[1:]
+        context = click.Context(command, parent=context)
+    command.make_parser(context).parse_args(list(words))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_a_command_that_is_not_run_stands_in_a_block_that_says_why(page: Path) -> None:
+    typed = re.compile(rf"(\$ )?upskill ({'|'.join(COMMANDS)})\b")
+    for block in _blocks(page):
+        commands = [line for line in block.lines if typed.match(line)]
+        if block.language == "sh":
+            assert 'title="' in block.title or not commands, f"say why these are not run: {commands}"
+        elif block.language != "console":
+            assert not commands, f"put these into a `console` block, or into a `sh` block with a title: {commands}"
+
+
+def test_the_program_of_the_python_page_runs(copy: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "examples/python/evaluate.py"],
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    assert "helps: " in done.stdout
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=_named)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     links = [link for link in _LINK.findall(page.read_text(encoding="utf-8")) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 import pytest_socket
 
+SERVE = Path(__file__).parents[2] / "src" / "upskill" / "workflows" / "example" / "local_model.py"
+"""The file that `upskill init` hands to users: what they start is what is tested."""
+
 
 @pytest.fixture(scope="session")
 def local_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -22,9 +25,7 @@ def local_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = free.getsockname()[1]
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as out:
-        server = subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "serve.py"), str(port)], stdout=out, stderr=out
-        )
+        server = subprocess.Popen([sys.executable, str(SERVE), str(port)], stdout=out, stderr=out)
         try:
             _wait_until_healthy(port, server, log)
             yield f"http://127.0.0.1:{port}/v1"

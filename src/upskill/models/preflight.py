@@ -33,7 +33,9 @@ def probe(endpoint: Endpoint) -> Served:
         from upskill.models.scripted import load_script
 
         load_script(endpoint.model.removeprefix("scripted/"))
-        return Served()
+        return Served(
+            notes=(f"{endpoint.name}: a script answers, not a model; the result says nothing about any model",)
+        )
     if endpoint.package and not _is_installed(endpoint.package):
         raise ProviderError(
             f"{endpoint.name}: needs the package {endpoint.package}",

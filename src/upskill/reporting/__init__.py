@@ -1,4 +1,4 @@
-"""An evaluation -> terminal, JSON, JUnit, CSV. Knows nothing about engines and reads no files but its own.
+"""An evaluation -> terminal, HTML, Markdown, JSON, JUnit, CSV. Knows no engine and reads no files but its own.
 
 Each name is imported when it is asked for: a sum of money needs no XML.
 """

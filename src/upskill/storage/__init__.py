@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from upskill.storage.trial_log import collector_paused, emptied
     from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
     from upskill.storage.trial_store_file import StoredTrial
+    from upskill.storage.whole_file import write_whole
 
 _HOMES = {
     "AGE_LIMIT": "trial_store",
@@ -44,6 +45,7 @@ _HOMES = {
     "size_of": "run_folders",
     "write_case_file": "cases",
     "write_skill": "skills",
+    "write_whole": "whole_file",
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "size_of",
     "write_case_file",
     "write_skill",
+    "write_whole",
 ]
 
 

@@ -51,14 +51,19 @@ class RunRecord:
 
     format: str = RUN_FORMAT
     status: Status = "running"
+    """A run that reached a cap is `finished`; its `notes` say so."""
     started_at: str
+    """Wall clock, UTC."""
     finished_at: str | None = None
     versions: dict[str, str]
+    """Of upskill, the engine and Python."""
     skill_name: str
     skill_digest: str
+    """SHA-256 of what a student could see of the folder."""
     skill_source: str
     """Where the skill was, seen from the run folder."""
     previous_source: str | None = None
+    """The same for the older version of `--compare`; null without it."""
     previous_digest: str | None = None
     case_source: str
     """Where the cases were, seen from the run folder."""
@@ -68,18 +73,25 @@ class RunRecord:
     students: tuple[Student, ...]
     arms: tuple[Arm, ...]
     repeats: int
+    """Runs per case; in a sequential design the most rounds."""
     design: Design
     min_lift: float | None
+    """What `--min-lift` asked for."""
     seed: int
     harness: str
+    """How students are asked, with the version of it: whatever changes a request changes it."""
     frame: str
+    """The words that are said around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
     """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
     judge: str | None = None
     """The model that judged, as part of what its judgements rest on."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
+    """Every setting with its value and origin. Keys are no settings and are not in it."""
     notes: tuple[str, ...] = ()
+    """What a reader should know."""
     results: dict[str, JsonValue] | None = None
+    """The object of `--json`, once there is one."""
 
 
 _RECORD = TypeAdapter(RunRecord)

@@ -24,6 +24,7 @@ from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import without_own_keys
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
 
 ASK_ABOVE_DOLLARS = 1.0
@@ -93,7 +94,9 @@ def evaluate(
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
-    return _carry_out(prepared, settings.values, folder, record, progress, before=[])
+    with drawer_for(settings.values) as drawer:
+        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[])
+        return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
 def is_much(estimate: PlanEstimate) -> bool:
@@ -124,7 +127,9 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     progress.step("reading what was finished", 0, None)
-    return _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
+    with drawer_for(settings) as drawer:
+        evaluation = _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
+        return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
 def _carry_out(

@@ -1,0 +1,140 @@
+"""`upskill report`: a run as one page, as pictures, or as a block of Markdown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.errors import UsageError
+
+if TYPE_CHECKING:
+    from upskill.reporting.pictures import Picture
+
+
+@click.command("report")
+@click.argument("run", type=click.Path(path_type=Path), required=False)
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where the page is written.")
+@click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
+@click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write the pictures as SVG and PNG.")
+@click.option("--markdown", is_flag=True, help="Print a short block for a README instead.")
+@click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
+@click.option(
+    "--enough",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    metavar="RATE",
+    help="The pass rate at which a student is good enough.  [default: 0.8]",
+)
+@click.option("--runs-dir", metavar="DIR", help="Where runs are kept.  [default: runs]")
+def command(
+    run: Path | None,
+    output: Path | None,
+    open_it: bool,
+    plots: Path | None,
+    markdown: bool,
+    history: str | None,
+    enough: float,
+    runs_dir: str | None,
+) -> None:
+    """Show RUN, a run folder, or the newest one: every picture, every trial, in one file that needs no network.
+
+    The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
+    """
+    from upskill.settings import resolve_settings
+
+    folder = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
+    if history is not None:
+        _history(history, folder, run, output=output, open_it=open_it, plots=plots, markdown=markdown)
+        return
+    _report(run or _newest(folder), output=output, open_it=open_it, plots=plots, markdown=markdown, enough=enough)
+
+
+def _report(
+    run: Path, *, output: Path | None, open_it: bool, plots: Path | None, markdown: bool, enough: float
+) -> None:
+    from upskill.reporting.pictures import Drawer
+    from upskill.workflows.report import REPORT_FILE, draw, read_report, write_page
+
+    report = read_report(run, enough=enough)
+    addresses = _plots(report.pictures, plots, say=not markdown) if plots is not None else {}
+    if output is not None or open_it or not (plots or markdown):
+        with Drawer() as drawer:
+            drawn, problem = draw(report.pictures, drawer)
+        if problem is not None:
+            click.echo(f"note: {problem}", err=True)
+        target = output or run / REPORT_FILE
+        write_page(report.page(drawn), target)
+        _say(target, open_it=open_it, quiet=markdown)
+    if markdown:
+        from upskill.reporting.markdown import markdown_report
+
+        day = report.record.started_at[:10]
+        click.echo(markdown_report(report.evaluation, day=day, pictures=addresses), nl=False)
+
+
+def _history(
+    skill: str,
+    folder: Path,
+    run: Path | None,
+    *,
+    output: Path | None,
+    open_it: bool,
+    plots: Path | None,
+    markdown: bool,
+) -> None:
+    from upskill.reporting.html import history_page
+    from upskill.reporting.pictures import Drawer, history_picture
+    from upskill.workflows.history import read_history
+    from upskill.workflows.report import draw, write_page
+
+    if run is not None or markdown:
+        raise UsageError("--history looks at all runs of a skill; leave out RUN and --markdown")
+    picture = history_picture(skill, read_history(skill, folder))
+    if picture is None:
+        raise UsageError(f"{skill}: no run in {folder} measured it with and without the skill")
+    if plots is not None:
+        _plots((picture,), plots, say=True)
+    if output is not None or plots is None:
+        with Drawer() as drawer:
+            drawn, problem = draw((picture,), drawer)
+        if problem is not None:
+            click.echo(f"note: {problem}", err=True)
+        target = output or folder / f"history-{_file_name(skill)}.html"
+        write_page(history_page(skill, picture, drawn.get(picture.name)), target)
+        _say(target, open_it=open_it)
+
+
+def _newest(folder: Path) -> Path:
+    from upskill import storage
+
+    newest = next(iter(storage.runs_in(folder)), None)
+    if newest is None:
+        raise UsageError(
+            f"{folder}: no run is here", hint="name a run folder, or make one: upskill eval SKILL -m MODEL"
+        )
+    return newest
+
+
+def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[str, str]:
+    """Where each picture was written, by its title."""
+    from upskill.workflows.plots import draw_all, write_plots
+
+    if not pictures:
+        raise UsageError("there is nothing to draw in this run")
+    for path in write_plots(draw_all(pictures), folder):
+        click.echo(str(path), err=not say)
+    return {picture.title: (folder / f"{picture.name}.svg").as_posix() for picture in pictures}
+
+
+def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:
+    click.echo(str(target), err=quiet)
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(target.resolve().as_uri())
+
+
+def _file_name(skill: str) -> str:
+    import re
+
+    return re.sub(r"[^A-Za-z0-9]+", "-", skill)[:40].strip("-") or "skill"

@@ -1,0 +1,48 @@
+"""Small pieces of HTML. Everything handed to them is text and is escaped here, unless it says that it is HTML."""
+
+from collections.abc import Iterable, Sequence
+
+from upskill.reporting.html.escaping import escaped
+from upskill.reporting.pictures import Drawn, Picture
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str = "") -> str:
+    """A table that scrolls by itself where it is too wide, also by keyboard."""
+    head = "".join(f'<th scope="col">{escaped(name)}</th>' for name in columns)
+    body = "".join(
+        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in rows
+    )
+    return (
+        f'<div class="scrolls" role="region" aria-label="{escaped(label or caption)}" tabindex="0"><table>'
+        f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def figure(picture: Picture, drawn: Drawn | None) -> str:
+    """A picture with its words and its table. Where it could not be drawn, the table stands open in its place."""
+    name = escaped(picture.name)
+    drawing = (
+        "" if drawn is None else _labelled(drawn.wide, "wide", picture) + _labelled(drawn.narrow, "narrow", picture)
+    )
+    numbers = table(picture.columns, picture.rows, caption=picture.title, label=f"{picture.title}, as a table")
+    return (
+        f'<section class="card" aria-labelledby="h-{name}"><h2 id="h-{name}">{escaped(picture.title)}</h2>'
+        f"<figure>{drawing}<figcaption>{escaped(picture.reading)}</figcaption></figure>"
+        f"<details{' open' if drawn is None else ''}><summary>The same as a table</summary>{numbers}</details>"
+        "</section>"
+    )
+
+
+def _labelled(svg: str, width: str, picture: Picture) -> str:
+    return svg.replace("<svg ", f'<svg class="{width}" role="img" aria-label="{escaped(picture.says)}" ', 1)
+
+
+def definitions(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and what they are."""
+    return "<dl>" + "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in pairs) + "</dl>"
+
+
+def listed(items: Iterable[str]) -> str:
+    """A list."""
+    return "<ul>" + "".join(f"<li>{escaped(item)}</li>" for item in items) + "</ul>"

@@ -1,0 +1,51 @@
+"""What a page needs beside the result: where it came from, what was asked, what came back. A workflow hands it in."""
+
+from dataclasses import dataclass, field
+
+from upskill.domain import Trial
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaseText:
+    """One case as the map shows it."""
+
+    id: str
+    prompt: str | None
+    """`None` where the case has changed since, or is gone."""
+    use: str | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoggedTrial:
+    """A finished trial, and where it stands in the files of its run."""
+
+    trial: Trial
+    line: int
+    """In `trials.jsonl`, from 1."""
+    counted: bool = True
+    """Whether the verdict rests on it."""
+    log: str | None = None
+    """The engine's log."""
+    sample: str | None = None
+    """Its name in that log."""
+    tries: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFacts:
+    """Where the numbers come from."""
+
+    folder: str
+    """The run folder, as it is named."""
+    status: str
+    started_at: str
+    finished_at: str | None
+    harness: str
+    seed: int
+    skill_digest: str
+    versions: dict[str, str] = field(default_factory=dict)
+    settings: tuple[tuple[str, str, str], ...] = ()
+    """Name, value and origin of what was set."""
+    problems: tuple[str, ...] = ()
+    """What could not be read, in words."""

@@ -1,0 +1,72 @@
+"""Every text of a page, once, and none longer than there is room for."""
+
+import json
+from collections.abc import Sequence
+
+from upskill.domain.case import Json
+from upskill.reporting.html.escaping import plain
+
+ROOM = 1_500_000
+"""Bytes for all texts of a page together, where there are few."""
+ROOM_PER_TRIAL = 260
+"""A page of very many trials may be larger."""
+LONGEST = 8_000
+"""No text is shown in more characters, however much room there is."""
+SHORTEST = 160
+
+
+class Texts:
+    """Hands out a number for each text; equal texts have the same."""
+
+    def __init__(self, *, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._lengths: list[int] = []
+
+    def add(self, text: str) -> int:
+        """Keep a text, at most its beginning; its length is remembered."""
+        shown = plain(text[: self._longest])
+        # Two long texts with the same beginning are still two.
+        key = shown if len(text) <= self._longest else f"{shown}\0{len(text)}"
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._texts)
+            self._texts.append(shown)
+            self._lengths.append(len(text))
+        return number
+
+    def cut_to(self, room: int) -> list[Json]:
+        """All texts in so many bytes: as they are, or as `[beginning, length of the whole]` where they are too long."""
+        level = _level([len(text) * _weight(text) for text in self._texts], room)
+        cut: list[Json] = []
+        for text, length in zip(self._texts, self._lengths, strict=True):
+            most = max(SHORTEST, int(level / _weight(text))) if text else 0
+            cut.append(text if length <= most else [text[:most], length])
+        return cut
+
+
+def room_for(trials: int) -> int:
+    """Bytes for the texts of so many trials."""
+    return max(ROOM, ROOM_PER_TRIAL * trials)
+
+
+def longest_for(trials: int) -> int:
+    """So long that what is held in memory stays within bounds."""
+    return max(SHORTEST, min(LONGEST, 60_000_000 // max(1, trials)))
+
+
+def _weight(text: str) -> float:
+    """Bytes per character once it is written."""
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")) / len(text) if text else 1.0
+
+
+def _level(sizes: Sequence[float], room: int) -> float:
+    """The size at which to cut so that all together fit: short ones stay whole, long ones share what is left."""
+    left = float(room)
+    for number, size in enumerate(sorted(sizes)):
+        share = left / (len(sizes) - number)
+        if size > share:
+            return share
+        left -= size
+    return float(room)

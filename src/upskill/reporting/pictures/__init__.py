@@ -1,0 +1,27 @@
+"""Pictures of a result. What they show is worked out here; drawing them is left to another process.
+
+The pictures library takes two seconds to load and runs a JavaScript engine. It is loaded by that process only, so no
+command pays for it that draws nothing, and whatever it does to itself, the result is safe.
+"""
+
+from upskill.reporting.pictures.asked import asked_pictures
+from upskill.reporting.pictures.drawer import Drawer
+from upskill.reporting.pictures.history import Version, history_picture
+from upskill.reporting.pictures.measured import PathPoint, StudentPath, TokenRatio
+from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
+from upskill.reporting.pictures.sufficient import Sufficient, cheapest_sufficient
+
+__all__ = [
+    "Drawer",
+    "Drawn",
+    "PathPoint",
+    "Picture",
+    "PictureFailed",
+    "StudentPath",
+    "Sufficient",
+    "TokenRatio",
+    "Version",
+    "asked_pictures",
+    "cheapest_sufficient",
+    "history_picture",
+]

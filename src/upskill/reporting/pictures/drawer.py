@@ -1,0 +1,90 @@
+"""Starts the process that draws, gives it the pictures, and takes what it drew."""
+
+import base64
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Self
+
+from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
+
+SECONDS = 120
+"""Drawing takes one or two. What takes so much longer will not end."""
+_NEEDED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SYSTEMROOT", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+"""The process that draws sees no key."""
+
+
+class Drawer:
+    """A process that draws, once. It loads its library while others work; use it in a `with` block."""
+
+    def __init__(self) -> None:
+        try:
+            self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
+                [sys.executable, "-m", "upskill.reporting.pictures.drawing"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+                start_new_session=True,  # Ctrl-C ends the trials, and what there is shall still be drawn
+            )
+        except OSError:
+            self._process = None
+
+    def draw(self, pictures: Sequence[Picture], *, png: bool = False) -> Mapping[str, Drawn]:
+        """By their names. Raises `PictureFailed`; nothing else comes out of it."""
+        if not pictures:
+            return {}
+        if self._process is None:
+            raise PictureFailed("the process that draws could not be started")
+        order = json.dumps({"png": png, "pictures": [asdict(picture) for picture in pictures]}).encode()
+        try:
+            out, complaint = self._process.communicate(order, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            raise PictureFailed(f"drawing took more than {SECONDS} seconds") from None
+        except (OSError, ValueError) as error:
+            raise PictureFailed(f"the process that draws went away ({error})") from None
+        if self._process.returncode:
+            raise PictureFailed(_reason(complaint, self._process.returncode))
+        try:
+            return {name: _drawn(value) for name, value in json.loads(out).items()}
+        except (ValueError, KeyError, AttributeError):
+            raise PictureFailed("what was drawn could not be read") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Ends it, whatever it is doing."""
+        process = self._process
+        if process is None:
+            return
+        if process.poll() is None:
+            process.kill()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None and not stream.closed:
+                try:
+                    stream.close()
+                except OSError:
+                    continue  # it went away before it had read everything
+        process.wait()
+
+
+def _drawn(value: Mapping[str, str]) -> Drawn:
+    png = value.get("png")
+    return Drawn(wide=value["wide"], narrow=value["narrow"], png=None if png is None else base64.b64decode(png))
+
+
+def _reason(complaint: bytes, code: int) -> str:
+    lines = complaint.decode("utf-8", "replace").strip().splitlines()
+    if code < 0:
+        return f"the process that draws was ended by {signal.Signals(-code).name}"
+    said = [line for line in lines if re.match(r"\w+(\.\w+)*(Error|Exception)?: ", line)]
+    return (said or lines)[-1][:200] if lines else f"the process that draws ended with {code}"

@@ -1,0 +1,122 @@
+"""Lift per student, with both intervals: the one for these very cases, and the wider one for cases like these."""
+
+from upskill.domain import Evaluation
+from upskill.domain.case import Json
+from upskill.reporting.arms import arm_name
+from upskill.reporting.pictures.canvas import SIGNED, Chart, number, plot, words
+from upskill.reporting.pictures.palette import LIGHT, verdict_colour
+from upskill.reporting.pictures.picture import Picture
+from upskill.reporting.pictures.wording import between, points, short_names
+
+ROW = 58
+
+
+def lift_picture(evaluation: Evaluation) -> Picture | None:
+    """One row per student; `None` where nothing was compared."""
+    compared = [(report, report.lifts[0]) for report in evaluation.students if report.lifts]
+    if not compared:
+        return None
+    marks: list[dict[str, Json]] = []
+    rows = []
+    for row, (report, lift) in enumerate(compared):
+        wide = lift.cases_like_these
+        decided = report.verdict in ("helps", "hurts", "no difference", "cheaper")
+        marks.append(
+            {
+                "row": row,
+                "student": report.student.name,
+                "mean": lift.mean * 100,
+                "low": lift.these_cases.low * 100,
+                "high": lift.these_cases.high * 100,
+                "wide_low": None if wide is None else wide.low * 100,
+                "wide_high": None if wide is None else wide.high * 100,
+                "verdict": f"{points(lift.mean)} points, {report.verdict}",
+                "colour": LIGHT[verdict_colour(report.verdict)],
+                "fill": LIGHT[verdict_colour(report.verdict)] if decided else LIGHT["paper"],
+            }
+        )
+        rows.append(
+            (
+                report.student.name,
+                f"{points(lift.mean)} points",
+                between(lift.these_cases),
+                between(wide),
+                f"{lift.pairs}",
+                report.verdict or "–",
+            )
+        )
+    said = "; ".join(
+        f"{report.student.name}: {points(lift.mean)} points, {between(lift.these_cases)} on these cases, "
+        f"{report.verdict}"
+        for report, lift in compared[:6]
+    )
+    against = arm_name(compared[0][1].against, compared[0][0].harness)
+    return Picture(
+        name="lift",
+        title=f"Lift over {'the ' if against == 'baseline' else ''}{against}",
+        says=f"Lift per student with its intervals. {said}.",
+        reading="A point is the lift; the thick bar its interval on these very cases, the thin line on cases like "
+        "these. A bar that crosses the zero line may be no lift at all; a hollow point is not decided."
+        + (
+            ""
+            if evaluation.min_lift is None
+            else f" The dashed line is the lift asked for, {points(evaluation.min_lift)}."
+        ),
+        marks=marks,
+        facts={"asked": None if evaluation.min_lift is None else evaluation.min_lift * 100},
+        columns=("Student", "Lift", "On these cases", "On cases like these", "Pairs", "Verdict"),
+        rows=tuple(rows),
+    )
+
+
+def chart(picture: Picture, width: int) -> Chart:
+    """Drawn by the other process."""
+    import altair as alt
+
+    names = short_names([str(mark["student"]) for mark in picture.marks], max(12, (width - 150) // 7))
+    ends = [
+        number(mark[key])
+        for mark in picture.marks
+        for key in ("low", "high", "wide_low", "wide_high")
+        if mark[key] is not None
+    ]
+    asked = picture.facts.get("asked")
+    low, high = min(*ends, -10.0), max(*ends, 10.0)
+    pad = (high - low) * 0.04
+    domain = [max(-105.0, low - pad), min(105.0, high + pad)]
+    rows = [
+        {**mark, "name": name, "above": int(str(mark["row"])) - 0.3, "left": domain[0], "right": domain[1]}
+        for mark, name in zip(picture.marks, names, strict=True)
+    ]
+    count_of_rows = len(rows)
+    base = plot(rows)
+    y = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[-0.55, count_of_rows - 0.55], reverse=True, nice=False))
+    above = alt.Y("above:Q", axis=None)
+    x_axis = alt.Axis(title="lift in points", tickCount=6, grid=True, labelExpr=SIGNED)
+    x = alt.X("mean:Q", scale=alt.Scale(domain=domain, nice=False), axis=x_axis)
+    colour = alt.Color("colour:N", scale=None)
+    zero = plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(x="at:Q")
+    layers = [
+        zero,
+        base.transform_filter("isValid(datum.wide_low)")
+        .mark_rule(size=2)
+        .encode(y=y, x=alt.X("wide_low:Q"), x2="wide_high:Q", color=colour),
+        base.mark_rule(size=11, opacity=0.4, strokeCap="round").encode(
+            y=y, x=alt.X("low:Q"), x2="high:Q", color=colour
+        ),
+        base.mark_point(size=110, filled=False, strokeWidth=2.5, opacity=1).encode(
+            y=y, x=x, stroke=alt.Stroke("colour:N", scale=None), fill=alt.Fill("fill:N", scale=None)
+        ),
+        *(
+            text.encode(y=above, x="left:Q", text="name:N")
+            for text in words(base, LIGHT["paper"], align="left", fontWeight="bold", color=LIGHT["ink"], fontSize=13)
+        ),
+        *(
+            text.encode(y=above, x="right:Q", text="verdict:N", **({"color": colour} if coloured else {}))
+            for coloured, text in enumerate(words(base, LIGHT["paper"], align="right", fontSize=13))
+        ),
+    ]
+    if asked is not None:
+        line = plot([{"at": asked}])
+        layers.insert(1, line.mark_rule(strokeDash=[5, 4], color=LIGHT["mark"], size=1.5).encode(x="at:Q"))
+    return alt.layer(*layers).properties(width=width, height=count_of_rows * ROW)

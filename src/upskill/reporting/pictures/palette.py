@@ -1,0 +1,46 @@
+"""The colours of our pictures and pages. One colour per meaning, so that dark ones can take their place by name."""
+
+LIGHT = {
+    "ink": "#1f2328",
+    "muted": "#59636f",
+    "grid": "#d1d9e0",
+    "paper": "#ffffff",
+    "plain": "#0b63c4",
+    "good": "#19752f",
+    "bad": "#c11f2b",
+    "unsure": "#6e7782",
+    "mark": "#8a4a00",
+}
+"""Muted, plain, good, bad, unsure and mark can be read on paper: more than 4.5 to 1."""
+DARK = {
+    "ink": "#e8edf2",
+    "muted": "#a3adb8",
+    "grid": "#3a424c",
+    "paper": "#10151b",
+    "plain": "#62a8ff",
+    "good": "#4cc764",
+    "bad": "#ff7b72",
+    "unsure": "#9aa4af",
+    "mark": "#e8a94c",
+}
+
+VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad", "invalid": "bad"}
+"""Everything else is unsure."""
+
+
+def verdict_colour(verdict: str | None) -> str:
+    """The meaning of a verdict's colour."""
+    return VERDICT_COLOURS.get(verdict or "", "unsure")
+
+
+def darkened(svg: str) -> str:
+    """A drawing with dark colours in place of the light ones."""
+    for meaning, colour in LIGHT.items():
+        svg = svg.replace(f'"{colour}"', f'"{DARK[meaning]}"')
+    return svg
+
+
+def on_paper(svg: str, paper: str) -> str:
+    """A drawing that stands alone: with a ground under it."""
+    start = svg.index(">") + 1
+    return f'{svg[:start]}<rect width="100%" height="100%" fill="{paper}"/>{svg[start:]}'

@@ -1,0 +1,119 @@
+"""How the estimate moved, pair by pair, until the test decided, or did not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from upskill.domain import Evaluation
+from upskill.domain.case import Json
+from upskill.reporting.pictures.canvas import SIGNED, Chart, number, plot
+from upskill.reporting.pictures.measured import StudentPath
+from upskill.reporting.pictures.palette import LIGHT, verdict_colour
+from upskill.reporting.pictures.picture import Picture
+from upskill.reporting.pictures.wording import between, points, short_names
+
+HEIGHT = 120
+MOST_STUDENTS = 8
+REASONS = {
+    "decided": "it was decided",
+    "no difference": "the lift is surely small",
+    "futile": "the rest of the plan would not have decided",
+    "cap": "the plan was run to its end",
+    "budget": "the budget was reached",
+    "interrupted": "it was interrupted",
+}
+"""Why a sequential design stopped, after `because`."""
+
+
+def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Picture | None:
+    """One panel per student; `None` where fewer than two pairs were measured."""
+    reports = {report.student.name: report for report in evaluation.students}
+    marks: list[dict[str, Json]] = []
+    rows = []
+    says = []
+    for path in paths[:MOST_STUDENTS]:
+        report = reports.get(path.student)
+        if report is None or len(path.points) < 2:
+            continue
+        last = path.points[-1]
+        why = REASONS.get(report.stopped or "", "every planned pair was run")
+        said = f"{report.verdict} after {last.pairs} of at most {path.cap} pairs, because {why}"
+        says.append(f"{path.student}: {said}")
+        rows.append(
+            (path.student, str(last.pairs), str(path.cap), between(last.these_cases), report.verdict or "–", why)
+        )
+        marks += [
+            {
+                "student": path.student,
+                "pairs": point.pairs,
+                "mean": round(point.mean * 100, 1),
+                "low": round(point.these_cases.low * 100, 1),
+                "high": round(point.these_cases.high * 100, 1),
+                "wide_low": None if point.cases_like_these is None else round(point.cases_like_these.low * 100, 1),
+                "wide_high": None if point.cases_like_these is None else round(point.cases_like_these.high * 100, 1),
+                "round": point.round_end,
+                "last": point is last,
+                "said": f"{points(point.mean)}, {report.verdict}" if point is last else "",
+                "colour": LIGHT[verdict_colour(report.verdict)],
+            }
+            for point in path.points
+        ]
+    if not marks:
+        return None
+    return Picture(
+        name="path",
+        title="The way to the verdict",
+        says="How the lift and its intervals moved with each pair. " + "; ".join(says) + ".",
+        reading="The line is the lift so far; the band its interval on these very cases, the paler one on cases like "
+        "these. Upright lines are the ends of rounds, in which every case was put once. The point is the end."
+        + (f" The first {MOST_STUDENTS} students are shown." if len(paths) > MOST_STUDENTS else ""),
+        marks=marks,
+        columns=("Student", "Pairs", "At most", "On these cases", "Verdict", "Stopped because"),
+        rows=tuple(rows),
+    )
+
+
+def chart(picture: Picture, width: int) -> Chart:
+    """Drawn by the other process."""
+    import altair as alt
+
+    students = list(dict.fromkeys(str(mark["student"]) for mark in picture.marks))
+    short = dict(zip(students, short_names(students, width // 9), strict=True))
+    ends = [
+        mark[key] for mark in picture.marks for key in ("low", "high", "wide_low", "wide_high") if mark[key] is not None
+    ]
+    domain = [max(-100.0, min(map(number, ends))), min(100.0, max(map(number, ends)))]
+    most = max(number(mark["pairs"]) for mark in picture.marks)
+    panels = []
+    for student in students:
+        mine: list[dict[str, Any]] = [dict(mark) for mark in picture.marks if mark["student"] == student]
+        colour = mine[-1]["colour"]
+        base = plot(mine)
+        x = alt.X(
+            "pairs:Q",
+            scale=alt.Scale(domain=[0, most], nice=False),
+            axis=alt.Axis(title="pairs" if student == students[-1] else None, tickMinStep=1, tickCount=6, grid=False),
+        )
+        y_axis = alt.Axis(title="lift in points", tickCount=4, labelExpr=SIGNED)
+        y = alt.Y("mean:Q", scale=alt.Scale(domain=domain), axis=y_axis)
+        end = base.transform_filter("datum.last")
+        near_right = number(mine[-1]["pairs"]) > most * 0.7
+        layers = [
+            base.transform_filter("datum.round").mark_rule(color=LIGHT["grid"]).encode(x=x),
+            base.transform_filter("isValid(datum.wide_low)")
+            .mark_area(opacity=0.16, color=colour)
+            .encode(x=x, y=alt.Y("wide_low:Q"), y2="wide_high:Q"),
+            base.mark_area(opacity=0.26, color=colour).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+            plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(y=alt.Y("at:Q")),
+            base.mark_line(color=colour, strokeWidth=2).encode(x=x, y=y),
+            end.mark_point(filled=True, size=90, color=colour, opacity=1).encode(x=x, y=y),
+            end.mark_text(
+                align="right" if near_right else "left",
+                dx=-9 if near_right else 9,
+                dy=-11,
+                fontWeight="bold",
+                color=LIGHT["ink"],
+            ).encode(x=x, y=y, text="said:N"),
+        ]
+        title = alt.TitleParams(short[student], anchor="start", fontSize=13, color=LIGHT["ink"], offset=4)
+        panels.append(alt.layer(*layers).properties(width=width, height=HEIGHT, title=title))
+    return alt.vconcat(*panels, spacing=14)

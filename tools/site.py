@@ -1,0 +1,43 @@
+"""Two things that mkdocs does not do for us, called by it while it builds the site.
+
+Links of the docs lead into the repository too, to examples, a schema, CONTRIBUTING. On the site they lead to copies of
+those files, shown as plain text. And what is generated is refused when it would ask a server for anything.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parent.parent
+COPIES = "source"
+_LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)((?:#[^)\s]*)?\))")
+_FETCHED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?https?:|<link\b[^>]*\bhref=["']?https?:""")
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links that leave docs/ become links to copies."""
+    here = Path(page.file.abs_src_path or "").parent
+
+    def led(match: re.Match[str]) -> str:
+        target = (here / match[2]).resolve()
+        if not target.is_file() or target.is_relative_to(config.docs_dir) or not target.is_relative_to(ROOT):
+            return match[0]
+        name = f"{COPIES}/{target.relative_to(ROOT).as_posix()}.txt"
+        if files.get_file_from_path(name) is None:
+            files.append(File.generated(config, name, content=target.read_text(encoding="utf-8")))
+        back = posixpath.relpath(name, posixpath.dirname(page.file.src_uri) or ".")
+        return f"{match[1]}{back})"
+
+    return _LINK.sub(led, markdown)
+
+
+def on_post_page(output: str, *, page: Page, **_: object) -> str:
+    """A page that would fetch something from elsewhere is an error."""
+    if found := _FETCHED.search(output):
+        raise PluginError(f"{page.file.src_uri} would fetch from a server: {found[0]}")
+    return output
