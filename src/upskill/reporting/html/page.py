@@ -35,7 +35,7 @@ def report_page(
         f'<p class="muted">{escaped(_scope(evaluation, facts))}</p></header><main>',
         _warnings(evaluation, facts),
         summary(evaluation),
-        *(figure(picture, drawn.get(picture.name)) for picture in pictures),
+        f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>',
         map_section(evaluation, cases, data),
         _states(evaluation),
         _origin(evaluation, facts, data.trials),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from upskill.domain.case import Json
 from upskill.reporting.html.escaping import plain
 
-ROOM = 1_500_000
+ROOM = 1_900_000
 """Bytes for all texts of a page together, where there are few."""
 ROOM_PER_TRIAL = 260
 """A page of very many trials may be larger."""
