@@ -39,10 +39,8 @@ def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) ->
     from upskill.cli import COMMANDS
     from upskill.reporting.next_step import next_steps
 
-    for number, step in enumerate(
-        next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill))
-    ):
-        click.echo(f"{'next: ' if number == 0 else '      '}{step}", err=True)
+    for step in next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill)):
+        click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
 def ask_to_spend(estimate: "PlanEstimate") -> bool:

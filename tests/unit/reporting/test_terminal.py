@@ -69,12 +69,12 @@ def test_errors_come_last_under_everything_else() -> None:
 def test_the_next_command_is_one_that_exists_and_fits_what_happened() -> None:
     commands = {"eval", "cases", "report"}
     (only,) = next_steps(evaluation(), commands=commands, skill="skills/x")
-    assert only.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
+    assert only.command.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
     assert list(next_steps(evaluation(), commands={"eval"}, skill="skills/x")) == []
     first, _ = next_steps(evaluation(interrupted=True), commands=commands)
-    assert first.startswith("upskill eval --resume runs/")
+    assert first.command.startswith("upskill eval --resume runs/")
     undecided = evaluation(report(verdict="undecided"), case_states=CASE_STATES)
     first, _ = next_steps(undecided, commands=commands, skill="my skills/x")
-    assert first.startswith("upskill cases check 'my skills/x'")
+    assert first.command.startswith("upskill cases check 'my skills/x'")
     invalid = replace(undecided, students=(report(verdict="invalid"),))
-    assert next(next_steps(invalid, commands=commands)).startswith("upskill eval --resume")
+    assert next(next_steps(invalid, commands=commands)).command.startswith("upskill eval --resume")
