@@ -29,7 +29,7 @@ def test_rejected_cases_are_left_out_and_named_and_unproven_ones_are_marked() ->
 def test_where_no_case_is_left_nothing_is_run_and_every_reason_is_given() -> None:
     with pytest.raises(SkillInvalid) as refused:
         admit(BROKEN, skill(), backend=None)
-    assert "none of the 5 cases can tell right from wrong" in refused.value.message
+    assert "none of the 5 test cases can tell right from wrong" in refused.value.message
     assert refused.value.problems[0] == "broken-0: the empty answer passes"
     assert refused.value.exit_code == 2
 
