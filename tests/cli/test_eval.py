@@ -158,7 +158,7 @@ def test_a_skill_without_cases_is_refused(upskill: Upskill, kernel_skill: Path) 
     (kernel_skill / "skill_meta.json").unlink()
     done = upskill("eval", "skills/my-skill", "-m", "haiku")
     assert done.returncode == 2
-    assert "there are no cases" in done.stderr
+    assert "there are no test cases" in done.stderr
     assert "-t FILE" in done.stderr
 
 
@@ -225,7 +225,7 @@ def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
         out, err = process.communicate(timeout=30)
         assert time.monotonic() - stopped < 5
     assert process.returncode == 130, err
-    assert "interrupted: 12 of 80 trials ended" in out
+    assert "interrupted: 12 of 80 attempts ended" in out
     assert "4 pairs" in out
     assert "(2 cancelled)" in out
     (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]

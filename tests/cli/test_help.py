@@ -1,13 +1,18 @@
 """`upskill --help` answers at once, because nothing heavy is imported for it."""
 
+import json
 import resource
 import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from cli.conftest import COMMAND
+from upskill.cli import COMMANDS, GROUPS, grouped
+
+ROOT = Path(__file__).parent.parent.parent
 
 LIGHT = ["--help", "--version", "eval --help", "list --help", "models --help", "runs --help", "settings --help"]
 SCRIPT = """
@@ -39,6 +44,72 @@ def test_help_costs_at_most_three_times_an_import_of_click() -> None:
     pairs = [(_user_cpu([COMMAND, "--help"]), _user_cpu([python, "-c", "import click"])) for _ in range(5)]
     ours, click = (statistics.median(column) for column in zip(*pairs, strict=True))
     assert ours <= 3 * click
+
+
+def test_help_leads_with_what_people_come_for_and_names_every_command_once() -> None:
+    text = subprocess.run([COMMAND, "--help"], capture_output=True, text=True, check=True).stdout
+    _, _, listed = text.partition("Commands:\n")
+    first = [name for name in GROUPS["Commands"] if name in COMMANDS]
+    assert [line.split()[0] for line in listed.splitlines()[: len(first)]] == first
+    names = [name for group in grouped().values() for name in group]
+    assert sorted(names) == sorted(COMMANDS)
+    assert all(sum(line.split()[:1] == [name] for line in listed.splitlines()) == 1 for name in names)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two hundred run folders, each with two models."""
+    lift = {
+        "arm": "with_skill",
+        "against": "baseline",
+        "mean": 0.25,
+        "these_cases": [0.1, 0.4],
+        "cases_like_these": [-0.05, 0.5],
+        "pairs": 18,
+    }
+    arms = {"baseline": {"pass_rate": 0.5}, "with_skill": {"pass_rate": 0.75}}
+    students = [{"model": name, "verdict": "helps", "arms": arms, "lifts": [lift]} for name in ("haiku", "kimi")]
+    states = [{"case_id": f"c{number}", "state": "unproven", "reasons": [{"saw": "x" * 200}]} for number in range(100)]
+    for number in range(200):
+        folder = tmp_path / f"2026-11-{number:04d}"
+        folder.mkdir()
+        record = {
+            "format": "upskill.run/1",
+            "status": "finished",
+            "started_at": "2026-11-15T09:30:00+00:00",
+            "skill_name": f"skill-{number % 20}",
+            "skill_digest": f"{number:064d}",
+            "case_states": states,
+            "results": {"students": students},
+        }
+        (folder / "run.json").write_text(json.dumps(record))
+    return tmp_path
+
+
+def _looking(runs: Path) -> dict[str, list[str]]:
+    """The commands that run no trial."""
+    return {
+        "list": ["list", str(ROOT / "examples")],
+        "runs": ["runs", "--runs-dir", str(runs)],
+        "models": ["models"],
+        "trace": ["trace", str(ROOT / "examples" / "traces" / "session.jsonl")],
+    }
+
+
+WITHOUT = SCRIPT.replace(' "rich",', "").replace("heavy = {", 'heavy = {"altair", "gepa", "anyio", "regex", ')
+
+
+@pytest.mark.parametrize("name", ["list", "runs", "models", "trace"])
+def test_a_command_that_only_looks_imports_nothing_heavy_and_takes_no_time(name: str, runs: Path) -> None:
+    words = _looking(runs)[name]
+    done = subprocess.run([sys.executable, "-c", WITHOUT, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    python = COMMAND.removesuffix("upskill") + "python"
+    pairs = [(_user_cpu([COMMAND, *words]), _user_cpu([python, "-c", "import click"])) for _ in range(3)]
+    ours, click = (min(column) for column in zip(*pairs, strict=True))
+    # 0.6 s where an import of click takes 0.06 s; a busy machine makes both longer.
+    assert ours <= max(0.6, 10 * click)
 
 
 def test_a_mistyped_command_is_suggested() -> None:

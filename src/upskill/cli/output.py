@@ -1,7 +1,8 @@
 """What every command does alike: where output goes and whether it has colour."""
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -19,13 +20,18 @@ NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with N
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
-    """A console that has colour only on a terminal, and that never breaks words of piped output apart."""
+    """A console that has colour only on a terminal, and that never breaks words of piped output apart.
+
+    Whoever wants no colour gets no escape sequence at all, not even for bold.
+    """
 
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
-    return Console(file=stream, no_color=no_color or None, width=width, highlight=False, emoji=False)
+    plain = no_color or bool(os.environ.get("NO_COLOR"))
+    system: Literal["auto"] | None = None if plain else "auto"
+    return Console(file=stream, no_color=plain, color_system=system, width=width, highlight=False, emoji=False)
 
 
 def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) -> None:
@@ -33,10 +39,8 @@ def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) ->
     from upskill.cli import COMMANDS
     from upskill.reporting.next_step import next_steps
 
-    for number, step in enumerate(
-        next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill))
-    ):
-        click.echo(f"{'next: ' if number == 0 else '      '}{step}", err=True)
+    for step in next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill)):
+        click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
 def ask_to_spend(estimate: "PlanEstimate") -> bool:

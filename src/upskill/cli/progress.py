@@ -33,7 +33,7 @@ class TrialProgress(Steps):
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
         self.say(f"Evaluating {skill.name} on {names}...", indent=2)
-        students = f", on each of {len(plan.students)} models" if len(plan.students) > 1 else ""
+        students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)

@@ -56,9 +56,11 @@ class Screen:
         rows = [text]
         if self._stream.isatty():
             margin = " " * (len(text) - len(text.lstrip()) + indent)
-            rows = textwrap.wrap(
-                text, max(20, self.size.columns - 1), subsequent_indent=margin, replace_whitespace=False
-            ) or [""]
+            width = max(20, self.size.columns - 1)
+            wrapped = textwrap.wrap(
+                text, width, subsequent_indent=margin, replace_whitespace=False, break_on_hyphens=False
+            )
+            rows = wrapped or [""]
         with self._lock:
             drawn = self._drawn
             self.clear()

@@ -2,23 +2,31 @@
 
 from collections.abc import Collection, Iterator
 from shlex import quote
+from typing import NamedTuple
 
 from upskill.domain import Evaluation
 
 
-def next_steps(evaluation: Evaluation, *, commands: Collection[str], skill: str | None = None) -> Iterator[str]:
-    """At most two commands, each with what it is for, the most useful first.
+class NextStep(NamedTuple):
+    """A command and what it is for."""
+
+    what: str
+    command: str
+
+
+def next_steps(evaluation: Evaluation, *, commands: Collection[str], skill: str | None = None) -> Iterator[NextStep]:
+    """At most two commands, the most useful first.
 
     `skill` is the folder as it was typed, where it is known.
     """
     run = quote(evaluation.run)
     if evaluation.interrupted or any(report.verdict == "invalid" for report in evaluation.students):
-        kept = "go on where it stopped" if evaluation.interrupted else "put only what errored again"
-        yield f"upskill eval --resume {run}   {kept}"
+        what = "go on where it stopped" if evaluation.interrupted else "put again what errored, and only that"
+        yield NextStep(what, f"upskill eval --resume {run}")
     elif skill is not None and _in_doubt(evaluation) and "cases" in commands:
-        yield f"upskill cases check {quote(skill)}   what is wrong with the test cases, and what to change"
+        yield NextStep("what to change in the test cases", f"upskill cases check {quote(skill)}")
     if "report" in commands:
-        yield f"upskill report {run} --open   every answer and assertion, with pictures"
+        yield NextStep("every answer and assertion, with pictures", f"upskill report {run} --open")
 
 
 def _in_doubt(evaluation: Evaluation) -> bool:

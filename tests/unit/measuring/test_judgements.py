@@ -178,7 +178,7 @@ def test_too_many_drops_are_invalid_in_every_design() -> None:
     for decision in (None, Decision(reason="decided", verdict="helps", claim="cases like these")):
         judgement = judge(pairing, decision=decision)
         assert (judgement.verdict, judgement.claim) == ("invalid", None)
-        assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because a trial errored"
+        assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because an answer errored"
 
 
 def test_errors_on_one_arm_are_invalid() -> None:

@@ -43,7 +43,7 @@ def test_a_row_has_the_state_and_the_labels_and_under_it_why_and_what_to_change(
         "  a note",
         "c2    rejected",
     ]
-    assert lines[-1] == "2 cases: 1 unproven, 1 rejected; 1 recall; 1 leaks"
+    assert lines[-1] == "2 test cases: 1 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
 def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:

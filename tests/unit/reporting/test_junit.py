@@ -81,7 +81,7 @@ def test_a_case_of_which_all_trials_errored_is_an_error_with_its_faults() -> Non
     ]
     assert results(trials) == {"c1": "error"}
     (error,) = suites(trials)[0].findall("testcase/error")
-    assert (error.get("message"), error.get("type")) == ("all 3 trials errored", "timeout")
+    assert (error.get("message"), error.get("type")) == ("all 3 attempts errored", "timeout")
     assert error.text == "timeout: too slow\nrate limit: 429"
 
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_compared_is_skipped_and_says_why() -> None:
     said = {
         "no baseline was run: nothing to compare": suites([scored(False)], alone),
         "no pair is complete: nothing to compare": suites([scored(False), errored(arm="baseline")]),
-        "no trial of this case ended": suites([errored("cancelled")]),
+        "no attempt at this case ended": suites([errored("cancelled")]),
     }
     for message, (suite,) in said.items():
         assert [one.get("message") for one in suite.findall("testcase/skipped")] == [message]

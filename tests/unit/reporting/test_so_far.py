@@ -1,0 +1,126 @@
+"""The block that is shown while trials run: right at every width and height, in people's words."""
+
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from upskill.domain import Interval
+from upskill.reporting.so_far import Condition, SoFar, SpentSoFar, StudentSoFar, clock, log_lines, table_rows
+
+SPENT = SpentSoFar(cost=0.1234, max_cost=5.0, calls=84, max_calls=None, tokens=12_345, max_tokens=None)
+
+
+def student(name: str = "haiku", **changes: Any) -> StudentSoFar:
+    values: dict[str, Any] = {
+        "name": name,
+        "done": 30,
+        "most": 60,
+        "over": False,
+        "conditions": (
+            Condition(name="baseline", passed=12, of=30),
+            Condition(name="with skill", passed=25, of=30),
+        ),
+        "lift": 0.43,
+        "interval": Interval(low=0.12, high=0.7),
+    }
+    return StudentSoFar(**(values | changes))
+
+
+def so_far(*students: StudentSoFar, **changes: Any) -> SoFar:
+    values: dict[str, Any] = {
+        "unit": "pairs",
+        "students": students or (student(),),
+        "seconds": 130.0,
+        "seconds_left": 170.0,
+        "spent": SPENT,
+        "errored": 2,
+    }
+    return SoFar(**(values | changes))
+
+
+def _all(now: SoFar, *, width: int, height: int = 30, drawn: bool = True) -> list[str]:
+    head, rows, status = table_rows(now, width=width, height=height, drawn=drawn)
+    return [head, *rows, status]
+
+
+def test_one_student_at_eighty_columns() -> None:
+    assert _all(so_far(), width=80) == [
+        "  model  pairs     baseline         with skill       lift so far",
+        "  haiku  30 of 60  ████░░░░░░  40%  ████████░░  83%  +43 (+12 to +70)",
+        "  2 min 10 s, at most 3 min left, spent $0.12 of at most $5.00, 2 errored",
+    ]
+
+
+def test_there_is_room_for_calls_and_tokens_at_two_hundred_columns() -> None:
+    assert _all(so_far(), width=200)[-1].endswith("2 errored, 84 calls, 12,345 tokens")
+
+
+NAMES = ["haiku", "unsloth/GLM-4.7-Flash-GGUF:Q4_0", "模型" * 20, "x" * 300, "bad\x1b[2Jname", ""]
+
+
+@pytest.mark.parametrize("width", [20, 39, 40, 60, 79, 80, 81, 100, 120, 200, 400])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_no_line_reaches_the_last_column(width: int, drawn: bool) -> None:
+    agent = (
+        Condition(name="baseline", passed=0, of=0),
+        Condition(name="skill offered", passed=1_000, of=1_000),
+        Condition(name="skill given", passed=3, of=1_000),
+    )
+    students = [student(name, conditions=agent, done=99_999, most=100_000) for name in NAMES]
+    for line in _all(so_far(*students), width=width, drawn=drawn):
+        assert cell_len(line) < width
+        assert line.isprintable()
+        assert drawn or line.replace("模", "").replace("型", "").isascii()
+
+
+@pytest.mark.parametrize("height", [3, 4, 5, 8, 30])
+def test_it_is_never_higher_than_the_screen(height: int) -> None:
+    lines = _all(so_far(*(student(f"model-{number}") for number in range(6))), width=80, height=height)
+    assert len(lines) <= height
+    assert ("more" in "".join(lines)) == (height < 8)
+
+
+def test_names_of_models_are_cut_at_their_beginning() -> None:
+    rows = _all(so_far(student("scripted/some/where/far/away/student-one-of-many-others.yaml")), width=80)
+    assert "…" in rows[1]
+    assert "-others.yaml " in rows[1]
+
+
+def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
+    fresh = student(
+        done=0,
+        lift=None,
+        interval=None,
+        conditions=(Condition(name="baseline", passed=0, of=0), Condition(name="with skill", passed=0, of=0)),
+    )
+    unknown = SpentSoFar(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
+    _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)
+    assert "%" not in row
+    assert status == "  3 s, starting, price unknown, 0 calls, 0 tokens"
+    assert "(too early)" in _all(so_far(student(interval=None)), width=80)[1]
+
+
+def test_a_student_that_is_decided_says_so() -> None:
+    assert "9, done" in _all(so_far(student(done=9, over=True)), width=80)[1]
+
+
+def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:
+    assert list(log_lines(so_far())) == [
+        "  haiku: 30 of 60 pairs, baseline 40%, with skill 83%, lift so far +43 (+12 to +70)",
+        "  2 min 10 s, at most 3 min left, spent $0.12 of at most $5.00, 2 errored, 84 calls, 12,345 tokens",
+    ]
+
+
+def test_caps_stand_beside_what_they_cap() -> None:
+    spent = SpentSoFar(cost=0.0, max_cost=None, calls=84, max_calls=200, tokens=10, max_tokens=1_000)
+    status = _all(so_far(spent=spent), width=200)[-1]
+    assert "84 of at most 200 calls" in status
+    assert "10 of at most 1,000 tokens" in status
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.4, "0 s"), (59.9, "59 s"), (60, "1 min 0 s"), (3_599, "59 min 59 s"), (7_260, "2 h 1 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, said: str) -> None:
+    assert clock(seconds) == said

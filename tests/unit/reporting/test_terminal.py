@@ -1,0 +1,80 @@
+"""The result as people read it: nothing too wide, no words of the code, errors last, what to type next."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from unit.reporting.evaluations import CASE_STATES, agent_report, arm, evaluation, report
+from upskill.domain import Bought, Evaluation, JudgeReport
+from upskill.reporting.next_step import next_steps
+from upskill.reporting.terminal import show_evaluation
+
+CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
+
+
+def shown(found: Evaluation, *, width: int = 80) -> list[str]:
+    file = io.StringIO()
+    show_evaluation(found, Console(file=file, width=width, highlight=False, emoji=False))
+    return file.getvalue().splitlines()
+
+
+ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), stopped="cap", late=2)
+FOUND = [
+    evaluation(),
+    evaluation(ERRORED, interrupted=True, design="sequential"),
+    evaluation(agent_report()),
+    evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
+    evaluation(agent_report(), agent_report()),
+    evaluation(
+        bought=Bought(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
+        judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
+    ),
+]
+
+
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("found", FOUND)
+def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> None:
+    lines = shown(found, width=width)
+    assert [line for line in lines if len(line) > width] == []
+    assert [line for line in lines if CODE_WORDS.search(line)] == []
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_the_seeds_shapes_are_kept() -> None:
+    text = "\n".join(shown(evaluation()))
+    assert "50% -> 83% (+25%) OK" in text
+    assert "baseline   ██████████░░░░░░░░░░   50%" in text
+    assert "with skill █████████████████░░░   83%  (+25%)" in text
+
+
+def test_several_models_stand_in_one_table_with_their_intervals() -> None:
+    lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
+    header = next(line for line in lines if "Pass Rate" in line)
+    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"]
+    assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
+    assert sum("+25% (-5 to +50) helps" in line for line in lines) == 2
+
+
+def test_errors_come_last_under_everything_else() -> None:
+    lines = shown(evaluation(ERRORED, interrupted=True), width=100)
+    assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"
+    assert lines[-1].startswith("interrupted: ")
+    assert lines[-3].startswith("Run kept in ")
+
+
+def test_the_next_command_is_one_that_exists_and_fits_what_happened() -> None:
+    commands = {"eval", "cases", "report"}
+    (only,) = next_steps(evaluation(), commands=commands, skill="skills/x")
+    assert only.command.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
+    assert list(next_steps(evaluation(), commands={"eval"}, skill="skills/x")) == []
+    first, _ = next_steps(evaluation(interrupted=True), commands=commands)
+    assert first.command.startswith("upskill eval --resume runs/")
+    undecided = evaluation(report(verdict="undecided"), case_states=CASE_STATES)
+    first, _ = next_steps(undecided, commands=commands, skill="my skills/x")
+    assert first.command.startswith("upskill cases check 'my skills/x'")
+    invalid = replace(undecided, students=(report(verdict="invalid"),))
+    assert next(next_steps(invalid, commands=commands)).command.startswith("upskill eval --resume")
