@@ -30,10 +30,11 @@ STUDENTS = {
     "chatty": (0.45, 0.47, 0.0030, 1.3),
 }
 REPEATS = 5
-WORDS = (
+TEXT = (
     "the gauge reads a port from tarn kdl and then writes one line per tide into its log so that nobody has to guess "
     "which of them was late when a lock file is left behind it must be removed by hand before rouse is called again"
-).split()
+)
+WORDS = tuple(TEXT.split())
 
 
 def main() -> None:

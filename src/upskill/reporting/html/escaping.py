@@ -23,7 +23,7 @@ def escaped(text: object) -> str:
 
 def json_in_html(value: Json) -> str:
     """JSON that no parser of HTML can take for anything else: it holds no `<`, `>` or `&`."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = plain(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text

@@ -1,10 +1,9 @@
 """Every text of a page, once, and none longer than there is room for."""
 
-import json
 from collections.abc import Sequence
 
 from upskill.domain.case import Json
-from upskill.reporting.html.escaping import plain
+from upskill.reporting.html.escaping import json_in_html, plain
 
 ROOM = 1_900_000
 """Bytes for all texts of a page together, where there are few."""
@@ -42,7 +41,7 @@ class Texts:
         cut: list[Json] = []
         for text, length in zip(self._texts, self._lengths, strict=True):
             most = max(SHORTEST, int(level / _weight(text))) if text else 0
-            cut.append(text if length <= most else [text[:most], length])
+            cut.append(text if len(text) == length <= most else [text[:most], length])
         return cut
 
 
@@ -58,7 +57,7 @@ def longest_for(trials: int) -> int:
 
 def _weight(text: str) -> float:
     """Bytes per character once it is written."""
-    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")) / len(text) if text else 1.0
+    return len(json_in_html(text).encode("utf-8")) / len(text) if text else 1.0
 
 
 def _level(sizes: Sequence[float], room: int) -> float:

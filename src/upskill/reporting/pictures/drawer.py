@@ -42,9 +42,11 @@ class Drawer:
             return {}
         if self._process is None:
             raise PictureFailed("the process that draws could not be started")
-        order = json.dumps({"png": png, "pictures": [asdict(picture) for picture in pictures]}).encode()
+        order = {"png": png, "pictures": [asdict(picture) for picture in pictures]}
+        # A name may hold half a character, which has no UTF-8.
+        asked = json.dumps(order, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            out, complaint = self._process.communicate(order, timeout=SECONDS)
+            out, complaint = self._process.communicate(asked, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             raise PictureFailed(f"drawing took more than {SECONDS} seconds") from None
         except (OSError, ValueError) as error:
