@@ -109,9 +109,8 @@ def _skill(folder: Path, cases: int) -> Path:
 
 
 def _text(draw: random.Random, characters: int) -> str:
-    words: list[str] = []
-    while sum(map(len, words)) + len(words) < characters:
-        words.append(draw.choice(WORDS) if draw.random() > 0.05 else f"{draw.random():.4f}")
+    words = draw.choices(WORDS, k=max(1, characters // 5))
+    words[:: len(words) // 3 + 1] = [f"{draw.random():.4f}" for _ in words[:: len(words) // 3 + 1]]
     return " ".join(words)
 
 

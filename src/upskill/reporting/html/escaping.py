@@ -6,14 +6,16 @@ import re
 
 from upskill.domain.case import Json
 
-_NOT_SHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_TURNS_TEXT = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Marks that reverse what stands beside them: a failed check could be made to read as a passed one."""
+_NOT_SHOWN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+    # Marks that reverse what stands beside them: a failed check could be made to read as a passed one.
+    r"\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def plain(text: str) -> str:
     """Text without what cannot be shown, or would show something else than it says."""
-    return _TURNS_TEXT.sub("\ufffd", _NOT_SHOWN.sub("\ufffd", text))
+    return _NOT_SHOWN.sub("\ufffd", text)
 
 
 def escaped(text: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from upskill.domain.case import Json
-from upskill.reporting.html.escaping import json_in_html, plain
+from upskill.reporting.html.escaping import plain
 
 ROOM = 1_900_000
 """Bytes for all texts of a page together, where there are few."""
@@ -37,10 +37,11 @@ class Texts:
 
     def cut_to(self, room: int) -> list[Json]:
         """All texts in so many bytes: as they are, or as `[beginning, length of the whole]` where they are too long."""
-        level = _level([len(text) * _weight(text) for text in self._texts], room)
+        sizes = [written_bytes(text) for text in self._texts]
+        level = _level(sizes, room)
         cut: list[Json] = []
-        for text, length in zip(self._texts, self._lengths, strict=True):
-            most = max(SHORTEST, int(level / _weight(text))) if text else 0
+        for text, length, size in zip(self._texts, self._lengths, sizes, strict=True):
+            most = len(text) if size <= level else max(SHORTEST, int(level * len(text) / size))
             cut.append(text if len(text) == length <= most else [text[:most], length])
         return cut
 
@@ -55,12 +56,13 @@ def longest_for(trials: int) -> int:
     return max(SHORTEST, min(LONGEST, 60_000_000 // max(1, trials)))
 
 
-def _weight(text: str) -> float:
-    """Bytes per character once it is written."""
-    return len(json_in_html(text).encode("utf-8")) / len(text) if text else 1.0
+def written_bytes(text: str) -> int:
+    """What a text takes once it is written: `<` becomes six characters, a line's end two. About right is enough."""
+    most = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return most + 5 * sum(text.count(char) for char in "<>&") + sum(text.count(char) for char in '"\\\n\t\r')
 
 
-def _level(sizes: Sequence[float], room: int) -> float:
+def _level(sizes: Sequence[int], room: int) -> float:
     """The size at which to cut so that all together fit: short ones stay whole, long ones share what is left."""
     left = float(room)
     for number, size in enumerate(sorted(sizes)):
