@@ -15,12 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
+from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
 from upskill.workflows import evaluate
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
-from upskill.workflows.report import Drawer, draw, read_report, write_page
+from upskill.workflows.report import draw, read_report, write_page
 
 STUDENTS = {
     # What each is good for: baseline, with skill, dollars per thousand tokens, and tokens for one without the skill.

@@ -22,7 +22,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     (folder / "home").mkdir()
     shutil.copytree(ROOT / "examples" / "tarnctl", folder / "tarnctl")
-    done = _type(folder, "eval", "tarnctl", "-m", f"scripted/{STUDENT}", "--json", "--fresh", UPSKILL_REPORT="true")
+    done = _type(folder, "eval", "tarnctl", "-m", f"scripted/{STUDENT}", "--json", UPSKILL_REPORT="true")
     assert done.returncode == 0, done.stderr
     (folder / "result.json").write_text(done.stdout)
     return folder
@@ -43,7 +43,7 @@ def _type(folder: Path, *words: str, **variables: str) -> subprocess.CompletedPr
 
 @pytest.fixture
 def run(place: Path) -> Path:
-    return place / json.loads((place / "result.json").read_text())["run"]
+    return place / str(json.loads((place / "result.json").read_text())["run"])
 
 
 def test_an_evaluation_leaves_a_report_with_its_pictures_and_prints_only_the_result(place: Path, run: Path) -> None:
@@ -61,6 +61,7 @@ def test_an_evaluation_leaves_a_report_with_its_pictures_and_prints_only_the_res
 
 
 def test_a_report_is_written_where_it_is_wanted_and_its_place_printed(place: Path, run: Path) -> None:
+    (place / "altair.py").write_text("raise RuntimeError('somebody else')\n")
     done = _type(place, "report", str(run.relative_to(place)), "-o", "here.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "here.html\n", "")
     left = (run / "report.html").read_text(encoding="utf-8")

@@ -52,13 +52,15 @@ def _trials(students: Sequence[str]) -> list[Trial]:
 
 
 def _result() -> Evaluation:
-    priced = tuple(replace(arm(name, passed=passed, trials=40), cost=cost) for name, passed, cost in (
-        ("baseline", 10, 0.002), ("with_skill", 37, 0.003)))  # fmt: skip
+    priced = (
+        replace(arm("baseline", passed=10, trials=40), cost=0.002),
+        replace(arm("with_skill", passed=37, trials=40), cost=0.003),
+    )
     free = tuple(replace(one, cost=0.0001) for one in (arm("baseline", passed=1), arm("with_skill", passed=5)))
     students = (
         report("haiku", arms=priced, label_lifts=LABEL_LIFTS),
         report("unsloth/GLM-4.7-Flash-GGUF:Q4_0", arms=free, verdict="undecided"),
-        report("sonnet", verdict="hurts", stopped="decided"),
+        report(HOSTILE, verdict="hurts", stopped="decided"),
     )
     return evaluation(*students, case_states=CASE_STATES, notes=(HOSTILE,), design="sequential", min_lift=0.1)
 
@@ -152,7 +154,7 @@ def test_a_phone_need_not_scroll_sideways(folder: Path, browser: Browser) -> Non
 def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser) -> None:
     colours = []
     for scheme in ("light", "dark"):
-        browser.open(folder / "report.html", Look(scheme=scheme))  # type: ignore[arg-type]
+        browser.open(folder / "report.html", Look(scheme=scheme))
         colours.append(browser.run("getComputedStyle(document.querySelector('figure svg.wide text')).fill"))
     assert colours[0] != colours[1]
 

@@ -186,7 +186,8 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
 def _case_text(case_id: str, case: Case | None) -> CaseText:
     if case is None:
         return CaseText(id=case_id, prompt=None)
-    return CaseText(id=case_id, prompt=case.prompt, use=case.use, files=tuple(sorted(case.files)))
+    clean = redactor_from(os.environ).clean_own
+    return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
 
 
 def _evaluation(
@@ -288,6 +289,8 @@ def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], dra
         report = read_report(run, evaluation=evaluation, cases=cases)
         drawn, problem = draw(report.pictures, drawer)
         write_page(report.page(drawn), run / REPORT_FILE)
+    except KeyboardInterrupt:
+        problem = f"{REPORT_FILE} was not written: you did not want to wait; `upskill report` makes it"
     except Exception as error:  # noqa: BLE001 - a fault in a picture must not take the result with it
         problem = f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
     return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
@@ -306,4 +309,6 @@ def write_page(page: str, target: Path) -> None:
     try:
         storage.write_whole(target, page)
     except OSError as error:
-        raise EngineError(f"{target}: cannot be written ({error.strerror})") from None
+        raise EngineError(
+            f"{target}: cannot be written ({error.strerror})", hint="name another place with -o FILE"
+        ) from None

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from unit.reporting.evaluations import EVALUATIONS, evaluation
+from upskill.domain import StudentReport
 from upskill.reporting import evaluation_json
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 
@@ -24,7 +25,7 @@ def test_what_was_written_is_read_again(name: str) -> None:
     assert read == expected
 
 
-def _as_written(report):  # type: ignore[no-untyped-def]
+def _as_written(report: StudentReport) -> StudentReport:
     """The interval for cases like these is not written per label."""
     labels = tuple(
         replace(one, lift=None if one.lift is None else replace(one.lift, cases_like_these=None, dropped=0))

@@ -16,8 +16,22 @@ from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
 
 SECONDS = 120
 """Drawing takes one or two. What takes so much longer will not end."""
-_NEEDED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SYSTEMROOT", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+_NEEDED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "TEMP",
+    "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE",
+)
 """The process that draws sees no key."""
+_NOT_FROM_HERE = ("-P",)
+"""A module in the folder where the command was typed is somebody else's: it must not be loaded in place of ours."""
 
 
 class Drawer:
@@ -26,7 +40,7 @@ class Drawer:
     def __init__(self) -> None:
         try:
             self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
-                [sys.executable, "-m", "upskill.reporting.pictures.drawing"],
+                [sys.executable, *_NOT_FROM_HERE, "-m", "upskill.reporting.pictures.drawing"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
