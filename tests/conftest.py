@@ -1,11 +1,16 @@
 """What all tests share. The network is blocked; the folders below may speak to loopback, and to nothing else."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Begun in the background by a shell, everything we start would inherit that Ctrl-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
