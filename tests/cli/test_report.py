@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import COMMAND
+from upskill.reporting.pictures import Drawer
+from upskill.workflows.report import draw, keep_report, read_report
 
 ROOT = Path(__file__).parent.parent.parent
 STUDENT = ROOT / "examples" / "scripted" / "student.yaml"
@@ -133,3 +135,38 @@ def test_a_page_that_cannot_be_written_is_an_error_with_its_place(place: Path, t
     done = _type(place, "report", "-o", str(tmp_path / "no" / "where.html"), PYTHONPATH=str(tmp_path))
     assert done.returncode == 3
     assert "where.html: cannot be written" in done.stderr
+
+
+def test_a_key_of_ones_own_is_on_no_page(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "hf_" + "Zq7x" * 9
+    copy = tmp_path / "run"
+    shutil.copytree(run, copy)
+    said = (copy / "trials.jsonl").read_text().replace("I do not know.", f"Your key is {key} & <b>{key}</b>")
+    (copy / "trials.jsonl").write_text(said)
+    record = json.loads((copy / "run.json").read_text())
+    record["results"]["notes"] = [f"the server said {key}"]
+    (copy / "run.json").write_text(json.dumps(record))
+    assert key in read_report(copy).page({}), "it would be there"
+    monkeypatch.setenv("HF_TOKEN", key)
+    assert key not in read_report(copy).page({})
+
+
+def test_a_drawer_that_was_ended_says_so_and_the_report_has_its_tables(run: Path) -> None:
+    report = read_report(run)
+    with Drawer() as drawer:
+        assert drawer._process is not None
+        drawer._process.kill()
+        drawn, problem = draw(report.pictures, drawer)
+    assert drawn == {}
+    assert problem is not None
+    assert "SIGKILL" in problem or "went away" in problem
+    assert "The same as a table" in report.page(drawn)
+
+
+def test_a_report_that_fails_leaves_the_result_as_it_is(tmp_path: Path, run: Path) -> None:
+    result = read_report(run).evaluation
+    with Drawer() as drawer:
+        kept = keep_report(tmp_path / "gone", result, cases=(), drawer=drawer)
+    assert kept.students == result.students
+    assert "report.html could not be written" in kept.notes[-1]
+    assert keep_report(tmp_path / "gone", result, cases=(), drawer=None) == result
