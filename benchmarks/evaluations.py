@@ -52,7 +52,8 @@ def main() -> None:
             with Provider(Student(seed)) as provider:
                 provider.keep_requests = False
                 flags = {"models": ("any",), "base_url": provider.url, "runs_dir": str(folder / "runs"), "seed": seed}
-                settings = resolve_settings({**flags, "store": False, "concurrency": 8}, folder=folder, environment={})
+                flags |= {"store": False, "concurrency": 8, "report": False}
+                settings = resolve_settings(flags, folder=folder, environment={})
                 evaluation = evaluate(EvaluationOrder(skill=skill), settings=settings)
             (report,) = evaluation.students
             calls.append(evaluation.bought.calls)

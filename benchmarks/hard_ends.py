@@ -39,6 +39,7 @@ def main() -> None:
 
 
 def _skill(folder: Path) -> Path:
+    (folder / "upskill.toml").write_text("report = false\n")  # drawn after everything that is measured here
     skill = folder / "thing"
     skill.mkdir()
     (skill / "SKILL.md").write_text("---\nname: thing\ndescription: For measurements.\n---\nSay yes.\n")

@@ -15,12 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
+from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
 from upskill.workflows import evaluate
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
-from upskill.workflows.report import Drawer, draw, read_report, write_page
+from upskill.workflows.report import draw, read_report, write_page
 
 STUDENTS = {
     # What each is good for: baseline, with skill, dollars per thousand tokens, and tokens for one without the skill.
@@ -30,10 +31,11 @@ STUDENTS = {
     "chatty": (0.45, 0.47, 0.0030, 1.3),
 }
 REPEATS = 5
-WORDS = (
+TEXT = (
     "the gauge reads a port from tarn kdl and then writes one line per tide into its log so that nobody has to guess "
     "which of them was late when a lock file is left behind it must be removed by hand before rouse is called again"
-).split()
+)
+WORDS = tuple(TEXT.split())
 
 
 def main() -> None:
@@ -108,9 +110,8 @@ def _skill(folder: Path, cases: int) -> Path:
 
 
 def _text(draw: random.Random, characters: int) -> str:
-    words: list[str] = []
-    while sum(map(len, words)) + len(words) < characters:
-        words.append(draw.choice(WORDS) if draw.random() > 0.05 else f"{draw.random():.4f}")
+    words = draw.choices(WORDS, k=max(1, characters // 5))
+    words[:: len(words) // 3 + 1] = [f"{draw.random():.4f}" for _ in words[:: len(words) // 3 + 1]]
     return " ".join(words)
 
 

@@ -35,3 +35,5 @@ def test_the_example_skill_helps_a_real_local_model(local_model: str, tmp_path: 
     addresses = [line for line in trace.read_text().splitlines() if "sin_addr" in line or "sin6_addr" in line]
     assert addresses
     assert not [line for line in addresses if "127.0.0.1" not in line and "::1" not in line]
+    (report,) = tmp_path.glob("*/report.html")
+    assert report.read_text(encoding="utf-8").count('role="img"') == 10, "five pictures, drawn without network too"

@@ -28,7 +28,8 @@ def report_page(
 ) -> str:
     """One HTML file. `trials` may come one at a time; their answers are held only as far as they are shown."""
     skill = evaluation.skill
-    data = map_data(evaluation, cases, trials, expected=evaluation.planned)
+    expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    data = map_data(evaluation, cases, trials, expected=expected)
     parts = [
         f'<header><p class="kind">Skill on trial</p><h1>{escaped(skill.name)}</h1>',
         f"<p>{escaped(skill.description)}</p>" if skill.description else "",

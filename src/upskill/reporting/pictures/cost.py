@@ -8,13 +8,15 @@ from upskill.domain import StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.arms import arm_name
 from upskill.reporting.money import dollars
-from upskill.reporting.pictures.canvas import Canvas, Chart
+from upskill.reporting.pictures.canvas import Canvas, Chart, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.sufficient import ENOUGH, Sufficient, by_cost, cheapest_sufficient, use_per_task
 from upskill.reporting.pictures.wording import percent, short_names
 
 HEIGHT = 320
+HEAD = "M0,-1.3L0.6,0.8L0,0.4L-0.6,0.8Z"
+"""Longer than wide: a triangle of equal sides points three ways at once."""
 _APART = 15
 """Labels stand at least so many pixels apart."""
 
@@ -141,7 +143,7 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
         ),
         base.transform_filter("!datum.head").mark_point(filled=True, size=90, opacity=1).encode(x=x, y=y, color=colour),
         base.transform_filter("datum.head")
-        .mark_point(filled=True, size=190, shape="triangle", opacity=1)
+        .mark_point(filled=True, size=190, shape=HEAD, opacity=1)
         .encode(x=x, y=y, color=colour, angle=alt.Angle("angle:Q", scale=None)),
     ]
     best = picture.facts["best"]
@@ -154,11 +156,9 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
             ).encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
         )
     for align in ("left", "right"):
-        layers.append(
-            base.transform_filter(f"datum.align == '{align}'")
-            .mark_text(align=align, fontSize=12, color=LIGHT["ink"])
-            .encode(x=alt.X("label_x:Q"), y=alt.Y("label_y:Q"), text="name:N")
-        )
+        beside = base.transform_filter(f"datum.align == '{align}'")
+        named = words(beside, LIGHT["paper"], align=align, fontSize=12, color=LIGHT["ink"])
+        layers += [text.encode(x=alt.X("label_x:Q"), y=alt.Y("label_y:Q"), text="name:N") for text in named]
     return alt.layer(*layers).properties(width=width, height=HEIGHT)
 
 
