@@ -137,7 +137,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
             *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
-            *_copies_notes(plan, settings),
+            *_copies_notes(plan, settings, endpoints.values()),
             *(note for one in served.values() for note in one.notes),
             *judge_notes,
         ),
@@ -255,8 +255,9 @@ def _require_window(
         )
 
 
-def _copies_notes(plan: TrialPlan, settings: Settings) -> tuple[str, ...]:
-    if settings.temperature != 0 or plan.repeats == 1:
+def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
+    """A script throws its own dice, whatever the temperature."""
+    if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
         return ()
     return (
         "at temperature 0 further runs may be copies of the first; figures for these very cases then look too sure",

@@ -43,6 +43,7 @@ def main() -> None:
     parameters.cpuparams_batch.n_threads = 1
     parameters.cache_prompt = False
     parameters.cache_ram_mib = 0
+    parameters.verbosity = 1  # errors only
     server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
     print(f"smollm2 is served at http://localhost:{port}/v1; end it with Ctrl-C", flush=True)
     try:

@@ -1,0 +1,60 @@
+"""The site of the docs, in a browser, opened from its folder: usable by everybody, searchable, silent on the network."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pages.auditing import audit, serious
+from pages.browser import Browser
+
+ROOT = Path(__file__).parent.parent.parent
+AUDITED = (
+    "index.html",
+    "tutorial/first-skill.html",
+    "reference/settings.html",
+    "explanation/what-the-interval-means.html",
+)
+"""One of each kind: lists, commands, a table, pictures."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `make docs` does. A warning fails it."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [str(Path(sys.executable).parent / "mkdocs"), "build", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("page", AUDITED)
+def test_a_page_of_the_docs_has_no_serious_finding(page: str, site: Path, browser: Browser) -> None:
+    assert serious(audit(site / page, browser=browser)) == []
+
+
+def test_the_search_works_from_a_folder_and_nothing_is_asked_of_a_server(site: Path, browser: Browser) -> None:
+    browser.open(site / "how-to" / "write-cases.html")
+    browser.run(
+        "document.querySelector('[data-md-toggle=search]').click();"
+        "const field = document.querySelector('[data-md-component=search-query]');"
+        "field.focus(); field.value = 'bubblewrap'; field.dispatchEvent(new Event('keyup')); 0"
+    )
+    found: list[str] = []
+    deadline = time.monotonic() + 20
+    while not found and time.monotonic() < deadline:
+        found = browser.run("[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)")
+        time.sleep(0.1)
+
+    assert any("get-a-sandbox.html" in link for link in found), found
+    assert [asked for asked in browser.requests() if not asked.startswith(("file:", "data:"))] == []
