@@ -38,6 +38,11 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return _LINK.sub(led, markdown)
 
 
+def on_post_template(output: str, **_: object) -> str:
+    """The page for what is not found has the same dialog."""
+    return output.replace(*DIALOG)
+
+
 def on_post_page(output: str, *, page: Page, **_: object) -> str:
     """Mend what the theme leaves out. A page that would fetch something from elsewhere is an error."""
     output = output.replace(*DIALOG)

