@@ -46,7 +46,10 @@ def main() -> None:
     parameters.cache_prompt = False
     parameters.cache_ram_mib = 0
     parameters.verbosity = 1  # errors only
-    server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
+    try:
+        server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
+    except RuntimeError:
+        raise SystemExit(f"port {port} is taken; name another: python local_model.py {port + 1}") from None
     print(f"smollm2 is served at http://localhost:{port}/v1; end it with Ctrl-C", flush=True)
     try:
         while True:
