@@ -29,7 +29,7 @@ def main() -> None:
     script = folder / "student.yaml"
     script.write_text("rules:\n- replies: [never]\n")
     skill = write_big_skill(folder / "large", cases=CASES)
-    settings = resolve_settings({"models": (f"scripted/{script}",)}, folder=folder, environment={})
+    settings = resolve_settings({"models": (f"scripted/{script}",), "report": False}, folder=folder, environment={})
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
     run.write_record(evaluate.first_record(prepared, settings, run))

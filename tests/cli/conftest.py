@@ -37,6 +37,7 @@ def environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PYTHONDONTWRITEBYTECODE": "",
         "LANG": "C.UTF-8",
+        "UPSKILL_REPORT": "false",  # drawing takes seconds; the tests of the report ask for it
     }
 
 

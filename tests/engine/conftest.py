@@ -69,7 +69,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         sandbox: Any = "bubblewrap",
         **settings: Any,
     ) -> Ran:
-        flags = {"models": tuple(models), "runs_dir": str(tmp_path / "runs"), "store": False, **settings}
+        flags = {
+            "models": tuple(models),
+            "runs_dir": str(tmp_path / "runs"),
+            "store": False,
+            "report": False,
+            **settings,
+        }
         evaluation = evaluate(
             EvaluationOrder(
                 skill=skill,

@@ -78,7 +78,13 @@ def evaluation(url: str, skill: str, concurrency: int) -> dict[str, Any]:
     from upskill.workflows.prepare import EvaluationOrder
 
     here = Path.cwd()
-    flags = {"models": ("any",), "base_url": url, "concurrency": concurrency, "runs_dir": str(here / "runs")}
+    flags = {
+        "models": ("any",),
+        "base_url": url,
+        "concurrency": concurrency,
+        "runs_dir": str(here / "runs"),
+        "report": False,
+    }
     settings = resolve_settings(flags, environment={}, folder=here, user_folder=here)
     result = evaluate(EvaluationOrder(skill=Path(skill), repeats=2), settings=settings)
     lags = sorted(watch.lags)

@@ -37,7 +37,8 @@ def audit(page: Path | str, *, browser: Browser, looks: tuple[Look, ...] = LOOKS
     found: list[Finding] = []
     for look in looks:
         browser.open(page, look)
-        browser.run(f"{first};0")
+        if first:
+            browser.run(first)
         browser.run(AXE.read_text(encoding="utf-8") + ";0")
         violations = browser.run("axe.run(document).then(found => found.violations)")
         found += [

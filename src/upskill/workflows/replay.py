@@ -9,7 +9,7 @@ from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, Pair, Pairing, measure_lift
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.workflows.course import FixedCourse, SequentialCourse
 
-MOST_POINTS = 100
+MOST_POINTS = 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

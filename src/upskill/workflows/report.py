@@ -30,6 +30,8 @@ from upskill.workflows.own_keys import without_own_keys
 from upskill.workflows.replay import Replay, replay
 
 REPORT_FILE = "report.html"
+MOST_TRIALS = 30_000
+"""Nobody waits for the report of more at the end of an evaluation; it is made when it is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +46,8 @@ class Report:
     record: RunRecord
     counted: frozenset[tuple[str, str, int]]
     """Student, case and repeat of what the verdict rests on."""
+    shown: Mapping[int, int]
+    """Lines of the trials that the map shows, and how often each was tried."""
 
     def page(self, drawn: Mapping[str, Drawn]) -> str:
         """The page, with these drawings in it. Reads the answers one at a time."""
@@ -59,25 +63,13 @@ class Report:
         return clean(page)
 
     def _logged(self) -> Iterator[LoggedTrial]:
-        """The last trial of each student, case, arm and repeat; one that was scored goes before one that was not."""
+        """Those of them that are shown, with where each stands."""
         log = RunFolder(path=self.run).trials
         redactor = redactor_from(os.environ)
-        tries: Counter[tuple[str, str, str, int]] = Counter()
-        last: dict[tuple[str, str, str, int], int] = {}
-        scored: set[tuple[str, str, str, int]] = set()
-        for line, trial in enumerate(_readable(log.read()), 1):
-            key = (trial.student, trial.case_id, trial.arm, trial.repeat)
-            tries[key] += 1
-            is_scored = isinstance(trial.outcome, Scored)
-            if is_scored or key not in scored:
-                last[key] = line
-            if is_scored:
-                scored.add(key)
-        shown = set(last.values())
         samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
         number = {student.name: place for place, student in enumerate(self.record.students, 1)}
         for line, trial in enumerate(_readable(log.read()), 1):
-            if line not in shown:
+            if line not in self.shown:
                 continue
             place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
             yield LoggedTrial(
@@ -86,7 +78,7 @@ class Report:
                 counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
                 log=None if place is None or trial.stored_at else place[0],
                 sample=None if place is None or trial.stored_at else place[1],
-                tries=tries[trial.student, trial.case_id, trial.arm, trial.repeat],
+                tries=self.shown[line],
             )
 
 
@@ -143,7 +135,24 @@ def read_report(
             for trial in trials
             if trial.student in replays and replays[trial.student].course.counts(trial)
         ),
+        shown=_shown(trials),
     )
+
+
+def _shown(trials: Sequence[Trial]) -> dict[int, int]:
+    """The last trial of each student, case, arm and repeat; one that was scored goes before one that was not."""
+    tries: Counter[tuple[str, str, str, int]] = Counter()
+    last: dict[tuple[str, str, str, int], int] = {}
+    scored: set[tuple[str, str, str, int]] = set()
+    for line, trial in enumerate(trials, 1):
+        key = (trial.student, trial.case_id, trial.arm, trial.repeat)
+        tries[key] += 1
+        is_scored = isinstance(trial.outcome, Scored)
+        if is_scored or key not in scored:
+            last[key] = line
+        if is_scored:
+            scored.add(key)
+    return {line: tries[key] for key, line in last.items()}
 
 
 def _trials(run: Path, problems: list[str]) -> list[Trial]:
@@ -177,7 +186,8 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
 def _case_text(case_id: str, case: Case | None) -> CaseText:
     if case is None:
         return CaseText(id=case_id, prompt=None)
-    return CaseText(id=case_id, prompt=case.prompt, use=case.use, files=tuple(sorted(case.files)))
+    clean = redactor_from(os.environ).clean_own
+    return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
 
 
 def _evaluation(
@@ -271,10 +281,16 @@ def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], dra
     """Write `report.html` into the run folder. Whatever goes wrong becomes a note: the result is not touched."""
     if drawer is None:
         return evaluation
+    trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    if trials > MOST_TRIALS:
+        later = f"{REPORT_FILE} of {trials:,} trials takes a while and was not made; `upskill report` makes it"
+        return replace(evaluation, notes=(*evaluation.notes, later))
     try:
         report = read_report(run, evaluation=evaluation, cases=cases)
         drawn, problem = draw(report.pictures, drawer)
         write_page(report.page(drawn), run / REPORT_FILE)
+    except KeyboardInterrupt:
+        problem = f"{REPORT_FILE} was not written: you did not want to wait; `upskill report` makes it"
     except Exception as error:  # noqa: BLE001 - a fault in a picture must not take the result with it
         problem = f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
     return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
@@ -293,4 +309,6 @@ def write_page(page: str, target: Path) -> None:
     try:
         storage.write_whole(target, page)
     except OSError as error:
-        raise EngineError(f"{target}: cannot be written ({error.strerror})") from None
+        raise EngineError(
+            f"{target}: cannot be written ({error.strerror})", hint="name another place with -o FILE"
+        ) from None

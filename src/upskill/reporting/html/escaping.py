@@ -6,14 +6,16 @@ import re
 
 from upskill.domain.case import Json
 
-_NOT_SHOWN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_TURNS_TEXT = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Marks that reverse what stands beside them: a failed check could be made to read as a passed one."""
+_NOT_SHOWN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+    # Marks that reverse what stands beside them: a failed check could be made to read as a passed one.
+    r"\u202a-\u202e\u2066-\u2069]"
+)
 
 
 def plain(text: str) -> str:
     """Text without what cannot be shown, or would show something else than it says."""
-    return _TURNS_TEXT.sub("\ufffd", _NOT_SHOWN.sub("\ufffd", text))
+    return _NOT_SHOWN.sub("\ufffd", text)
 
 
 def escaped(text: object) -> str:
@@ -23,7 +25,7 @@ def escaped(text: object) -> str:
 
 def json_in_html(value: Json) -> str:
     """JSON that no parser of HTML can take for anything else: it holds no `<`, `>` or `&`."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = plain(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return text

@@ -15,13 +15,13 @@ def map_section(evaluation: Evaluation, cases: Sequence[CaseText], data: MapData
     students = [report.student.name for report in evaluation.students]
     options = "".join(f'<option value="{number}">{escaped(name)}</option>' for number, name in enumerate(students))
     return f"""<section class="card" aria-labelledby="h-map"><h2 id="h-map">Every trial</h2>
-<p>A row is a case, a square is one trial:
-<span class="key"><span class="cell pass" aria-hidden="true">✓</span> passed</span>
-<span class="key"><span class="cell fail" aria-hidden="true">✗</span> failed</span>
-<span class="key"><span class="cell error" aria-hidden="true">!</span> errored, measured nothing</span>
-<span class="key"><span class="cell pass late" aria-hidden="true">✓</span> pale: not counted</span>.
+<p>A row is a case, and a square is one trial.
 <span class="needs-script">Open a square to see the prompt, the answer and what each check saw.
 Arrow keys move between squares.</span></p>
+<ul class="keys"><li><span class="cell pass" aria-hidden="true">✓</span> passed</li>
+<li><span class="cell fail" aria-hidden="true">✗</span> failed</li>
+<li><span class="cell error" aria-hidden="true">!</span> errored: measured nothing</li>
+<li><span class="cell pass late" aria-hidden="true">✓</span> pale: not counted</li></ul>
 <form id="filters" class="needs-script" hidden>
 <label{" hidden" if len(students) < 2 else ""}>Student <select id="by-student">{options}</select></label>
 <label>Show <select id="by-kind"><option value="all">all cases</option>

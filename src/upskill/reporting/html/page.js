@@ -149,7 +149,7 @@
       make("li", [
         make("span", passed ? "✓" : "✗", { "aria-label": passed ? "passed" : "failed", role: "img" }),
         make("span", [`${kind}: `, make("span", text(saw), { class: "saw" })]),
-      ])), { class: "checks" });
+      ], { class: passed ? "good" : "bad" })), { class: "checks" });
     return end ? make("div", [make("p", `The student did not come to an end by itself: ${end}.`), list]) : list;
   }
 

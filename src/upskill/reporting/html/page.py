@@ -28,14 +28,15 @@ def report_page(
 ) -> str:
     """One HTML file. `trials` may come one at a time; their answers are held only as far as they are shown."""
     skill = evaluation.skill
-    data = map_data(evaluation, cases, trials, expected=evaluation.planned)
+    expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    data = map_data(evaluation, cases, trials, expected=expected)
     parts = [
         f'<header><p class="kind">Skill on trial</p><h1>{escaped(skill.name)}</h1>',
         f"<p>{escaped(skill.description)}</p>" if skill.description else "",
         f'<p class="muted">{escaped(_scope(evaluation, facts))}</p></header><main>',
         _warnings(evaluation, facts),
         summary(evaluation),
-        *(figure(picture, drawn.get(picture.name)) for picture in pictures),
+        f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>',
         map_section(evaluation, cases, data),
         _states(evaluation),
         _origin(evaluation, facts, data.trials),

@@ -4,7 +4,7 @@ from collections import Counter
 
 from upskill.domain import LABELS, Evaluation
 from upskill.domain.case import Json
-from upskill.reporting.pictures.canvas import Chart, plot
+from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.wording import between, count, points
@@ -63,13 +63,14 @@ def _lifts(evaluation: Evaluation, name: str) -> str:
     return "; ".join(found[:4]) or "–"
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> Chart:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     rows = [{**mark, "zero": 0, "pale": mark["name"] == "unproven"} for mark in picture.marks]
     most = max(int(str(mark["cases"])) for mark in picture.marks)
-    base = plot(rows)
+    base = canvas.plot(rows)
     order = [str(mark["name"]) for mark in picture.marks]
     y = alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelFontSize=12, ticks=False, domain=False))
     x = alt.X(

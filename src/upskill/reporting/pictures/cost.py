@@ -8,7 +8,7 @@ from upskill.domain import StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.arms import arm_name
 from upskill.reporting.money import dollars
-from upskill.reporting.pictures.canvas import Chart, plot
+from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.sufficient import ENOUGH, Sufficient, by_cost, cheapest_sufficient, use_per_task
@@ -90,10 +90,11 @@ def _verdict(best: Sufficient | None, enough: float, *, cost: bool) -> str:
     return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {percent(best.pass_rate)} for {use} a task{sure}."
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> Chart:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     cost = bool(picture.facts["cost"])
     marks: list[dict[str, Any]] = [dict(mark) for mark in picture.marks]
     uses = [float(mark[key]) for mark in marks for key in ("before", "after")]
@@ -120,10 +121,10 @@ def chart(picture: Picture, width: int) -> Chart:
     y = alt.Y(
         "rate_after:Q", scale=y_scale, axis=alt.Axis(title="pass rate", format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1])
     )
-    base = plot(marks)
+    base = canvas.plot(marks)
     colour = alt.Color("colour:N", scale=None)
     moved = base.transform_filter("datum.arrow")
-    enough = plot([{"at": picture.facts["enough"]}])
+    enough = canvas.plot([{"at": picture.facts["enough"]}])
     layers: list[Any] = [
         enough.mark_rule(strokeDash=[5, 4], color=LIGHT["mark"]).encode(y=alt.Y("at:Q")),
         base.transform_filter("isValid(datum.low)")
@@ -145,7 +146,7 @@ def chart(picture: Picture, width: int) -> Chart:
     ]
     best = picture.facts["best"]
     if isinstance(best, list):
-        ring = plot([{"x": best[0], "y": best[1]}])
+        ring = canvas.plot([{"x": best[0], "y": best[1]}])
         dash = [1, 0] if picture.facts["surely"] else [3, 3]
         layers.append(
             ring.mark_point(

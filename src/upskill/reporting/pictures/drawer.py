@@ -16,8 +16,22 @@ from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
 
 SECONDS = 120
 """Drawing takes one or two. What takes so much longer will not end."""
-_NEEDED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SYSTEMROOT", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+_NEEDED = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "TEMP",
+    "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONDONTWRITEBYTECODE",
+)
 """The process that draws sees no key."""
+_NOT_FROM_HERE = ("-P",)
+"""A module in the folder where the command was typed is somebody else's: it must not be loaded in place of ours."""
 
 
 class Drawer:
@@ -26,7 +40,7 @@ class Drawer:
     def __init__(self) -> None:
         try:
             self._process: subprocess.Popen[bytes] | None = subprocess.Popen(
-                [sys.executable, "-m", "upskill.reporting.pictures.drawing"],
+                [sys.executable, *_NOT_FROM_HERE, "-m", "upskill.reporting.pictures.drawing"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -42,9 +56,11 @@ class Drawer:
             return {}
         if self._process is None:
             raise PictureFailed("the process that draws could not be started")
-        order = json.dumps({"png": png, "pictures": [asdict(picture) for picture in pictures]}).encode()
+        order = {"png": png, "pictures": [asdict(picture) for picture in pictures]}
+        # A name may hold half a character, which has no UTF-8.
+        asked = json.dumps(order, ensure_ascii=False).encode("utf-8", "replace")
         try:
-            out, complaint = self._process.communicate(order, timeout=SECONDS)
+            out, complaint = self._process.communicate(asked, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             raise PictureFailed(f"drawing took more than {SECONDS} seconds") from None
         except (OSError, ValueError) as error:

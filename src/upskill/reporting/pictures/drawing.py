@@ -11,12 +11,31 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from upskill.reporting.pictures.canvas import plot
+from upskill.reporting.pictures.canvas import Canvas
 from upskill.reporting.pictures.palette import LIGHT, on_paper
 from upskill.reporting.pictures.picture import WIDTHS, Picture
 
-FONT = "sans-serif"
+LOOK = {
+    "font": "sans-serif",
+    "background": "transparent",
+    "padding": 4,
+    "aria": False,
+    "view": {"stroke": None},
+    "text": {"fontSize": 12},
+    "axis": {
+        "labelColor": LIGHT["muted"],
+        "titleColor": LIGHT["muted"],
+        "titleFontWeight": "normal",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "gridColor": LIGHT["grid"],
+        "domainColor": LIGHT["grid"],
+        "tickColor": LIGHT["grid"],
+    },
+}
+"""What all pictures share."""
 PNG_SCALE = 2
+_TAG = re.compile(r"<[^>]*>")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
@@ -35,8 +54,8 @@ def _drawn(picture: Picture, *, png: bool) -> dict[str, str]:
     chart = import_module(f"upskill.reporting.pictures.{picture.name}").chart
     drawn: dict[str, str] = {}
     for name, width in WIDTHS.items():
-        spec = _plain(chart(picture, width)).to_dict(validate=False)
-        svg = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+        canvas = Canvas(width)
+        svg = vl_convert.vegalite_to_svg(canvas.spec(chart(picture, canvas), LOOK), allowed_base_urls=[])
         drawn[name] = _tidy(svg, f"{picture.name}-{name}-")
     if png:
         picture_bytes = vl_convert.svg_to_png(on_paper(drawn["wide"], LIGHT["paper"]), scale=PNG_SCALE)
@@ -44,32 +63,16 @@ def _drawn(picture: Picture, *, png: bool) -> dict[str, str]:
     return drawn
 
 
-def _plain(chart: Any) -> Any:
-    """The look that all pictures share."""
-    axis = {
-        "labelColor": LIGHT["muted"],
-        "titleColor": LIGHT["muted"],
-        "titleFontWeight": "normal",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "gridColor": LIGHT["grid"],
-        "domainColor": LIGHT["grid"],
-        "tickColor": LIGHT["grid"],
-    }
-    return (
-        chart.configure(font=FONT, background="transparent", padding=4, aria=False)
-        .configure_axis(**axis)
-        .configure_view(stroke=None)
-        .configure_text(fontSize=12)
-    )
-
-
 def _tidy(svg: str, prefix: str) -> str:
     """Names of its own, so that several drawings can stand on one page; numbers no longer than an eye can see."""
     svg = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", svg)
     svg = re.sub(r'\bid="', f'id="{prefix}', svg)
     svg = svg.replace("url(#", f"url(#{prefix}")
-    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    return _TAG.sub(lambda tag: _LONG_NUMBER.sub(_shortened, tag[0]), svg)
+
+
+def _shortened(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def main() -> None:
@@ -77,7 +80,8 @@ def main() -> None:
     import vl_convert
 
     # The JavaScript engine starts with the first drawing. Better now than when somebody waits.
-    vl_convert.vegalite_to_svg(plot([]).mark_point().to_dict(validate=False))
+    canvas = Canvas(10)
+    vl_convert.vegalite_to_svg(canvas.spec(canvas.plot([]).mark_point(), LOOK))
     order = sys.stdin.buffer.read()
     if order:
         sys.stdout.buffer.write(json.dumps(draw(json.loads(order))).encode())

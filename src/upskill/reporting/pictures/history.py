@@ -6,7 +6,7 @@ from typing import Any
 
 from upskill.domain import Interval
 from upskill.domain.case import Json
-from upskill.reporting.pictures.canvas import Chart, plot
+from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.wording import between, percent, points, short_names
@@ -88,17 +88,18 @@ def _day_of(digest: str, shown: Sequence[Version]) -> str:
     return next((one.day for one in shown if one.digest == digest), "")
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> list[Chart]:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     students = list(dict.fromkeys(str(mark["student"]) for mark in picture.marks))
     short = dict(zip(students, short_names(students, width // 9), strict=True))
     order: Any = picture.facts["order"]
     panels = []
     for student in students:
         mine: list[dict[str, Any]] = [dict(mark) for mark in picture.marks if mark["student"] == student]
-        base = plot(mine)
+        base = canvas.plot(mine)
         axis = alt.Axis(title=None, labelAngle=-35, labelLimit=150, grid=False, labelOverlap="greedy")
         if student != students[-1]:
             axis = alt.Axis(title=None, labels=False, grid=False)
@@ -122,4 +123,4 @@ def chart(picture: Picture, width: int) -> Chart:
         ]
         title = alt.TitleParams(short[student], anchor="start", fontSize=13, color=LIGHT["ink"], offset=4)
         panels.append(alt.layer(*layers).properties(width=width, height=HEIGHT, title=title))
-    return alt.vconcat(*panels, spacing=14)
+    return panels

@@ -3,7 +3,7 @@
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
 from upskill.reporting.arms import arm_name
-from upskill.reporting.pictures.canvas import SIGNED, Chart, number, plot, words
+from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.wording import between, points, short_names
@@ -69,10 +69,11 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
     )
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> Chart:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     names = short_names([str(mark["student"]) for mark in picture.marks], max(12, (width - 150) // 7))
     ends = [
         number(mark[key])
@@ -89,13 +90,13 @@ def chart(picture: Picture, width: int) -> Chart:
         for mark, name in zip(picture.marks, names, strict=True)
     ]
     count_of_rows = len(rows)
-    base = plot(rows)
+    base = canvas.plot(rows)
     y = alt.Y("row:Q", axis=None, scale=alt.Scale(domain=[-0.55, count_of_rows - 0.55], reverse=True, nice=False))
     above = alt.Y("above:Q", axis=None)
     x_axis = alt.Axis(title="lift in points", tickCount=6, grid=True, labelExpr=SIGNED)
     x = alt.X("mean:Q", scale=alt.Scale(domain=domain, nice=False), axis=x_axis)
     colour = alt.Color("colour:N", scale=None)
-    zero = plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(x="at:Q")
+    zero = canvas.plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(x="at:Q")
     layers = [
         zero,
         base.transform_filter("isValid(datum.wide_low)")
@@ -117,6 +118,6 @@ def chart(picture: Picture, width: int) -> Chart:
         ),
     ]
     if asked is not None:
-        line = plot([{"at": asked}])
+        line = canvas.plot([{"at": asked}])
         layers.insert(1, line.mark_rule(strokeDash=[5, 4], color=LIGHT["mark"], size=1.5).encode(x="at:Q"))
     return alt.layer(*layers).properties(width=width, height=count_of_rows * ROW)

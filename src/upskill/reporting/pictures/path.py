@@ -5,7 +5,7 @@ from typing import Any
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
-from upskill.reporting.pictures.canvas import SIGNED, Chart, number, plot
+from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
 from upskill.reporting.pictures.measured import StudentPath
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
@@ -72,10 +72,11 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
     )
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> list[Chart]:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     students = list(dict.fromkeys(str(mark["student"]) for mark in picture.marks))
     short = dict(zip(students, short_names(students, width // 9), strict=True))
     ends = [
@@ -87,7 +88,7 @@ def chart(picture: Picture, width: int) -> Chart:
     for student in students:
         mine: list[dict[str, Any]] = [dict(mark) for mark in picture.marks if mark["student"] == student]
         colour = mine[-1]["colour"]
-        base = plot(mine)
+        base = canvas.plot(mine)
         x = alt.X(
             "pairs:Q",
             scale=alt.Scale(domain=[0, most], nice=False),
@@ -103,7 +104,7 @@ def chart(picture: Picture, width: int) -> Chart:
             .mark_area(opacity=0.16, color=colour)
             .encode(x=x, y=alt.Y("wide_low:Q"), y2="wide_high:Q"),
             base.mark_area(opacity=0.26, color=colour).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
-            plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(y=alt.Y("at:Q")),
+            canvas.plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(y=alt.Y("at:Q")),
             base.mark_line(color=colour, strokeWidth=2).encode(x=x, y=y),
             end.mark_point(filled=True, size=90, color=colour, opacity=1).encode(x=x, y=y),
             end.mark_text(
@@ -116,4 +117,4 @@ def chart(picture: Picture, width: int) -> Chart:
         ]
         title = alt.TitleParams(short[student], anchor="start", fontSize=13, color=LIGHT["ink"], offset=4)
         panels.append(alt.layer(*layers).properties(width=width, height=HEIGHT, title=title))
-    return alt.vconcat(*panels, spacing=14)
+    return panels

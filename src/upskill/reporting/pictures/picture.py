@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from upskill.domain.case import Json
 
-WIDTHS = {"wide": 600, "narrow": 270}
+WIDTHS = {"wide": 470, "narrow": 262}
 """The plotted width in pixels: on a desk, and on a phone."""
 
 

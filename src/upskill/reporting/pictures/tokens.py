@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from upskill.domain import ArmSummary, StudentReport
+from upskill.domain import ArmSummary, Interval, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.arms import arm_name
-from upskill.reporting.pictures.canvas import Chart, plot
+from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.measured import TokenRatio
 from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
@@ -66,27 +66,39 @@ def _change(ratio: TokenRatio | None) -> tuple[str, str]:
     """The change in words, and the meaning of its colour."""
     if ratio is None:
         return "", "unsure"
-    said = f"{_times(ratio.typical)} tokens"
     interval = ratio.interval
     if interval is None:
-        return said, "unsure"
-    said += f" ({_times(interval.low)} to {_times(interval.high)})"
+        return f"{_times(ratio.typical)} tokens", "unsure"
+    said = f"{_times(ratio.typical)} tokens ({_range(interval)})"
     if interval.high < 1:
         return said, "good"
     return said, "plain" if interval.low > 1 else "unsure"
 
 
+def _range(interval: Interval) -> str:
+    """Both ends; where they lie on the same side, its word stands once."""
+    low, high = _times(interval.low), _times(interval.high)
+    if low == high:
+        return low
+    if interval.high < 1:
+        return f"{high.removesuffix(' fewer')} to {low}"
+    if low.rpartition(" ")[2] == high.rpartition(" ")[2]:
+        low = low.rpartition(" ")[0]
+    return f"{low} to {high}".removesuffix(" the")
+
+
 def _times(ratio: float) -> str:
     if ratio >= 2:
-        return f"{ratio:.1f} times the"
+        return f"{ratio:.1f}× the"
     change = round((ratio - 1) * 100)
     return "as many" if change == 0 else f"{abs(change)}% {'more' if change > 0 else 'fewer'}"
 
 
-def chart(picture: Picture, width: int) -> Chart:
+def chart(picture: Picture, canvas: Canvas) -> Chart:
     """Drawn by the other process."""
     import altair as alt
 
+    width = canvas.width
     students = list(dict.fromkeys(str(mark["student"]) for mark in picture.marks))
     short = dict(zip(students, short_names(students, max(14, width // 8)), strict=True))
     rows: list[dict[str, Any]] = []
@@ -122,14 +134,14 @@ def chart(picture: Picture, width: int) -> Chart:
             y += BAR
         y += GAP
     most = max(float(str(row["tokens"])) for row in rows) * 1.16
-    bars = plot(rows)
+    bars = canvas.plot(rows)
     scale = alt.Scale(domain=[0, most], nice=False)
     y_scale = alt.Scale(domain=[0, y], reverse=True, nice=False)
     x = alt.X("tokens:Q", scale=scale, axis=alt.Axis(title="tokens per task", format="~s", tickCount=5))
     top = alt.Y("y:Q", scale=y_scale, axis=None)
     middle = alt.Y("middle:Q", scale=y_scale, axis=None)
     colour = alt.Color("colour:N", scale=None)
-    head = plot(heads)
+    head = canvas.plot(heads)
     layers = [
         bars.mark_bar(cornerRadius=2).encode(
             x=x,

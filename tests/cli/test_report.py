@@ -1,0 +1,135 @@
+"""`upskill report`, and the report that every run leaves, as a person meets them."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import COMMAND
+
+ROOT = Path(__file__).parent.parent.parent
+STUDENT = ROOT / "examples" / "scripted" / "student.yaml"
+
+Type = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a finished run in it, made once: an evaluation takes seconds."""
+    folder = tmp_path_factory.mktemp("report")
+    (folder / "home").mkdir()
+    shutil.copytree(ROOT / "examples" / "tarnctl", folder / "tarnctl")
+    done = _type(folder, "eval", "tarnctl", "-m", f"scripted/{STUDENT}", "--json", UPSKILL_REPORT="true")
+    assert done.returncode == 0, done.stderr
+    (folder / "result.json").write_text(done.stdout)
+    return folder
+
+
+def _type(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin",
+        "HOME": str(folder / "home"),
+        "PYTHONDONTWRITEBYTECODE": "",
+        "LANG": "C.UTF-8",
+        **variables,
+    }
+    return subprocess.run(
+        [COMMAND, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture
+def run(place: Path) -> Path:
+    return place / str(json.loads((place / "result.json").read_text())["run"])
+
+
+def test_an_evaluation_leaves_a_report_with_its_pictures_and_prints_only_the_result(place: Path, run: Path) -> None:
+    result = json.loads((place / "result.json").read_text())
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert result["students"][0]["sentence"][1:] in page
+    assert page.count('role="img"') == 10, "five pictures, for a desk and for a phone"
+    assert not [note for note in result["notes"] if "report" in note or "drawn" in note]
+    data = page[page.index('id="data">') + len('id="data">') :]
+    held = json.loads(data[: data.index("</script>")])
+    assert len(held["trials"]) == len((run / "trials.jsonl").read_text().splitlines())
+    assert "Which port does tarnctl serve" in data or "port" in data
+    assert all(trial[13].startswith("0000") for trial in held["trials"]), "each has its sample in the engine's log"
+    assert (run / "logs" / held["logs"][0]).is_file()
+
+
+def test_a_report_is_written_where_it_is_wanted_and_its_place_printed(place: Path, run: Path) -> None:
+    (place / "altair.py").write_text("raise RuntimeError('somebody else')\n")
+    done = _type(place, "report", str(run.relative_to(place)), "-o", "here.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "here.html\n", "")
+    left = (run / "report.html").read_text(encoding="utf-8")
+    assert (place / "here.html").read_text(encoding="utf-8") == left, "the same run, the same page"
+
+
+def test_a_block_for_a_readme_is_printed_and_the_pictures_beside_it(place: Path) -> None:
+    done = _type(place, "report", "--markdown", "--plots", "plots")
+    assert done.returncode == 0, done.stderr
+    assert "| helps |" in done.stdout
+    assert "![Lift over the baseline](<plots/lift.svg>)" in done.stdout
+    for name in ("lift", "cost", "tokens", "path", "cases"):
+        assert (place / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        light, dark = ((place / "plots" / f"{name}{end}.svg").read_text() for end in ("", "-dark"))
+        assert light.startswith("<svg")
+        assert light != dark
+
+
+def test_the_history_of_a_skill_is_a_page(place: Path) -> None:
+    done = _type(place, "report", "--history", "tarnctl")
+    assert (done.returncode, done.stdout) == (0, "runs/history-tarnctl.html\n")
+    page = (place / "runs" / "history-tarnctl.html").read_text(encoding="utf-8")
+    assert page.count('role="img"') == 2
+    assert "script-src 'none'" in page
+    unknown = _type(place, "report", "--history", "nothing")
+    assert unknown.returncode == 2
+    assert "tarnctl" in unknown.stderr
+
+
+def test_a_picture_that_cannot_be_drawn_takes_nothing_with_it(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "altair.py").write_text("raise RuntimeError('out of paint')\n")
+    words = ("eval", "tarnctl", "-m", f"scripted/{STUDENT}", "--json", "--runs-dir", str(tmp_path / "runs"))
+    done = _type(place, *words, PYTHONPATH=str(tmp_path), UPSKILL_REPORT="true")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["students"][0]["verdict"] == "helps"
+    (note,) = [note for note in result["notes"] if "drawn" in note]
+    assert "out of paint" in note
+    (page,) = (tmp_path / "runs").glob("*/report.html")
+    assert "The same as a table" in page.read_text(encoding="utf-8")
+
+
+def test_a_run_that_was_killed_has_a_report_of_what_was_measured(place: Path, run: Path, tmp_path: Path) -> None:
+    killed = tmp_path / "runs" / run.name
+    shutil.copytree(run, killed)
+    record = json.loads((killed / "run.json").read_text())
+    (killed / "run.json").write_text(json.dumps({**record, "status": "running", "results": None, "finished_at": None}))
+    lines = (killed / "trials.jsonl").read_text().splitlines(keepends=True)
+    (killed / "trials.jsonl").write_text("".join(lines[:7]) + lines[7][:20])
+    (tmp_path / "altair.py").write_text("raise RuntimeError('not needed here')\n")
+    done = _type(place, "report", str(killed), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    page = (killed / "report.html").read_text(encoding="utf-8")
+    assert "cut short" in page
+    assert "cases have changed since or are gone" in page, "the case file is not where it was, seen from there"
+
+
+def test_what_is_not_a_run_is_said_so(place: Path, tmp_path: Path) -> None:
+    done = _type(place, "report", str(tmp_path))
+    assert done.returncode == 2
+    assert "not a run folder" in done.stderr
+    nothing = _type(tmp_path, "report", HOME=str(tmp_path))
+    assert nothing.returncode == 2
+    assert "no run is here" in nothing.stderr
+
+
+def test_a_page_that_cannot_be_written_is_an_error_with_its_place(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "altair.py").write_text("raise RuntimeError('not needed here')\n")
+    done = _type(place, "report", "-o", str(tmp_path / "no" / "where.html"), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 3
+    assert "where.html: cannot be written" in done.stderr

@@ -1,0 +1,211 @@
+"""The report in a real browser: usable by everybody, closed to what strangers wrote, and all of it works."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pages.auditing import LOOKS, audit, serious
+from pages.browser import DESK, PHONE, Browser, Look
+from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
+from unit.reporting.pages import errored, evaluation, page, scored
+from upskill.domain import Arm, Evaluation, Interval, Trial
+from upskill.reporting.html import history_page
+from upskill.reporting.pictures import (
+    Drawer,
+    Drawn,
+    PathPoint,
+    StudentPath,
+    TokenRatio,
+    Version,
+    asked_pictures,
+    history_picture,
+)
+
+ARMS: tuple[Arm, ...] = ("baseline", "with_skill")
+HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
+CASES = {f"case-{number}": f"Question {number}" for number in range(150)}
+OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+OPEN_TRIAL = "document.querySelector('#map button').click()"
+
+
+def _put(control: str, value: str) -> str:
+    """What a person does to a control."""
+    return (
+        f"(() => {{ const one = document.getElementById('{control}'); one.value = '{value}';"
+        " for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind)); })()"
+    )
+
+
+def _trials(students: Sequence[str]) -> list[Trial]:
+    trials = [
+        scored(
+            len(case) % 2 == repeat % 2, student=student, case=case, arm=arm, repeat=repeat, answer=f"{HOSTILE} {case}"
+        )
+        for student in students
+        for case in CASES
+        for arm in ARMS
+        for repeat in (1, 2)
+    ]
+    return [*trials, errored(student=students[0], case="case-1", repeat=3, message=HOSTILE)]
+
+
+def _result() -> Evaluation:
+    priced = (
+        replace(arm("baseline", passed=10, trials=40), cost=0.002),
+        replace(arm("with_skill", passed=37, trials=40), cost=0.003),
+    )
+    free = tuple(replace(one, cost=0.0001) for one in (arm("baseline", passed=1), arm("with_skill", passed=5)))
+    students = (
+        report("haiku", arms=priced, label_lifts=LABEL_LIFTS),
+        report("unsloth/GLM-4.7-Flash-GGUF:Q4_0", arms=free, verdict="undecided"),
+        report(HOSTILE, verdict="hurts", stopped="decided"),
+    )
+    return evaluation(*students, case_states=CASE_STATES, notes=(HOSTILE,), design="sequential", min_lift=0.1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with every picture in it, and a history; drawn once."""
+    place = tmp_path_factory.mktemp("pages")
+    result = _result()
+    names = [one.student.name for one in result.students]
+    points = tuple(
+        PathPoint(
+            pairs=pairs,
+            mean=0.3,
+            these_cases=Interval(low=-1 / pairs, high=0.5),
+            cases_like_these=Interval(low=-0.9, high=0.8) if pairs > 5 else None,
+            round_end=pairs % 6 == 0,
+        )
+        for pairs in range(1, 19)
+    )
+    pictures = asked_pictures(
+        result,
+        paths=[StudentPath(student=name, points=points, cap=60) for name in names],
+        ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
+    )
+    versions = [
+        Version(
+            day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", student="haiku", before=0.2, after=0.1 * number,
+            lift=0.1 * number - 0.2, interval=Interval(low=-0.3, high=0.6), pairs=18, verdict="undecided",
+        )
+        for number in (1, 2, 3)
+    ]  # fmt: skip
+    history = history_picture("tarnctl", versions)
+    assert history is not None
+    with Drawer() as drawer:
+        drawn: dict[str, Drawn] = dict(drawer.draw([*pictures, history]))
+    assert len(drawn) == 6
+    text = page(result, trials=_trials(names), prompts={**CASES, "case-0": HOSTILE}, drawn=drawn)
+    (place / "report.html").write_text(text, encoding="utf-8")
+    (place / "history.html").write_text(history_page("tarnctl", history, drawn["history"]), encoding="utf-8")
+    return place
+
+
+def test_the_report_has_no_serious_finding_in_any_look(folder: Path, browser: Browser) -> None:
+    # Most rows of the map are alike, and each costs the audit time.
+    first = f"{OPEN_ALL}; {_put('by-text', 'case-10')}; new Promise((done) => setTimeout(done, 400))"
+    assert serious(audit(folder / "report.html", browser=browser, looks=LOOKS, first=first)) == []
+
+
+@pytest.mark.parametrize("look", [Look(width=DESK), Look(width=PHONE, scheme="dark")], ids=["desk", "phone"])
+def test_an_open_trial_has_no_serious_finding(look: Look, folder: Path, browser: Browser) -> None:
+    assert serious(audit(folder / "report.html", browser=browser, looks=(look,), first=OPEN_TRIAL)) == []
+
+
+def test_the_history_has_no_serious_finding(folder: Path, browser: Browser) -> None:
+    assert serious(audit(folder / "history.html", browser=browser, first=OPEN_ALL)) == []
+
+
+def test_nothing_of_a_stranger_runs_and_nothing_is_fetched(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html")
+    browser.run(OPEN_TRIAL)
+    shown = browser.run("document.querySelector('dialog[open]').textContent")
+    assert HOSTILE in shown, "shown as the text it is"
+    assert "script" not in browser.run("document.title")
+    assert browser.run("document.title") == "tarnctl: upskill report"
+    assert browser.run("document.querySelectorAll('img').length") == 0
+    assert browser.complaints() == []
+    assert browser.requests() == [(folder / "report.html").as_uri()]
+
+
+def test_even_a_script_that_got_in_would_not_run(folder: Path, browser: Browser, tmp_path: Path) -> None:
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    broken = tmp_path / "broken.html"
+    broken.write_text(text.replace("<main>", "<main><script>document.title='broken'</script>", 1), encoding="utf-8")
+    browser.open(broken)
+    assert browser.run("document.title") == "tarnctl: upskill report"
+    assert any("Content Security Policy" in complaint for complaint in browser.complaints())
+
+
+def test_a_phone_need_not_scroll_sideways(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=PHONE))
+    browser.run(OPEN_ALL)
+    assert browser.run("document.documentElement.scrollWidth") <= PHONE
+    shown = browser.run(
+        "[...document.querySelectorAll('figure svg')].filter((one) => one.getClientRects().length)"
+        ".map((one) => one.className.baseVal)"
+    )
+    assert set(shown) == {"narrow"}
+
+
+def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        browser.open(folder / "report.html", Look(scheme=scheme))
+        colours.append(browser.run("getComputedStyle(document.querySelector('figure svg.wide text')).fill"))
+    assert colours[0] != colours[1]
+
+
+def test_the_map_is_walked_by_keyboard(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html")
+    assert browser.run("document.querySelectorAll('#map [tabindex=\"0\"]').length") == 1, "one stop for the Tab key"
+    browser.run("document.querySelector('#map button').focus()")
+    for key in ("ArrowDown", "ArrowRight"):
+        browser.run(
+            f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
+        )
+    assert browser.run("document.activeElement.getAttribute('aria-label')").startswith("case-1, baseline, run 2")
+    browser.run("document.activeElement.click()")
+    assert browser.run("document.activeElement.id") == "trial-title"
+    for _ in range(2):
+        browser.run("[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Next').click()")
+    assert "with skill, run 2" in browser.run("document.getElementById('trial-title').textContent")
+    browser.run("document.querySelector('dialog button').click()")
+    assert browser.run("document.querySelector('dialog').open") is False
+
+
+def test_the_map_draws_what_is_looked_at_and_finds_what_is_sought(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=DESK))
+    rows = "document.querySelectorAll('#map tbody tr').length"
+    assert browser.run(rows) < len(CASES)
+    settled = "new Promise((done) => setTimeout(done, 400))"
+    for _ in range(3):
+        browser.run("scrollTo(0, document.documentElement.scrollHeight)")
+        browser.run(settled)
+    assert browser.run(rows) == len(CASES)
+    browser.run(_put("by-text", "question 149"))
+    browser.run(settled)
+    assert browser.run("document.getElementById('found').textContent") == "1 of 150 cases"
+    browser.run(_put("by-text", ""))
+    browser.run(_put("by-kind", "errored"))
+    browser.run(settled)
+    assert browser.run("document.querySelector('#map tbody th').firstChild.textContent") == "case-1"
+
+
+def test_without_scripts_the_figures_and_a_map_of_signs_are_there(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(script=False))
+    text = browser.run("document.body.innerText")
+    assert "helps: +25 points" in text.lower()
+    assert "✗✓" in text or "✓✗" in text
+    assert browser.run("document.getElementById('filters').hidden") is True
+
+
+def test_it_can_be_printed(folder: Path, browser: Browser, tmp_path: Path) -> None:
+    browser.open(folder / "report.html", Look(media="print", scheme="dark"))
+    paper = browser.run("getComputedStyle(document.documentElement).backgroundColor")
+    assert paper == "rgb(255, 255, 255)", "paper is white, whatever the screen is"
+    browser.pdf(tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")

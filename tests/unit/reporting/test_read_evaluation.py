@@ -1,0 +1,41 @@
+"""A result that was written is read as it was."""
+
+from dataclasses import replace
+
+import pytest
+
+from unit.reporting.evaluations import EVALUATIONS, evaluation
+from upskill.domain import StudentReport
+from upskill.reporting import evaluation_json
+from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+
+
+@pytest.mark.parametrize("name", EVALUATIONS)
+def test_what_was_written_is_read_again(name: str) -> None:
+    result = EVALUATIONS[name]
+    read = read_evaluation(
+        evaluation_json(result),
+        run=result.run,
+        skill=result.skill,
+        students=[report.student for report in result.students],
+        min_lift=result.min_lift,
+    )
+    expected = replace(result, students=tuple(_as_written(report) for report in result.students))
+    assert evaluation_json(read) == evaluation_json(result)
+    assert read == expected
+
+
+def _as_written(report: StudentReport) -> StudentReport:
+    """The interval for cases like these is not written per label."""
+    labels = tuple(
+        replace(one, lift=None if one.lift is None else replace(one.lift, cases_like_these=None, dropped=0))
+        for one in report.label_lifts
+    )
+    return replace(report, label_lifts=labels)
+
+
+@pytest.mark.parametrize("damage", [{}, {"students": 3}, {"students": [{}]}, {"bought": None}, {"bought": {}}])
+def test_another_object_is_refused_with_a_reason(damage: dict[str, object]) -> None:
+    written = {**evaluation_json(evaluation()), **damage} if damage else {}
+    with pytest.raises(UnreadableResult):
+        read_evaluation(written, run="r", skill=evaluation().skill, students=[], min_lift=None)  # type: ignore[arg-type]

@@ -1,0 +1,78 @@
+"""The way of an estimate, gone through again."""
+
+from unit.reporting.evaluations import errored, scored
+from upskill.domain import Case, Student, Trial, TrialPlan
+from upskill.workflows.replay import MOST_POINTS, replay
+
+
+def plan(cases: int, repeats: int, *, design: str = "sequential") -> TrialPlan:
+    return TrialPlan(
+        cases=tuple(Case(id=f"c{number}", prompt="", checks=()) for number in range(cases)),
+        students=(Student(name="haiku", model="m"),),
+        arms=("baseline", "with_skill"),
+        repeats=repeats,
+        design=design,  # type: ignore[arg-type]
+    )
+
+
+def both(case: str, repeat: int, *, before: bool, after: bool) -> list[Trial]:
+    return [
+        scored(before, case=case, arm="baseline", repeat=repeat),
+        scored(after, case=case, arm="with_skill", repeat=repeat),
+    ]
+
+
+def test_a_path_ends_where_the_design_decides() -> None:
+    planned = plan(12, 5)
+    trials = [one for case in planned.cases for r in range(1, 6) for one in both(case.id, r, before=False, after=True)]
+    again = replay(planned, "haiku", trials, min_lift=None)
+    assert again.path.points[-1].pairs < 12
+    assert again.path.points[-1].mean == 1.0
+    assert again.path.cap == 60
+    counted = {(trial.case_id, trial.repeat) for trial in trials if again.course.counts(trial)}
+    assert len(counted) == again.path.points[-1].pairs
+
+
+def test_an_errored_pair_is_passed_over_and_its_second_try_counts() -> None:
+    planned = plan(6, 2)
+    trials: list[Trial] = [errored(case="c0", arm="with_skill"), scored(False, case="c0", arm="baseline")]
+    trials += [one for case in planned.cases for r in (1, 2) for one in both(case.id, r, before=True, after=True)]
+    again = replay(planned, "haiku", trials, min_lift=0.1)
+    assert again.path.points[-1].pairs == 12
+
+
+def test_a_pair_that_never_came_to_an_end_does_not_end_the_path() -> None:
+    planned = plan(6, 2)
+    trials: list[Trial] = []
+    for turn in planned.turns():
+        trials += both(turn.case.id, turn.repeat, before=True, after=True)
+    trials = [trial for trial in trials if trial.case_id != "c3"]
+    trials += [
+        one
+        for repeat in (1, 2)
+        for one in (errored(case="c3", repeat=repeat), scored(case="c3", arm="baseline", repeat=repeat))
+    ]
+    again = replay(planned, "haiku", trials, min_lift=0.1)
+    assert again.path.points[-1].pairs == 10
+
+
+def test_a_killed_run_has_the_path_it_came() -> None:
+    planned = plan(6, 2)
+    first = next(planned.turns())
+    again = replay(planned, "haiku", both(first.case.id, 1, before=False, after=True), min_lift=None)
+    assert [point.pairs for point in again.path.points] == [1]
+    assert replay(planned, "haiku", [], min_lift=None).path.points == ()
+
+
+def test_a_long_path_is_thinned_and_keeps_its_rounds_and_its_end() -> None:
+    planned = plan(100, 5, design="fixed")
+    trials = [
+        one
+        for case in planned.cases
+        for r in range(1, 6)
+        for one in both(case.id, r, before=r % 2 == 0, after=r % 3 == 0)
+    ]
+    path = replay(planned, "haiku", trials, min_lift=None).path
+    assert len(path.points) <= MOST_POINTS + 10
+    assert [point.pairs for point in path.points if point.round_end] == [100, 200, 300, 400, 500]
+    assert path.points[-1].pairs == 500
