@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,12 +122,13 @@ def read_report(
         }
     if evaluation is None:
         evaluation = _evaluation(run, record, plan, trials, replays, problems)
+    clean = redactor_from(os.environ).clean_own
     ratios = _ratios(plan, by_student, replays)
     return Report(
         run=run,
         evaluation=evaluation,
         facts=_facts(run, record, problems),
-        cases=tuple(_case_text(reference.id, known.get(reference.id)) for reference in record.cases),
+        cases=tuple(_case_text(reference.id, known.get(reference.id), clean) for reference in record.cases),
         pictures=asked_pictures(evaluation, paths=[one.path for one in replays.values()], ratios=ratios, enough=enough),
         record=record,
         counted=frozenset(
@@ -183,10 +184,9 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
     return found
 
 
-def _case_text(case_id: str, case: Case | None) -> CaseText:
+def _case_text(case_id: str, case: Case | None, clean: Callable[[str], str]) -> CaseText:
     if case is None:
         return CaseText(id=case_id, prompt=None)
-    clean = redactor_from(os.environ).clean_own
     return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
 
 
