@@ -54,7 +54,7 @@ statistics: setup  ## the simulated tables behind the statistics; a quarter of a
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lock: setup  ## new locks, with no release younger than a week
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \

@@ -21,21 +21,46 @@ AUDITED = (
 """One of each kind: lists, commands, a table, pictures."""
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built as `make docs` does. A warning fails it."""
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [str(Path(sys.executable).parent / "mkdocs"), "build", "--quiet", "--site-dir", str(folder)],
-        cwd=ROOT,
+def _build(config: Path, into: Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [str(Path(sys.executable).parent / "mkdocs"), "build", "--config-file", str(config), "--site-dir", str(into)],
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `make docs` does. A warning fails it."""
+    folder = tmp_path_factory.mktemp("site")
+    done = _build(ROOT / "mkdocs.yml", folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[gone](gone.md)", "'gone.md'"),
+        ("[gone](#gone)", "'#gone'"),
+        ("<script src='https://example.org/a.js'></script>", "would fetch from a server"),
+    ],
+)
+def test_a_page_with_a_fault_fails_the_build(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "README.md").write_text(f"# Here\n\n{text}\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\ndocs_dir: docs\nhooks: [{ROOT / 'tools' / 'site.py'}]\nnav: [README.md]\n"
+    )
+
+    done = _build(config, tmp_path / "site")
+
+    assert done.returncode != 0
+    assert why in done.stderr
 
 
 @pytest.mark.parametrize("page", AUDITED)
