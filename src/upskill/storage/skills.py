@@ -16,7 +16,17 @@ from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line, skill_invalid
 
-__all__ = ["META_FILE", "SKILL_FILE", "copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"]
+__all__ = [
+    "META_FILE",
+    "SKILL_FILE",
+    "copy_skill",
+    "find_skills",
+    "is_skill_name",
+    "read_contents",
+    "read_skill",
+    "skill_root",
+    "write_skill",
+]
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
 MOST_HANDED_FILES = 400
@@ -28,7 +38,7 @@ _NEARBY_FOLDERS = 2_000
 
 def read_skill(folder: Path) -> Skill:
     """Read a skill folder. Lenient about how it is written, strict about what it could reach outside itself."""
-    root = _skill_root(folder)
+    root = skill_root(folder)
     problems: list[str] = []
     found = find_files(root, problems)
     parsed = _parsed(found, problems)
@@ -54,7 +64,7 @@ def read_skill(folder: Path) -> Skill:
     )
 
 
-def _skill_root(folder: Path) -> Path:
+def skill_root(folder: Path) -> Path:
     """The folder of a skill, which may also be named by its `SKILL.md`."""
     shown = on_one_line(str(folder))
     try:
@@ -126,6 +136,11 @@ def _name_and_notes(frontmatter: Mapping[str, object], root: Path) -> tuple[str,
     return name, tuple(notes)
 
 
+def is_skill_name(name: str) -> bool:
+    """Whether the specification allows this name."""
+    return len(name) <= MOST_CHARACTERS["name"] and _NAME.fullmatch(name) is not None
+
+
 def _safe_name(text: str) -> str:
     """A valid name, as near to the text as can be."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MOST_CHARACTERS["name"]].strip("-") or "skill"
@@ -146,7 +161,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
         )
     known = {file.path: file.sha256 for file in skill.files}
     contents: dict[str, bytes] = {}
-    for file in find_files(_skill_root(folder), []):
+    for file in find_files(skill_root(folder), []):
         try:
             contents[file.path] = file.source.read_bytes()
         except OSError as error:
@@ -158,7 +173,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
 
 def copy_skill(source: Path, target: Path) -> None:
     """Copy what a student may see, byte for byte with mode bits, into a new folder. Cases stay behind."""
-    root = _skill_root(source)
+    root = skill_root(source)
     problems: list[str] = []
     found = find_files(root, problems)
     if problems:
@@ -186,7 +201,7 @@ def write_skill(
     skills_dir: Path, *, name: str, description: str, body: str, fields: Mapping[str, object] | None = None
 ) -> Skill:
     """Write a new `SKILL.md` into the folder of that name. A name, wherever it came from, cannot leave `skills_dir`."""
-    if not _NAME.fullmatch(name) or len(name) > MOST_CHARACTERS["name"]:
+    if not is_skill_name(name):
         raise UsageError(
             f"{on_one_line(name)!r} cannot be the name of a skill",
             hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",

@@ -14,7 +14,11 @@ MOST_JSON_DEPTH = 100
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside the target, flush to disk, then rename over it: a reader never sees half a file."""
-    data = text.encode("utf-8")
+    write_bytes_whole(path, text.encode("utf-8"))
+
+
+def write_bytes_whole(path: Path, data: bytes) -> None:
+    """The same for bytes."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with beside.open("xb") as file:
