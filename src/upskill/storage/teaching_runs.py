@@ -111,7 +111,7 @@ class TeachingFolder:
     def keep_draft(self, draft: Draft) -> Path:
         """The folder of a draft: the one in which it lies already, or a new one with the next number."""
         drafts = self.path / "drafts"
-        numbers = sorted((int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal()))
+        numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
         for number in numbers:
             place = drafts / str(number) / draft.name
             if place.is_dir() and _same(read_draft(place), draft):
@@ -161,11 +161,12 @@ def read_teaching_run(folder: Path) -> TeachingRecord:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise EngineError(on_one_line(f"{path}: cannot be read as {TEACHING_FORMAT}: {where}: {first['msg']}")) from None
+        raise EngineError(
+            on_one_line(f"{path}: cannot be read as {TEACHING_FORMAT}: {where}: {first['msg']}")
+        ) from None
     if record.format != TEACHING_FORMAT:
         raise EngineError(
             on_one_line(f"{path}: is written as {record.format!r}; this version reads {TEACHING_FORMAT}"),
             hint="go on with it with the version of upskill that wrote it",
         )
     return record
-
