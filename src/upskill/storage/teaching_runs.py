@@ -110,6 +110,8 @@ class TeachingFolder:
 
     def keep_draft(self, draft: Draft) -> Path:
         """The folder of a draft: the one in which it lies already, or a new one with the next number."""
+        if (previous := self.previous) is not None and _same(read_draft(previous), draft):
+            return previous
         drafts = self.path / "drafts"
         numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
         for number in numbers:
