@@ -91,10 +91,8 @@ class KnownPlaces:
         return [spot for number in sorted(numbers) for spot in self._step(number, trace, thread)]
 
     def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Spot]:
-        """The one step of that number; of several in different traces none, for it is not said which."""
-        spots = [spot for spot in self._of(trace, thread) if spot.step == number]
-        if len(spots) > 1 and thread is None:
-            spots = [spot for spot in spots if not spot.thread] or spots
+        """The one step of that number, of the main thread unless another is named; of several traces' none."""
+        spots = [spot for spot in self._of(trace, thread or "") if spot.step == number]
         return spots if len(spots) == 1 else []
 
     def _of(self, trace: int | None, thread: str | None) -> list[_Spot]:
