@@ -139,7 +139,7 @@ def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool)
         return place
     start, end = place
     if edit.action == "insert":
-        return _join(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION)
+        return _closed(text, _join(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION))
     new = edit.text if edit.action == "replace" else ""
     if edit.action == "replace" and not new.strip():
         return _Refused("there is no text to put in its place; to remove it, delete it")
@@ -148,7 +148,13 @@ def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool)
     changed = text[:start] + new + text[end:]
     if edit.file in (BODY, DESCRIPTION) and not changed.strip():
         return _Refused(f"nothing would be left of {edit.file}")
-    return changed
+    return _closed(text, changed)
+
+
+def _closed(before: str, after: str) -> str | _Refused:
+    if _is_open(after) and not _is_open(before):
+        return _Refused("it leaves a code block open, which would swallow what follows")
+    return after
 
 
 def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | _Refused:
@@ -205,16 +211,30 @@ def _find_section(text: str, heading: str) -> tuple[int, int] | _Refused:
 def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
     """Row, rank and words of every heading that is not inside a code block."""
     found = []
-    fence: str | None = None
-    for row, line in enumerate(lines):
-        if mark := _FENCE.match(line):
-            if fence is None:
-                fence = mark[1]
-            elif mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
-                fence = None
-        elif fence is None and (match := _HEADING.match(line.rstrip("\r\n"))):
+    for row, (line, inside) in enumerate(zip(lines, _inside_blocks(lines), strict=True)):
+        if not inside and (match := _HEADING.match(line.rstrip("\r\n"))):
             found.append((row, len(match[1]), _plain(match[2])))
     return found
+
+
+def _inside_blocks(lines: Sequence[str]) -> list[bool]:
+    """For every line, whether a code block is open behind it. A fence is never a heading."""
+    inside = []
+    fence: str | None = None
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and fence is None:
+            fence = mark[1]
+        elif mark and fence is not None and mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
+            fence = None
+        inside.append(fence is not None)
+    return inside
+
+
+def _is_open(text: str) -> bool:
+    """Whether a code block is never closed: it would swallow what is written behind it."""
+    lines = text.splitlines()
+    return bool(lines) and _inside_blocks(lines)[-1]
 
 
 def _plain(heading: str) -> str:
@@ -233,7 +253,7 @@ def _join(before: str, text: str, after: str, *, inline: bool) -> str:
     block = text.strip("\n") + "\n"
     if before.strip() and _HEADING.match(block.splitlines()[0]):
         before += "\n"
-        gap = gap or "\n"
+        gap = gap or ("" if after.startswith("\n") else "\n")
     return before + block + (gap if after.strip() else "") + after
 
 

@@ -84,9 +84,9 @@ def describe(failures: Sequence[Failure]) -> str:
 
 def _describe(number: int, failure: Failure, most: int) -> str:
     without = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
-    prompt = cut(failure.prompt, min(MOST_PROMPT, most // 2))
-    answer = cut(failure.answer, max(most // 3, most - len(prompt) - sum(map(len, failure.saw))))
-    saw = "\n".join(f"- {one}" for one in failure.saw)
+    saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 3)
+    prompt = cut(failure.prompt, min(MOST_PROMPT, most // 3))
+    answer = cut(failure.answer, most - len(saw) - len(prompt))
     return (
         f"## Failure {number}\n\nThe task:\n\n{quoted(prompt)}\n\nThe student's answer:\n\n"
         f"{quoted(answer or '(nothing)')}\n\nWhat the checks saw:\n\n{quoted(saw)}\n\n"

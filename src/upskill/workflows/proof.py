@@ -46,42 +46,52 @@ class Proof:
     """Whether the never-worse guard was run to its end."""
 
 
-def say_student(proof: StudentProof, reported: str, *, cases: int, revision: bool) -> str:
-    """One student in one sentence; `reported` is what the evaluation itself says."""
+def say_student(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
+    """One student in one sentence; `reported` is what the evaluation itself says, `seen` how many cases were run."""
     if proof.lift is None or proof.verdict in ("invalid", "cheaper"):
         return reported
     wide = proof.lift.cases_like_these
-    interval = proof.lift.these_cases if wide is None or proof.claim == "these cases" else wide
+    narrow = wide is None or proof.claim == "these cases"
+    measured = figures(proof.lift, proof.lift.these_cases if wide is None or narrow else wide)
     held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
-    measured = f"{figures(proof.lift, interval)} on {held_out}"
+    where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
     match proof.verdict:
-        case "helps":
-            word = "better than the old version" if revision else "helps"
-        case "hurts":
-            word = "worse than the old version" if revision else "hurts"
         case "no difference":
-            return f"no difference: {measured}"
+            return f"no difference: {measured}{where}"
+        case "helps" | "hurts" as side:
+            word = _WORDS[side, revision]
         case _:
-            return f"not proven{' better' if revision else ''}: {measured}"
-    if proof.claim != "these cases":
-        return f"{word}: {measured}"
-    few = "too few to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
-    return f"{word} on these {held_out}: {figures(proof.lift, interval)}; {few}"
+            return f"{_WORDS['undecided', revision]}: {measured}{where}"
+    if not narrow:
+        return f"{word}: {measured}{where}"
+    rest = "too few to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
+    return f"{word} on these {held_out}: {measured}; {rest}"
+
+
+_WORDS = {
+    ("helps", False): "helps",
+    ("hurts", False): "hurts",
+    ("undecided", False): "not proven",
+    ("helps", True): "the new version is better",
+    ("hurts", True): "the new version is worse",
+    ("undecided", True): "the new version is not proven better",
+}
 
 
 def say_proof(proofs: Sequence[StudentProof], *, proven: bool, revision: bool, uses: int, unguarded: bool) -> str:
     """What is taken and why. `unguarded` says that the guard was wanted and could not be run to its end."""
-    head = ""
+    said = ""
     if revision:
-        head = "the new version is taken: " if proven else "the old version stays: "
+        said = "the old version is replaced: " if proven else "the old version stays: "
     if len(proofs) == 1:
-        said = f"{head}{proofs[0].sentence}"
+        said += proofs[0].sentence
     else:
         helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
-        each = "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
-        said = f"{head}helps {helped} of {len(proofs)} students and hurts {hurt or 'none'}; {each}"
+        better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
+        said += f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        said += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
-        said += f"; {_ordinal(uses)} use of these held-out cases, so more was asked of it"
+        said += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
     for one in proofs:
         said += _say_worse(one, named=len(proofs) > 1, revision=revision)
     if unguarded:
@@ -99,7 +109,7 @@ def _say_worse(proof: StudentProof, *, named: bool, revision: bool) -> str:
     count = len(proof.worse)
     where = f" for {proof.student}" if named else ""
     more = f" and {count - 3} more" if count > 3 else ""
-    return f"; {count} case{' is' if count == 1 else 's are'} worse{where}: {listed}{more}"
+    return f"; but {count} case{' is' if count == 1 else 's are'} worse{where}: {listed}{more}"
 
 
 def _ordinal(number: int) -> str:

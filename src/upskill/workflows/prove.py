@@ -52,17 +52,17 @@ def prove(
         _judge(report, measured, cases=len(held_out), level=level, fixed=repeats is not None, revision=revision)
         for report in measured.evaluation.students
     ]
+    # A revision must be superior for cases like these; of a new skill the narrower claim is worth saying as well.
+    taken = any(one.superior or (not revision and one.verdict == "helps") for one in proofs)
     # Where nothing will be taken anyway, nothing more is bought to find out whether it should not be.
-    promising = any(one.verdict == "helps" for one in proofs) and not any(one.verdict == "hurts" for one in proofs)
+    promising = taken and not any(one.verdict == "hurts" for one in proofs)
     guarded = False
     if promising and measured.cut_short is None:
         guard = _Guard(best, measure, against=against)
         worse = guard.find(measured, held_out, negative)
         guarded = guard.cut_short is None
         proofs = [replace(one, worse=worse.get(one.student, ())) for one in proofs]
-    taken = [one for one in proofs if one.superior or (not revision and one.verdict == "helps")]
-    harmed = any(one.verdict == "hurts" or one.worse for one in proofs)
-    proven = bool(taken) and not harmed and (guarded or not revision)
+    proven = promising and not any(one.worse for one in proofs) and (guarded or not revision)
     return Proof(
         proven=proven,
         sentence=say_proof(proofs, proven=proven, revision=revision, uses=uses, unguarded=promising and not guarded),
@@ -113,7 +113,8 @@ def _judge(
         worse=(),
         sentence="",
     )
-    return replace(proof, sentence=say_student(proof, report.sentence, cases=cases, revision=revision))
+    seen = len(_tallies(measured, name))
+    return replace(proof, sentence=say_student(proof, report.sentence, cases=cases, seen=seen, revision=revision))
 
 
 def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:
