@@ -1,4 +1,5 @@
-"""Generate: from a task, recordings or a skill to a skill that is measured, refined, and saved with what is known of it.
+"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with what is known.
+
 
 Every stage is kept when it ends, every answer of a teacher when it comes, every trial when it ends. Going on with a
 run is running the same again: what was bought is found, and only what is missing is bought.
@@ -36,7 +37,7 @@ from upskill.workflows.generate_order import (
     with_cap,
 )
 from upskill.workflows.judging import identity
-from upskill.workflows.material import Gathered, gather, gathered_text, read_gathered
+from upskill.workflows.material import Gathered, gather, gathered_text, read_gathered, skill_in
 from upskill.workflows.prepare import choose_harness, student_of
 
 
@@ -139,7 +140,9 @@ def plan_generate(
         students=[student_of(endpoint, values) for endpoint in roles.students],
         settings=values,
     )
-    order = replace(order, avoid=taken_names(target))
+    # Whoever goes on with the run may stand in another folder.
+    sources = tuple(str(found.resolve()) if (found := skill_in(one)) else one for one in order.sources)
+    order = replace(order, avoid=taken_names(target), target=target, sources=sources)
     return GeneratePlan(order, gathered, roles, estimate, cases=0 if writes else len(own))
 
 
@@ -329,4 +332,3 @@ def _recorded(record: TeachingRecord) -> Resolved:
     models = values.get("models")
     settings = Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
     return Resolved(values=settings, origins={name: entry.origin for name, entry in known.items()})
-

@@ -22,6 +22,22 @@ MAX_COST = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Where a skill goes."""
+
+    folder: Path | None = None
+    """The skill's own folder; `None` where it is named after the draft, in `parent`."""
+    parent: Path
+    """The folder it lies in."""
+    in_place: bool = False
+    """Whether it takes the place of the skill that is improved."""
+
+    def for_name(self, name: str) -> Path:
+        """The skill's folder, once its name is known."""
+        return self.folder if self.folder is not None else self.parent / name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateOrder:
     """What was typed."""
 
@@ -38,6 +54,8 @@ class GenerateOrder:
     sandbox: Backend = "bubblewrap"
     avoid: tuple[str, ...] = ()
     """Names that were taken when the run began."""
+    target: Target | None = None
+    """Where the skill goes, as it was settled when the run began."""
 
 
 _ORDER = TypeAdapter(GenerateOrder)
@@ -110,39 +128,24 @@ def with_cap(settings: Resolved) -> Resolved:
     return replace(settings, values=replace(settings.values, max_cost=MAX_COST))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
-    """Where a skill goes."""
-
-    folder: Path | None = None
-    """The skill's own folder; `None` where it is named after the draft, in `parent`."""
-    parent: Path
-    in_place: bool = False
-    """Whether it takes the place of the skill that is improved."""
-
-    def for_name(self, name: str) -> Path:
-        """The skill's folder, once its name is known."""
-        return self.folder if self.folder is not None else self.parent / name
-
-
 def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:
     """Where the skill will be saved. Refuses, before anything is spent, what would be overwritten."""
     if order.output is None and skill is not None:
         if skill.is_symlink():
             raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
-        return Target(folder=skill, parent=skill.parent, in_place=True)
+        return Target(folder=skill.resolve(), parent=skill.resolve().parent, in_place=True)
     if order.output is None:
-        return Target(parent=Path(settings.skills_dir))
+        return Target(parent=Path(settings.skills_dir).resolve())
     output = Path(order.output).expanduser()
     if skill is not None and output.resolve() == skill.resolve():
-        return Target(folder=skill, parent=skill.parent, in_place=True)
+        return Target(folder=skill.resolve(), parent=skill.resolve().parent, in_place=True)
     if (output / SKILL_FILE).exists():
         raise UsageError(
             f"{order.output}: there is a skill already, and it would be overwritten",
             hint=f"name another folder with -o, or improve that one: --from {order.output}",
         )
     if output.is_dir():
-        return Target(parent=output)
+        return Target(parent=output.resolve())
     if output.exists() or output.is_symlink():
         raise UsageError(f"{order.output}: exists and is no folder", hint="name another folder with -o")
     if not is_skill_name(output.name):
@@ -150,7 +153,7 @@ def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) 
             f"{order.output}: a skill is named like its folder, and {output.name!r} cannot be the name of one",
             hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",
         )
-    return Target(folder=output, parent=output.parent)
+    return Target(folder=output.resolve(), parent=output.resolve().parent)
 
 
 def taken_names(target: Target) -> tuple[str, ...]:
@@ -161,6 +164,5 @@ def taken_names(target: Target) -> tuple[str, ...]:
 
 
 def improved_skill(order: GenerateOrder) -> Path | None:
-    """The skill that is to be improved; `None` for a new one."""
+    """The skill that is to be improved, wherever it was typed from; `None` for a new one."""
     return next((found for source in order.sources if (found := skill_in(source)) is not None), None)
-

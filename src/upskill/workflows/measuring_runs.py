@@ -3,10 +3,9 @@
 All of them share one door, so one budget; and a trial that one of them bought is not bought by another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from upskill import checks
 from upskill.domain import Case, Evaluation, Scored, Trial
 from upskill.domain.draft import Draft
 from upskill.errors import UpskillError
@@ -36,15 +35,19 @@ class MeasuringRuns:
         all_cases: Sequence[Case],
         sandbox: Backend = "bubblewrap",
         progress: Progress | None = None,
+        begins: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`all_cases` decide how students are asked, for every stage alike."""
+        """`all_cases` decide how students are asked, for every stage alike. `begins` hears of each stage."""
         harness = choose_harness(settings.values.harness, all_cases)
         self._settings = replace(settings, values=replace(settings.values, harness=harness))
         self._folder = folder
         self._door = door
         self._sandbox = sandbox
         self._progress = progress or Silence()
+        self._begins = begins
         self._bought: dict[str, Trial] = {}
+        self.down: str | None = None
+        """Which student's endpoint is down, in words; `None` while all answer."""
 
     def __call__(
         self,
@@ -57,6 +60,7 @@ class MeasuringRuns:
         fresh: bool = False,
     ) -> Measured:
         """As the protocol says."""
+        self._begins(stage)
         folder = self._folder.stage(stage)
         self._door.down.clear()  # what was down a stage ago may be up again
         whole = Whole(door=self._door, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
@@ -111,7 +115,8 @@ class MeasuringRuns:
             # A sequential design may need few trials; where it came to a verdict it has had enough.
             decided = report.verdict not in (None, "invalid", "undecided")
             if report.student.model in self._door.down and not decided and ended < LEAST_MEASURED * planned:
-                return f"{report.student.name} went down: {self._door.down[report.student.model]}"
+                self.down = f"{report.student.name} went down: {self._door.down[report.student.model]}"
+                return self.down
         return None
 
 
@@ -132,8 +137,3 @@ def spent_in(folder: RunFolder) -> tuple[int, int, float | None]:
     except UpskillError:
         cost = None
     return calls, tokens, cost
-
-
-def case_problems(cases: Sequence[Case]) -> list[str]:
-    """What is wrong with the checks of cases, before anything is bought."""
-    return [problem for case in cases for problem in checks.case_problems(case)]
