@@ -4,6 +4,7 @@ What cannot be run, for want of a sandbox, a program or a network, stays text: a
 """
 
 import ast
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,14 +62,14 @@ class RunProgram(Protocol):
     def __call__(self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> Ran | None: ...
 
 
-def sandboxed(open_sandbox: Callable[[Furnishing], Sandbox]) -> RunProgram:
+def sandboxed(open_sandbox: Callable[[Furnishing], Sandbox], *, seconds: float = SECONDS) -> RunProgram:
     """A way to run programs, each in a fresh sandbox. What the sandbox itself fails at counts as not run."""
 
     def run(files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> Ran | None:
         try:
-            with open_sandbox(Furnishing(limits=Limits(cpu_seconds=int(SECONDS) * 2))) as sandbox:
+            with open_sandbox(Furnishing(limits=Limits(cpu_seconds=math.ceil(seconds) * 2))) as sandbox:
                 sandbox.put(files, executable=executable)
-                ran = sandbox.run(argv, seconds=SECONDS)
+                ran = sandbox.run(argv, seconds=seconds)
         except (SandboxGone, SandboxUnavailable, FileRefused):
             return None
         return None if ran.ended == "gone" else ran
@@ -141,7 +142,7 @@ def command_heads(script: str) -> frozenset[str] | None:
     defined = set(_FUNCTION.findall(script))
     text = _HEREDOC.sub("\n", script).replace("\\\n", " ")
     text = "\n".join(re.sub(r"(^|\s)#.*", "", line) for line in text.split("\n"))
-    text = _QUOTED.sub("Q", text)
+    text = _FUNCTION.sub("", _QUOTED.sub("Q", text))
     if "'" in text or ('"' in text and "$(" not in text):
         return None
     heads: set[str] = set()
