@@ -156,4 +156,6 @@ def can_be_held(schema: object) -> bool:
         return bool(schema.get("properties")) and all(map(can_be_held, schema["properties"].values()))
     if kind == "array":
         return can_be_held(schema.get("items"))
+    if isinstance(kind, list):
+        return not {"object", "array"} & set(kind)
     return isinstance(kind, str) or "enum" in schema

@@ -24,7 +24,6 @@ __all__ = [
     "is_skill_name",
     "read_contents",
     "read_skill",
-    "skill_root",
     "write_skill",
 ]
 
@@ -38,7 +37,7 @@ _NEARBY_FOLDERS = 2_000
 
 def read_skill(folder: Path) -> Skill:
     """Read a skill folder. Lenient about how it is written, strict about what it could reach outside itself."""
-    root = skill_root(folder)
+    root = _skill_root(folder)
     problems: list[str] = []
     found = find_files(root, problems)
     parsed = _parsed(found, problems)
@@ -64,7 +63,7 @@ def read_skill(folder: Path) -> Skill:
     )
 
 
-def skill_root(folder: Path) -> Path:
+def _skill_root(folder: Path) -> Path:
     """The folder of a skill, which may also be named by its `SKILL.md`."""
     shown = on_one_line(str(folder))
     try:
@@ -161,7 +160,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
         )
     known = {file.path: file.sha256 for file in skill.files}
     contents: dict[str, bytes] = {}
-    for file in find_files(skill_root(folder), []):
+    for file in find_files(_skill_root(folder), []):
         try:
             contents[file.path] = file.source.read_bytes()
         except OSError as error:
@@ -173,7 +172,7 @@ def read_contents(folder: Path, skill: Skill) -> Files:
 
 def copy_skill(source: Path, target: Path) -> None:
     """Copy what a student may see, byte for byte with mode bits, into a new folder. Cases stay behind."""
-    root = skill_root(source)
+    root = _skill_root(source)
     problems: list[str] = []
     found = find_files(root, problems)
     if problems:

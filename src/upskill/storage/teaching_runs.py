@@ -17,7 +17,7 @@ from upskill.domain.draft import Draft, SectionSource
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.cases import CheckProblems, read_case_file, write_case_file
-from upskill.storage.drafts import read_draft, write_draft
+from upskill.storage.draft_folder import read_draft, write_draft
 from upskill.storage.journal import JOURNAL_FILE, Journal
 from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
 from upskill.storage.skills import copy_skill
@@ -120,7 +120,7 @@ class TeachingFolder:
                 return place
         place = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
         place.parent.mkdir(parents=True)
-        write_draft(place, draft)
+        write_draft(place.parent, draft)
         write_whole(place.parent / "sources.json", _SOURCES.dump_json(draft.sources, indent=2).decode() + "\n")
         return place
 

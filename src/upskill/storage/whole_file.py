@@ -14,11 +14,7 @@ MOST_JSON_DEPTH = 100
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside the target, flush to disk, then rename over it: a reader never sees half a file."""
-    write_bytes_whole(path, text.encode("utf-8"))
-
-
-def write_bytes_whole(path: Path, data: bytes) -> None:
-    """The same for bytes."""
+    data = text.encode("utf-8")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with beside.open("xb") as file:

@@ -192,8 +192,6 @@ class CourseOfTeaching:
 
     def _named(self, draft: Draft) -> Draft:
         """A skill is named like its folder, where that is known."""
-        if self._gathered.material.skill is not None and self._target.in_place:
-            return replace(draft, name=self._gathered.material.skill.name)
         return draft if self._target.folder is None else replace(draft, name=self._target.folder.name)
 
     def _try_programs(self) -> RunProgram | None:
@@ -310,8 +308,7 @@ class CourseOfTeaching:
             skill = storage.read_skill(kept)
         elif self._target.in_place and self._gathered.skill_folder is not None and self._folder.previous is not None:
             place = self._gathered.skill_folder
-            before = storage.read_skill(self._folder.previous).digest
-            skill = save_revision(place, best, meta, cases, before=before, kept=kept)
+            skill = save_revision(place, best, meta, cases, previous=self._folder.previous, kept=kept)
         else:
             place = self._target.for_name(best.name)
             skill = save_new(place, best, meta, cases, kept=kept)

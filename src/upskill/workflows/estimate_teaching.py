@@ -6,6 +6,7 @@ from pathlib import Path
 
 from upskill import measuring
 from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.domain.case import Json
 from upskill.models import Endpoint
 from upskill.models.question import MOST_OUTPUT_TOKENS
 from upskill.reporting import dollars
@@ -59,6 +60,14 @@ class Share:
         else:
             price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
         return f"{calls}; {price}; {self._minutes}"
+
+    def as_json(self) -> Json:
+        """The same for programs; what is unknown is null."""
+        return {
+            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
+            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
+            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
+        }
 
     @property
     def _minutes(self) -> str:

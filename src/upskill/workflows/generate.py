@@ -1,6 +1,5 @@
 """Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with what is known.
 
-
 Every stage is kept when it ends, every answer of a teacher when it comes, every trial when it ends. Going on with a
 run is running the same again: what was bought is found, and only what is missing is bought.
 """
@@ -8,13 +7,14 @@ run is running the same again: what was bought is found, and only what is missin
 import importlib.metadata
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from upskill import __version__, checks, storage
 from upskill.domain import Case, Trial
+from upskill.domain.case import Json
 from upskill.domain.generated import Generated
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NotAnswered
@@ -39,6 +39,8 @@ from upskill.workflows.generate_order import (
 from upskill.workflows.judging import identity
 from upskill.workflows.material import Gathered, gather, gathered_text, read_gathered, skill_in
 from upskill.workflows.prepare import choose_harness, student_of
+
+__all__ = ["GenerateOrder", "GeneratePlan", "Listener", "generate", "plan_generate", "resume_generate"]
 
 
 class Listener(Protocol):
@@ -79,21 +81,66 @@ class Unheard:
         """Says nothing."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratePlan:
     """What will be done, by whom and for how much: for a person to agree to."""
 
-    def __init__(
-        self, order: GenerateOrder, gathered: Gathered, roles: Roles, estimate: TeachingEstimate, *, cases: int
-    ) -> None:
-        self.order, self.gathered, self.roles, self.estimate = order, gathered, roles, estimate
-        self.own_cases = cases
-        """Cases that are there already, and need not be written."""
+    order: GenerateOrder
+    gathered: Gathered
+    roles: Roles
+    estimate: TeachingEstimate
+    own_cases: int
+    """Cases that are there already, and need not be written."""
 
     @property
     def is_much(self) -> bool:
         """Whether a person is asked first."""
         estimate = self.estimate
         return estimate.price_at_most > ASK_ABOVE_DOLLARS or estimate.minutes_at_most > ASK_ABOVE_MINUTES
+
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """Cost and minutes of the teacher and of the students, a line each."""
+        estimate = self.estimate
+        lines = [f"  teacher: {estimate.teacher.words}"]
+        if estimate.students is not None:
+            lines.append(f"  students: {estimate.students.words}")
+        if estimate.cap is not None:
+            lines.append(f"  spending ends at ${estimate.cap:.2f} in all, where prices are known")
+        return tuple(lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Who is asked, and what it can take."""
+        roles = self.roles
+        why = ", the strongest for which a key is set" if roles.chosen else ""
+        teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
+        lines = [teacher]
+        if roles.writer != roles.teacher:
+            lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
+        if self.order.evaluate:
+            lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+        lines += self.shares
+        if self.gathered.redacted:
+            lines.append(f"  {self.gathered.redacted:,} secrets were taken out of the material")
+        lines += [f"  note: {note}" for note in (*self.gathered.notes, *roles.teacher_served.notes)]
+        return tuple(lines)
+
+    def as_json(self) -> dict[str, Json]:
+        """The same for programs."""
+        estimate = self.estimate
+        return {
+            "schema": "upskill.generate-plan/1",
+            "task": self.gathered.material.task,
+            "teacher": {"name": self.roles.teacher.name, "model": self.roles.teacher.model},
+            "case_writer": {"name": self.roles.writer.name, "model": self.roles.writer.model},
+            "students": [one.name for one in self.roles.students] if self.order.evaluate else [],
+            "cases": str(self.order.counts),
+            "teacher_share": estimate.teacher.as_json(),
+            "student_share": None if estimate.students is None else estimate.students.as_json(),
+            "cap": estimate.cap,
+            "notes": list(self.gathered.notes),
+        }
 
 
 def plan_generate(
@@ -143,7 +190,9 @@ def plan_generate(
     # Whoever goes on with the run may stand in another folder.
     sources = tuple(str(found.resolve()) if (found := skill_in(one)) else one for one in order.sources)
     order = replace(order, avoid=taken_names(target), target=target, sources=sources)
-    return GeneratePlan(order, gathered, roles, estimate, cases=0 if writes else len(own))
+    return GeneratePlan(
+        order=order, gathered=gathered, roles=roles, estimate=estimate, own_cases=0 if writes else len(own)
+    )
 
 
 def generate(

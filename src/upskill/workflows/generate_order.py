@@ -131,14 +131,12 @@ def with_cap(settings: Resolved) -> Resolved:
 def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:
     """Where the skill will be saved. Refuses, before anything is spent, what would be overwritten."""
     if order.output is None and skill is not None:
-        if skill.is_symlink():
-            raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
-        return Target(folder=skill.resolve(), parent=skill.resolve().parent, in_place=True)
+        return _in_place(skill)
     if order.output is None:
         return Target(parent=Path(settings.skills_dir).resolve())
     output = Path(order.output).expanduser()
     if skill is not None and output.resolve() == skill.resolve():
-        return Target(folder=skill.resolve(), parent=skill.resolve().parent, in_place=True)
+        return _in_place(skill)
     if (output / SKILL_FILE).exists():
         raise UsageError(
             f"{order.output}: there is a skill already, and it would be overwritten",
@@ -154,6 +152,18 @@ def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) 
             hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)
+
+
+def _in_place(skill: Path) -> Target:
+    if skill.is_symlink():
+        raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
+    folder = skill.resolve()
+    if not is_skill_name(folder.name):
+        raise UsageError(
+            f"{skill}: {folder.name!r} cannot be the name of a skill, so no better one can take its place",
+            hint="name another folder for the better one with -o",
+        )
+    return Target(folder=folder, parent=folder.parent, in_place=True)
 
 
 def taken_names(target: Target) -> tuple[str, ...]:

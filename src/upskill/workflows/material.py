@@ -14,7 +14,7 @@ from upskill.domain import digest_of
 from upskill.domain.trace_digest import TraceDigest
 from upskill.errors import UsageError
 from upskill.redaction import Redactor, redactor_from
-from upskill.storage.drafts import read_draft
+from upskill.storage.draft_folder import read_draft
 from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material

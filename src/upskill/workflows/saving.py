@@ -10,28 +10,29 @@ from pathlib import Path
 from upskill import storage
 from upskill.domain import Case, Skill
 from upskill.domain.draft import Draft
-from upskill.errors import UsageError
-from upskill.storage.drafts import replace_skill, write_draft
-from upskill.storage.skill_files import META_FILE
-from upskill.storage.skill_meta import SkillMeta, meta_text, read_meta, write_meta
+from upskill.errors import UpskillError, UsageError
+from upskill.storage.draft_folder import write_draft
+from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
 
 
 def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, kept: Path) -> Skill:
     """Save a skill that is new. A folder that is there already is only touched if the same run made it."""
-    if folder.exists() or folder.is_symlink():
+    there = folder.exists() or folder.is_symlink()
+    if there:
         _require_ours(folder, meta, kept)
-        skill = replace_skill(folder, draft)
-        write_meta(folder, meta, cases)
-        return skill
     folder.parent.mkdir(parents=True, exist_ok=True)
-    return write_draft(folder, draft, beside={META_FILE: meta_text(meta, cases)})
+    skill = write_draft(folder.parent, draft, replace=there)
+    write_meta(folder, meta, cases)
+    return skill
 
 
 def _require_ours(folder: Path, meta: SkillMeta, kept: Path) -> None:
+    """A run that was killed while it saved goes on saving."""
     try:
         provenance = read_meta(folder).provenance
         ours = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
-    except UsageError:
+        ours = ours or storage.read_skill(folder).digest == storage.read_skill(kept).digest
+    except UpskillError:
         ours = False
     if not ours:
         raise UsageError(
@@ -41,24 +42,23 @@ def _require_ours(folder: Path, meta: SkillMeta, kept: Path) -> None:
 
 
 def save_revision(
-    folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, before: str, kept: Path
+    folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, previous: Path, kept: Path
 ) -> Skill:
-    """Put a better version in the place of an older one, whose digest was `before`."""
-    now = storage.read_skill(folder).digest
-    begun = meta.provenance is not None and _is_partly_ours(folder, draft)
-    if now != before and not begun:
+    """Put a better version in the place of an older one, as it lies in `previous`."""
+    if not _is_one_of(folder, (previous, kept)):
         raise UsageError(
             f"{shown_path(folder)}: was changed while it was being improved, and is not overwritten",
             hint=f"the better version is in {shown_path(kept)}; compare them",
         )
-    skill = replace_skill(folder, draft)
+    skill = write_draft(folder.parent, draft, replace=True)
     write_meta(folder, meta, cases)
     return skill
 
 
-def _is_partly_ours(folder: Path, draft: Draft) -> bool:
-    """Whether a run that was killed in the middle of replacing it had begun with this skill: then it is gone on with."""
-    return all((folder / path).is_file() and (folder / path).read_bytes() == data for path, data in draft.files.items())
+def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:
+    """Whether every file is as in one of the versions: in the old one, or, after a kill, partly in the new one."""
+    known = {(file.path, file.sha256) for version in versions for file in storage.read_skill(version).files}
+    return all((file.path, file.sha256) in known for file in storage.read_skill(folder).files)
 
 
 def shown_path(path: Path) -> str:
