@@ -135,6 +135,7 @@ def revision_loop(
     uses: int = 1,
     broken: bool = False,
     effort: Effort = "low",
+    students: tuple[str, ...] = ("student",),
     rates: Rates | None = None,
     store: Store | None = None,
 ) -> Loop:
@@ -152,11 +153,19 @@ def revision_loop(
         old, new = rates[case.id]
         return new if draft is not None and "look twice" in draft.body else old
 
-    measure = SimulatedMeasure(rate, rng, store=store)
+    measure = SimulatedMeasure(rate, rng, students=students, store=store)
     teacher = ScriptedTeacher()
     refined = refine(DRAFT, cases=learn, measure=measure, ask=teacher, effort=effort)
     best = refined.best.draft if refined.best.number > 1 else refined.attempts[-1].draft
-    proof = prove(best, held_out=held_out, negative=negative, measure=measure, against=DRAFT, uses=uses)
+    proof = prove(
+        best,
+        held_out=held_out,
+        negative=negative,
+        measure=measure,
+        against=DRAFT,
+        uses=uses,
+        students=len(students),
+    )
     return Loop(refined=refined, proof=proof, trials=measure.trials, questions=len(teacher.questions))
 
 
@@ -191,6 +200,8 @@ class Row:
     least: int | None = None
     most: int | None = None
     trials: float | None = None
+    wide: int | None = None
+    """Of these, those that spoke of cases like these, and not of these very cases."""
 
     @property
     def holds(self) -> bool:
@@ -203,7 +214,8 @@ class Row:
         )
         trials = "" if self.trials is None else f"{self.trials:.0f}"
         mark = "" if self.holds else " **outside**"
-        return f"| {self.what} | {self.cases} | {self.loops} | {self.found}{mark} | {wanted} | {trials} |"
+        wide = "" if self.wide is None else f", {self.wide} of them beyond these very cases"
+        return f"| {self.what} | {self.cases} | {self.loops} | {self.found}{wide}{mark} | {wanted} | {trials} |"
 
 
 def at_most(loops: int, share: float) -> int:
@@ -235,6 +247,11 @@ def null_rows(loops: int, seed: str) -> list[Row]:
                 "a revision that is no better: replaces the old version", name, done, taken, most=at_most(loops, 0.025)
             )
         )
+    for name, draw in NULLS.items():
+        rng = random.Random(f"{seed}/students/{name}")
+        done = [revision_loop(rng, draw, students=("a", "b", "c")) for _ in range(loops // 4)]
+        taken = sum(loop.proof.proven for loop in done)
+        rows.append(_row("the same with three students", name, done, taken, most=at_most(loops // 4, 0.025)))
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/uses/{name}")
         taken = sum(line_of_uses(rng, draw) is not None for _ in range(loops))
@@ -273,10 +290,12 @@ def true_rows(loops: int, seed: str) -> list[Row]:
         _row("a new skill that is +35 points better than none: proven", "gain", done, least=math.ceil(0.9 * loops))
     )
     rng = random.Random(f"{seed}/broken")
-    done = [revision_loop(rng, gain(0.35), broken=True) for _ in range(loops)]
+    done = [revision_loop(rng, gain(0.45), broken=True) for _ in range(loops)]
+    what = "a revision that is +45 points better and breaks one case (.95 to 0):"
+    superior = sum(loop.proof.students[0].superior for loop in done)
+    rows.append(_row(f"{what} better on the whole", "gain", done, superior, least=loops // 2))
     taken = sum(loop.proof.proven for loop in done)
-    what = "a revision that is +35 points better and breaks one case (.95 to 0): replaces the old version"
-    rows.append(_row(what, "gain", done, taken, most=at_most(loops, 0.05)))
+    rows.append(_row(f"{what} replaces the old version", "gain", done, taken, most=at_most(loops, 0.05)))
     return rows
 
 
@@ -289,11 +308,13 @@ def _row(
     least: int | None = None,
     most: int | None = None,
 ) -> Row:
+    wide = sum(loop.proof.students[0].claim == "cases like these" for loop in done if loop.claims)
     return Row(
         what=what,
         cases=cases,
         loops=len(done),
         found=sum(loop.claims for loop in done) if found is None else found,
+        wide=wide if found is None else None,
         least=least,
         most=most,
         trials=sum(loop.trials for loop in done) / len(done),

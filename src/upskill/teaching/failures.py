@@ -70,13 +70,13 @@ def choose(failures: Iterable[Failure], *, most: int = MOST_FAILURES) -> tuple[F
     return tuple([*broken, *in_turn][:most])
 
 
-def describe(failures: Sequence[Failure]) -> str:
-    """The failures as a teacher reads them, within the budget of one request."""
-    shown = choose(failures)
+def describe(failures: Sequence[Failure], *, most: int = MOST_CHARACTERS) -> str:
+    """The failures as a teacher reads them, within about so many characters."""
+    most = min(most, MOST_CHARACTERS)
+    shown = choose(failures, most=max(1, min(MOST_FAILURES, most // LEAST_EACH)))
     if not shown:
         return "The student passed every task.\n"
-    each = max(LEAST_EACH, MOST_CHARACTERS // len(shown))
-    parts = [_describe(number, failure, each) for number, failure in enumerate(shown, start=1)]
+    parts = [_describe(number, failure, most // len(shown)) for number, failure in enumerate(shown, start=1)]
     if left := len(failures) - len(shown):
         parts.append(f"{left} more failed trial{'' if left == 1 else 's'} on these cases are not shown.\n")
     return "\n".join(parts)

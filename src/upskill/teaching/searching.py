@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from upskill.domain import Case, Draft, Lesson
+from upskill.domain import Case, Draft
 from upskill.errors import EngineError, UpskillError
-from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.edits import texts_of, with_texts
 from upskill.teaching.failures import Failure
-from upskill.teaching.revising import revise
+from upskill.teaching.revising import Revise
 
 if TYPE_CHECKING:
     from gepa.core.adapter import EvaluationBatch
@@ -48,6 +47,14 @@ Examine = Callable[[Draft, Sequence[Case]], Examined]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Budget:
+    """What a search may take: trials with the skill, and questions to the teacher."""
+
+    trials: int
+    proposals: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Candidate:
     """A draft that was examined on every learn case."""
 
@@ -69,22 +76,17 @@ def search(
     draft: Draft,
     cases: Sequence[Case],
     examine: Examine,
-    ask: Ask,
+    revise: Revise,
     *,
     known: Examined,
-    budget: int,
-    proposals: int,
-    lessons: Sequence[Lesson] = (),
-    wish: str | None = None,
+    budget: Budget,
     seed: int = 0,
 ) -> Searched:
-    """Search from a draft whose examination on all cases is `known`, within a budget of trials and of proposals."""
+    """Search from a draft whose examination on all cases is `known`. Raises what `examine` and `revise` raise."""
     # Imported here: only this search needs it, and the command line must start at once.
     from gepa.api import optimize
 
-    adapter = _Adapter(
-        draft, cases, examine, ask, known=known, budget=budget, proposals=proposals, lessons=lessons, wish=wish
-    )
+    adapter = _Adapter(draft, cases, examine, revise, known=known, budget=budget)
     if not adapter.should_stop():
         optimize(
             seed_candidate=texts_of(draft),
@@ -126,17 +128,13 @@ class _Adapter:
         draft: Draft,
         cases: Sequence[Case],
         examine: Examine,
-        ask: Ask,
+        revise: Revise,
         *,
         known: Examined,
-        budget: int,
-        proposals: int,
-        lessons: Sequence[Lesson],
-        wish: str | None,
+        budget: Budget,
     ) -> None:
-        self._draft, self._cases, self._examine, self._ask = draft, tuple(cases), examine, ask
-        self._lessons, self._wish = lessons, wish
-        self._left, self._proposals_left = budget, proposals
+        self._draft, self._cases, self._examine, self._revise = draft, tuple(cases), examine, revise
+        self._left, self._proposals_left = budget.trials, budget.proposals
         self._students = max(1, len({student for student, _ in known.passed}))
         self._known: dict[tuple[tuple[str, str], ...], _Known] = {}
         self._spent = self._proposed = self._vain = self._iterations = 0
@@ -195,7 +193,7 @@ class _Adapter:
         failures = [one for case_id in dict.fromkeys(shown) for one in entry.failures.get(case_id, ())]
         changed: dict[str, str] = {}
         try:
-            revision = revise(entry.draft, failures, self._lessons, self._ask, wish=self._wish, may_add=False)
+            revision = self._revise(entry.draft, failures, may_add=False)
             changed = {path: text for path, text in texts_of(revision.draft).items() if candidate.get(path) != text}
             gone = {path: "" for path in candidate if path not in texts_of(revision.draft)}
             changed |= gone

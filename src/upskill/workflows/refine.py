@@ -6,15 +6,18 @@ comes from held-out cases, tested once, in `prove`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from upskill.domain import Answer, Case, Draft, Evaluation, Lesson, Scored
 from upskill.domain.answer_digest import answer_digest
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
+from upskill.teaching.draft_rules import Clean, clean_of_strangers
 from upskill.teaching.edits import Edit
 from upskill.teaching.failures import Failure, failure_of
-from upskill.teaching.revising import Tried, revise
+from upskill.teaching.revising import Revise, Tried, revise
+from upskill.teaching.searching import PROPOSALS_PER_REVISION, Budget, Examined, search
 from upskill.workflows.measure import Measure, Measured
 
 REVISIONS = 3
@@ -69,31 +72,39 @@ def refine(
     revisions: int = REVISIONS,
     effort: Effort = "low",
     wish: str | None = None,
+    proposed: Draft | None = None,
     seed: int = 0,
+    window: int | None = None,
+    clean: Clean = clean_of_strangers,
     attempted: Callable[[Attempt], None] = lambda _: None,
 ) -> Refined:
     """Revise a draft while learn cases fail, and keep the best. `attempted` hears of each attempt when it is measured.
 
     A revision replaces the best only if it passes more of the cases that both were measured on; else the earlier
-    stays. Where a person asked for a change (`wish`), the first revision is made even if nothing fails, and the draft
-    it began with loses a tie: what was asked for gets its held-out test.
+    stays. Where a person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a
+    draft of it that was already made, which counts as a revision. Then the first change is measured even if nothing
+    fails, and the draft it began with loses a tie: what was asked for gets its held-out test.
 
-    Raises what `measure` and `ask` raise; a teacher whose answers cannot be used ends it with what there is.
+    `window` is the teacher's, `clean` takes secrets out of a text. Raises what `measure` and `ask` raise; a teacher
+    whose answers cannot be used ends it with what there is.
     """
-    loop = _Loop(cases=cases, measure=measure, wish=wish, attempted=attempted)
+    by_teacher = partial(revise, lessons=lessons, ask=ask, wish=wish, window=window, clean=clean)
+    loop = _Loop(cases=cases, measure=measure, asked_for=wish is not None or proposed is not None, attempted=attempted)
     first = loop.attempt(start)
+    if loop.cut_short() is None and not first.passed:
+        return loop.end("nothing could be measured on the learn cases")
+    if loop.cut_short() is None and proposed is not None and loop.is_new(proposed):
+        loop.attempt(proposed, revises=1)
     if (why := loop.cut_short()) is not None:
         return loop.end(why)
-    if not first.passed:
-        return loop.end("nothing could be measured on the learn cases")
-    if effort == "high":
-        return _search(loop, ask, lessons=lessons, revisions=revisions, seed=seed)
+    if effort == "high" and not loop.is_done:
+        return _search(loop, by_teacher, revisions=revisions, seed=seed)
     while len(loop.attempts) <= revisions:
         if loop.is_done:
             return loop.end("every learn case passes")
         best = loop.best
         try:
-            revision = revise(best.draft, best.failures, lessons, ask, wish=wish, tried=loop.tried)
+            revision = by_teacher(best.draft, best.failures, tried=loop.tried)
         except TeacherUnusable as unusable:
             return loop.end(unusable.message)
         if not loop.is_new(revision.draft):
@@ -113,10 +124,10 @@ class _Loop:
         *,
         cases: Sequence[Case],
         measure: Measure,
-        wish: str | None,
+        asked_for: bool,
         attempted: Callable[[Attempt], None],
     ) -> None:
-        self.cases, self._measure, self.wish, self._attempted = tuple(cases), measure, wish, attempted
+        self.cases, self._measure, self._asked_for, self._attempted = tuple(cases), measure, asked_for, attempted
         self.attempts: list[Attempt] = []
         self.tried: list[Tried] = []
         self._cut_short: str | None = None
@@ -124,12 +135,12 @@ class _Loop:
 
     @property
     def best(self) -> Attempt:
-        return best_of(self.attempts, first_loses_ties=self.wish is not None)
+        return best_of(self.attempts, first_loses_ties=self._asked_for)
 
     @property
     def is_done(self) -> bool:
         """Nothing fails, and what a person asked for has been tried."""
-        return not self.best.failures and (self.wish is None or len(self.attempts) > 1)
+        return not self.best.failures and (not self._asked_for or len(self.attempts) > 1)
 
     def cut_short(self) -> str | None:
         """Why nothing more can be bought."""
@@ -172,11 +183,11 @@ class _Loop:
         return Refined(best=self.best, attempts=tuple(self.attempts), stopped=stopped)
 
 
-def _search(loop: _Loop, ask: Ask, *, lessons: Sequence[Lesson], revisions: int, seed: int) -> Refined:
+def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> Refined:
     """The same budget of trials, spent by a search: many revisions, most of them tried on a few cases only."""
-    from upskill.teaching.searching import PROPOSALS_PER_REVISION, Examined, search
-
-    first = loop.attempts[0]
+    start = loop.best
+    students = len({student for student, _ in start.passed})
+    left = max(0, revisions + 1 - len(loop.attempts))
     stages = 0
 
     def examine(draft: Draft, cases: Sequence[Case]) -> Examined:
@@ -184,22 +195,15 @@ def _search(loop: _Loop, ask: Ask, *, lessons: Sequence[Lesson], revisions: int,
         stages += 1
         measured = loop.examine(f"search-{stages}", draft, cases)
         passed, failures = outcomes(measured, cases)
-        students = len(measured.evaluation.students)
         return Examined(passed=passed, failures=failures, trials=len(cases) * students, cut_short=measured.cut_short)
 
-    if loop.is_done:
-        return loop.end("every learn case passes")
-    students = len({student for student, _ in first.passed})
     found = search(
-        first.draft,
+        start.draft,
         loop.cases,
         examine,
-        ask,
-        known=Examined(passed=first.passed, failures=first.failures),
-        budget=revisions * len(loop.cases) * students,
-        proposals=revisions * PROPOSALS_PER_REVISION,
-        lessons=lessons,
-        wish=loop.wish,
+        by_teacher,
+        known=Examined(passed=start.passed, failures=start.failures),
+        budget=Budget(trials=left * len(loop.cases) * students, proposals=left * PROPOSALS_PER_REVISION),
         seed=seed,
     )
     for candidate in found.candidates[1:]:
@@ -209,7 +213,7 @@ def _search(loop: _Loop, ask: Ask, *, lessons: Sequence[Lesson], revisions: int,
                 draft=candidate.draft,
                 passed=candidate.examined.passed,
                 failures=candidate.examined.failures,
-                revises=1,
+                revises=start.number,
             )
         )
     return loop.end(f"{found.stopped}, after {found.proposals} proposal{'' if found.proposals == 1 else 's'}")

@@ -5,7 +5,19 @@ import json
 import pytest
 
 from unit.teaching.asking import Teacher
-from upskill.domain import Answer, Case, Check, CheckResult, Draft, Grade, Lesson, Scored, SkillUse, Trial
+from upskill.domain import (
+    Answer,
+    Case,
+    Check,
+    CheckResult,
+    Draft,
+    Grade,
+    Lesson,
+    Scored,
+    SkillUse,
+    Trial,
+    estimate_tokens,
+)
 from upskill.domain.trial import End
 from upskill.models import Reply
 from upskill.teaching.answers import TeacherUnusable
@@ -188,3 +200,16 @@ def test_cut_keeps_the_beginning_and_the_end() -> None:
     assert short.startswith("begin")
     assert short.endswith("end")
     assert cut("short", 300) == "short"
+
+
+def test_small_window_is_kept_to() -> None:
+    failures = [Failure(case_id=f"c{number}", prompt="p" * 9_000, answer="a" * 9_000, saw=()) for number in range(10)]
+    lessons = [Lesson(kind="do", text="l" * 250)] * 24
+    asked = {}
+    for window in (8_192, 64_000):
+        teacher = Teacher(says(RIGHT))
+        revise(DRAFT, failures, lessons, teacher, window=window)
+        asked[window] = teacher.asked[0]
+    small, large = asked[8_192], asked[64_000]
+    assert estimate_tokens(small.system + small.messages[0].text) + small.max_output_tokens < 8_192
+    assert len(small.messages[0].text) < len(large.messages[0].text)

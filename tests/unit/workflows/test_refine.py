@@ -15,7 +15,7 @@ from upskill.domain import Answer, Case, Draft, Errored, Trial
 from upskill.errors import ProviderError
 from upskill.models import Question, Reply
 from upskill.workflows.measure import Measured
-from upskill.workflows.refine import Attempt, best_of, outcomes, refine
+from upskill.workflows.refine import Attempt, Effort, best_of, outcomes, refine
 
 DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
 LEARN = make_cases(10, "learn")
@@ -85,9 +85,10 @@ def test_teacher_that_cannot_be_reached_is_an_error() -> None:
     def ask(questions: Sequence[Question]) -> tuple[Reply, ...]:
         raise ProviderError("down")
 
-    for effort in ("low", "high"):
+    efforts: tuple[Effort, ...] = ("low", "high")
+    for effort in efforts:
         with pytest.raises(ProviderError, match="down"):
-            refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)  # type: ignore[arg-type]
+            refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
 
 
 def test_no_revisions_are_made_where_none_are_wanted() -> None:
@@ -102,6 +103,17 @@ def test_what_a_person_asks_for_is_tried_even_if_nothing_fails_and_wins_a_tie() 
     assert "Mind the lamp." in teacher.asked[0].messages[0].text
     worse = refine(DRAFT, cases=LEARN, measure=measure(10, 9, 9, 9), ask=Teacher(to_level(1)), wish="Mind the lamp.")
     assert worse.best.number == 1
+
+
+def test_change_that_was_already_drafted_is_the_first_revision() -> None:
+    drafted = replace(DRAFT, body="# Tarn\n\nLevel 1.\nLevel 0.\n")
+    refined = refine(
+        DRAFT, cases=LEARN, measure=measure(5, 5, 6, 7), ask=Teacher(to_level(2), to_level(3)), proposed=drafted
+    )
+    assert [attempt.passes for attempt in refined.attempts] == [5, 5, 6, 7]
+    assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 3]
+    same = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher(to_level(0)), proposed=DRAFT, revisions=0)
+    assert same.best.number == 1
 
 
 def test_failures_of_all_students_are_shown_and_learn_cases_only() -> None:
