@@ -204,8 +204,8 @@ def read_run(folder: Path) -> RunRecord:
     return record
 
 
-def runs_in(runs_dir: Path) -> Iterator[Path]:
-    """Run folders, newest first."""
+def runs_in(runs_dir: Path, *, marked_by: str = RUN_FILE) -> Iterator[Path]:
+    """Run folders, newest first: those in which a file of this name lies."""
     try:
         with os.scandir(runs_dir) as children:
             names = sorted((child.name for child in children if child.is_dir()), reverse=True)
@@ -214,7 +214,7 @@ def runs_in(runs_dir: Path) -> Iterator[Path]:
     except OSError as error:
         raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
     for name in names:
-        if (runs_dir / name / RUN_FILE).exists():
+        if (runs_dir / name / marked_by).exists():
             yield runs_dir / name
 
 

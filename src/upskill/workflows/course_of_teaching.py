@@ -94,12 +94,12 @@ class CourseOfTeaching:
         settings: Resolved,
         own_cases: Sequence[Case],
         writes_cases: bool,
-        begins_with_draft: bool,
+        drafts: bool,
         listener: Hears,
     ) -> None:
         self.record = record
         self._folder, self._order, self._gathered, self._roles = folder, order, gathered, roles
-        self._own_cases, self._writes_cases, self._begins_with_draft = own_cases, writes_cases, begins_with_draft
+        self._own_cases, self._writes_cases, self._drafts = own_cases, writes_cases, drafts
         self._listener = listener
         self._target = order.target or Target(parent=Path(settings.values.skills_dir))
         self._door = door_for(settings.values)
@@ -170,21 +170,21 @@ class CourseOfTeaching:
         return cases
 
     def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
+        """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._gathered.material, self._roles.teacher_served.window
         lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
         self._folder.save("lessons.json", _LESSONS.dump_json(lessons, indent=2).decode() + "\n")
-        if material.skill is not None and not self._begins_with_draft:
-            draft = material.skill
-        else:
-            draft = draft_skill(
-                material,
-                lessons,
-                ask,
-                avoid=self._order.avoid,
-                window=window,
-                clean=self._redactor.clean,
-                run=self._try_programs(),
-            )
+        if material.skill is not None and not self._drafts:
+            return lessons, self._named(material.skill)
+        draft = draft_skill(
+            material,
+            lessons,
+            ask,
+            avoid=self._order.avoid,
+            window=window,
+            clean=self._redactor.clean,
+            run=self._try_programs(),
+        )
         draft = self._named(draft)
         self._folder.keep_draft(draft)
         self._ended("draft")
@@ -231,15 +231,19 @@ class CourseOfTeaching:
                     self._listener.say(line)
             self._ended(f"attempt {attempt.number}")
 
+        old = self._gathered.material.skill
         refined = refine(
-            draft,
+            draft if old is None else self._named(old),
             cases=learn,
             measure=measure,
             ask=ask,
             lessons=lessons,
             revisions=self._order.revisions,
             effort=self._order.effort,
-            wish=self._gathered.wish if not self._begins_with_draft else None,
+            wish=self._gathered.wish,
+            proposed=draft if old is not None and self._drafts else None,
+            window=self._roles.teacher_served.window,
+            clean=self._redactor.clean,
             attempted=attempted,
         )
         best = refined.best
@@ -263,7 +267,7 @@ class CourseOfTeaching:
             held_out=held_out,
             negative=[case for case in cases if case.use == "negative"],
             measure=measure,
-            against=None if old is None else old,
+            against=None if old is None else self._named(old),
             uses=uses,
             students=len(self._roles.students),
         )

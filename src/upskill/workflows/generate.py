@@ -157,6 +157,11 @@ def plan_generate(
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     skill = improved_skill(order)
     target = target_for(order, settings.values, skill=skill)
+    if target.in_place and not order.evaluate:
+        raise UsageError(
+            f"{skill}: a skill is not replaced by one that nobody measured",
+            hint="leave out --no-eval, or name another folder for the new one with -o",
+        )
     own = _own_cases(order, skill)
     gathered = gather(
         order.task,
@@ -173,7 +178,7 @@ def plan_generate(
         material=gathered.material,
         counts=order.counts,
         writes_cases=writes,
-        drafts=_begins_with_draft(gathered),
+        drafts=_drafts(order, gathered),
         lessons=lesson_calls(gathered.material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else 3,
@@ -276,7 +281,7 @@ def _carry_out(
         settings=settings,
         own_cases=own_cases,
         writes_cases=_writes_cases(order, gathered, own_cases),
-        begins_with_draft=_begins_with_draft(gathered),
+        drafts=_drafts(order, gathered),
         listener=listener,
     )
     try:
@@ -313,10 +318,11 @@ def _unanswered(error: NotAnswered, folder: TeachingFolder) -> UpskillError:
     return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"go on with {command}")
 
 
-def _begins_with_draft(gathered: Gathered) -> bool:
-    """A new skill is drafted. So is an old one if there is more to learn from than itself; else it begins as it is."""
+def _drafts(order: GenerateOrder, gathered: Gathered) -> bool:
+    """A new skill is drafted. So is a change of an old one if there is more to learn from than how students fail."""
     material = gathered.material
-    return material.skill is None or bool(material.digest or material.documents or material.examples)
+    more = bool(material.digest or material.documents or material.examples)
+    return material.skill is None or more or not order.evaluate or not order.counts.learn
 
 
 def _own_cases(order: GenerateOrder, skill: Path | None) -> tuple[Case, ...]:
