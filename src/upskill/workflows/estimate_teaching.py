@@ -95,9 +95,9 @@ class TeachingEstimate:
         return known if self.cap is None else min(known, self.cap)
 
     @property
-    def minutes_at_most(self) -> float:
-        """As far as it is known."""
-        return sum(share.minutes_at_most or 0.0 for share in (self.teacher, self.students) if share is not None)
+    def minutes_expected(self) -> float:
+        """As far as it is known. At most it can be many times that, if every answer must be mended."""
+        return sum(share.minutes_expected or 0.0 for share in (self.teacher, self.students) if share is not None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

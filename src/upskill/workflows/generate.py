@@ -96,7 +96,7 @@ class GeneratePlan:
     def is_much(self) -> bool:
         """Whether a person is asked first."""
         estimate = self.estimate
-        return estimate.price_at_most > ASK_ABOVE_DOLLARS or estimate.minutes_at_most > ASK_ABOVE_MINUTES
+        return estimate.price_at_most > ASK_ABOVE_DOLLARS or estimate.minutes_expected > ASK_ABOVE_MINUTES
 
     @property
     def shares(self) -> tuple[str, ...]:
