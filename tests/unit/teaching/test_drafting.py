@@ -408,21 +408,19 @@ def test_a_source_that_does_not_exist_is_not_recorded_and_costs_no_call() -> Non
 
 
 odd_text = st.text(st.sampled_from(list("aB-_ ./\\#`~<>:\n\t\r\0é\ud800\u202e\ufeff中|*{}[]\"'&%@!")), max_size=24)
-odd_path = st.one_of(
-    odd_text,
-    st.sampled_from(["references/", "scripts/", "../", "evals/", "con/"]).flatmap(lambda a: odd_text.map(a.__add__)),
-)
+fair_path = st.text(st.sampled_from(list("abC.-é")), min_size=1, max_size=6).map(lambda name: f"references/x{name}")
+odd_path = st.one_of(fair_path, fair_path, fair_path, odd_text, odd_text.map(lambda name: f"evals/{name}"))
 odd_file = st.fixed_dictionaries({"path": odd_path, "text": odd_text}, optional={"when": odd_text})
 odd_section = st.fixed_dictionaries(
     {"heading": odd_text, "text": odd_text}, optional={"sources": st.lists(odd_text, max_size=2)}
 )
 odd_answer = st.fixed_dictionaries(
     {
-        "name": st.one_of(odd_text, st.just(NAME)),
-        "description": st.one_of(odd_text, st.just(DESCRIPTION)),
+        "name": st.one_of(st.just(NAME), st.just(NAME), st.just(NAME.upper()), odd_text),
+        "description": odd_text.map(lambda more: f"{DESCRIPTION} {more}"),
         "sections": st.lists(odd_section, min_size=1, max_size=3),
         "references": st.lists(odd_file, max_size=2),
-        "scripts": st.lists(odd_file, max_size=1),
+        "scripts": st.lists(st.fixed_dictionaries({"path": st.just("a.sh"), "text": odd_text}), max_size=1),
     }
 )
 
