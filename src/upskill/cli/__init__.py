@@ -12,6 +12,7 @@ COMMANDS = {
     "cases": "Check whether the cases of a skill can tell right from wrong.",
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
+    "generate": "Make a skill from a task, a recording or an older skill, and measure it.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
     "regrade": "Apply changed checks to the stored answers of a run.",

@@ -16,8 +16,13 @@ _NAMES = {
 def fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     """The value without what is plainly too much: keys nobody asked for, nulls where nothing is needed.
 
-    A bare list is put into its object where the object would hold that list and nothing else that is needed.
+    A bare list is put into its object where the object would hold that list and nothing else that is needed; a number
+    where a text is wanted becomes one; a text where a list of texts is wanted becomes a list of one.
     """
+    if schema.get("type") == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if schema.get("type") == "array" and isinstance(value, str) and schema.get("items", {}).get("type") == "string":
+        return [value] if value.strip() else []
     if isinstance(value, list) and schema.get("type") == "object":
         lists = [key for key, inner in schema.get("properties", {}).items() if inner.get("type") == "array"]
         if len(lists) == 1 and set(schema.get("required", lists)) == set(lists):

@@ -1,7 +1,7 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from upskill import checks, measuring, storage, trials
 from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
@@ -86,7 +87,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
-    endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
+    endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (
         judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
@@ -98,7 +99,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
     plan = _plan(
         order,
         admitted.cases,
-        tuple(_student(endpoint, settings) for endpoint in endpoints.values()),
+        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
         seed=settings.seed,
         harness=harness,
     )
@@ -147,6 +148,15 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
         sandbox=sandbox,
         judge=judge,
     )
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    teachers = settings.teacher_base_url
+    if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
 
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
@@ -224,7 +234,8 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     return found
 
 
-def _student(endpoint: Endpoint, settings: Settings) -> Student:
+def student_of(endpoint: Endpoint, settings: Settings) -> Student:
+    """A student as it is measured: the model, where it is served, and how it is asked."""
     return Student(
         name=endpoint.name,
         model=endpoint.model,

@@ -8,7 +8,7 @@ _PLACE = re.compile(r"\{\{([a-z_]+)\}\}")
 _FENCES = re.compile(r"`{3,}")
 
 
-def prompt(name: str, **values: object) -> str:
+def prompt(name: str, /, **values: object) -> str:
     """The prompt of that name with its places filled. Values go in as they are and are never scanned for places.
 
     Raises `KeyError` for a place without a value, or a value without a place: a prompt is never half filled.
