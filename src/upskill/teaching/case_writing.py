@@ -22,6 +22,9 @@ from upskill.teaching.splitting import CaseCounts, split_cases
 REWRITES = 2
 """How often a case that does not qualify goes back to its writer."""
 
+MOST_OF_A_KIND = 40
+"""Positive or negative cases that are taken from one answer."""
+
 Examine = Callable[[Sequence[Case]], Sequence[Qualification]]
 
 
@@ -142,7 +145,7 @@ class _Writing:
                 desk.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
             desk.failure = None
-            answer = answer[: 2 * (desk.batch.positive + desk.batch.negative)]
+            answer = _not_too_many(answer)
             named = {name_of(item) for item in answer}
             # What was written anew replaces what it mends; what was passed over stays faulty.
             desk.faulty = [one for one in desk.faulty if name_of(one.item) not in named]
@@ -224,6 +227,12 @@ def _items(text: str) -> list[dict[str, Any]]:
     """The entries of an answer; that they are objects was seen to before."""
     items: list[dict[str, Any]] = json.loads(text)["cases"]
     return items
+
+
+def _not_too_many(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Trying a case takes time: of a teacher that does not stop only the first are taken, of each kind."""
+    kinds = ([item for item in items if bool(item.get("negative")) is kind] for kind in (False, True))
+    return [item for mine in kinds for item in mine[:MOST_OF_A_KIND]]
 
 
 def _holds(one: Qualification) -> bool:
