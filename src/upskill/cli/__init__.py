@@ -9,7 +9,7 @@ import click
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
-    "cases": "Check whether the cases of a skill can tell right from wrong.",
+    "cases": "Check the cases of a skill, or have them written.",
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
     "generate": "Make a skill from a task, a recording or an older skill, and measure it.",

@@ -37,6 +37,10 @@ class _Runs(click.ParamType[int | None]):
 @click.option("--judge", metavar="MODEL", help="The model that decides checks in prose; off unless named.")
 @click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A case file.")
 @click.option(
+    "--test-gen-model", metavar="MODEL", help="Who writes cases if there are none.  [default: the strongest here]"
+)
+@click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for whoever writes cases.")
+@click.option(
     "--runs",
     type=_Runs(),
     metavar="N|auto",
@@ -81,6 +85,8 @@ def command(
     base_url: str | None,
     judge: str | None,
     case_file: Path | None,
+    test_gen_model: str | None,
+    test_gen_base_url: str | None,
     runs: int | None,
     no_baseline: bool,
     compare: str | None,
@@ -123,6 +129,9 @@ def command(
         "models": models,
         "base_url": base_url,
         "judge": judge,
+        "test_gen_model": test_gen_model,
+        "teacher": test_gen_model if test_gen_base_url else None,
+        "teacher_base_url": test_gen_base_url,
         "concurrency": concurrency,
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,

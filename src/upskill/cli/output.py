@@ -10,7 +10,7 @@ from upskill.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from upskill.workflows.estimate import PlanEstimate
+    from upskill.workflows.evaluate import Costly
 
 NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
 
@@ -24,7 +24,7 @@ def console(*, no_color: bool, stderr: bool = False) -> "Console":
     return Console(file=stream, no_color=no_color or None, width=width, highlight=False, emoji=False)
 
 
-def ask_to_spend(estimate: "PlanEstimate") -> bool:
+def ask_to_spend(estimate: "Costly") -> bool:
     """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

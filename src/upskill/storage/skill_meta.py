@@ -140,6 +140,16 @@ def note_use(folder: Path, use: HeldOutUse) -> None:
     _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: dict[str, Json] | None = None) -> None:
+    """Put cases into `skill_meta.json` in the place of those that are there, and change nothing else."""
+    path = folder / META_FILE
+    kept = {key: value for key, value in _load(path).items() if key not in _CASES}
+    if written_by is not None:
+        kept["cases_written_by"] = written_by
+    whole = {**kept, "cases": cases_as_json(cases)}
+    _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
 def _load(path: Path) -> dict[str, Json]:
     if not path.is_file():
         return {}

@@ -135,7 +135,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
-        (writer, bool(cases), 3 * -(-cases // 10) if cases else 0, seen, CASE_TOKENS * min(cases, 10)),
+        (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
         (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
     ]

@@ -23,7 +23,7 @@ from upskill.workflows.course import FixedCourse, SequentialCourse, TakenUp
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import without_own_keys
-from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare, student_endpoint, students_named
 from upskill.workflows.reuse import Reuse, open_store
 
 ASK_ABOVE_DOLLARS = 1.0
@@ -62,6 +62,18 @@ class Silence:
         """Says nothing."""
 
 
+class Costly(Protocol):
+    """What a person is asked about before it is bought, in words."""
+
+    @property
+    def price(self) -> str:
+        """Dollars, expected and at most."""
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Whole:
     """What an evaluation shares with the larger thing that it is a part of."""
@@ -79,11 +91,13 @@ def evaluate(
     *,
     settings: Resolved,
     progress: Progress | None = None,
-    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
+    confirm: Callable[[Costly], bool] = lambda _: True,
     part_of: Whole | None = None,
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
+    if order.case_file is None:
+        _require_cases(order, settings, progress, confirm)
     prepared = prepare(order, settings.values, say=progress.preparing)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
@@ -95,6 +109,25 @@ def evaluate(
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     return _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=part_of)
+
+
+def _require_cases(
+    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool]
+) -> None:
+    """A skill without cases gets them once, from the teacher."""
+    # Here, because it needs the door of an evaluation.
+    from upskill.workflows.write_cases import has_cases, write_missing_cases
+
+    storage.read_skill(order.skill)
+    if not has_cases(order.skill):
+        write_missing_cases(
+            order.skill,
+            settings=settings,
+            say=progress.preparing,
+            confirm=confirm,
+            students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
+            sandbox=order.sandbox,
+        )
 
 
 def is_much(estimate: PlanEstimate) -> bool:

@@ -100,6 +100,7 @@ class MeasuringRuns:
                 repeats=repeats,
                 previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
+                every_case=True,
             ),
             settings=settings,
             progress=self._progress,

@@ -13,6 +13,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.case_uses import cases_that_count
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
@@ -40,6 +41,8 @@ class EvaluationOrder:
     """For a run that is taken up again: the ids of the cases it was begun with."""
     known_states: tuple[Qualification, ...] = ()
     """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    every_case: bool = False
+    """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
     """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
@@ -74,14 +77,11 @@ class Prepared:
 def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], None] = lambda _: None) -> Prepared:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed. `say` hears what takes long."""
     skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill, judge=settings.judge is not None)
-    names = tuple(dict.fromkeys(settings.models))
-    if not names:
-        raise UsageError(
-            "which model? none was named",
-            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
-        )
+    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    names = students_named(settings)
     _check_order(order)
+    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    case_file = replace(whole_file, cases=counted.cases)
     if problems := [problem for case in case_file.cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
@@ -135,6 +135,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
         ),
         notes=(
             *unconfined_notes(backend),
+            *counted.notes,
             *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
@@ -148,6 +149,17 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
         sandbox=sandbox,
         judge=judge,
     )
+
+
+def students_named(settings: Settings) -> tuple[str, ...]:
+    """Who is put on trial. Raises if nobody is."""
+    names = tuple(dict.fromkeys(settings.models))
+    if not names:
+        raise UsageError(
+            "which model? none was named",
+            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+        )
+    return names
 
 
 def student_endpoint(name: str, settings: Settings) -> Endpoint:
@@ -229,7 +241,8 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no cases to put to a student",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            hint=f"have them written with `upskill cases write {order.skill}`, name a case file with -t FILE, "
+            "or put cases into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
