@@ -94,7 +94,7 @@ class Loop:
     refined: Refined
     proof: Proof
     trials: int
-    questions: int
+    questions: tuple[Question, ...]
 
     @property
     def looks_better(self) -> bool:
@@ -132,7 +132,7 @@ def new_skill_loop(rng: random.Random, draw: Draw, *, effort: Effort = "low", me
     teacher = ScriptedTeacher()
     refined = refine(DRAFT, cases=learn, measure=measure, ask=teacher, effort=effort)
     proof = prove(refined.best.draft, held_out=held_out, negative=negative, measure=measure)
-    return Loop(refined=refined, proof=proof, trials=measure.trials, questions=len(teacher.questions))
+    return Loop(refined=refined, proof=proof, trials=measure.trials, questions=tuple(teacher.questions))
 
 
 def revision_loop(
@@ -173,7 +173,7 @@ def revision_loop(
         uses=uses,
         students=len(students),
     )
-    return Loop(refined=refined, proof=proof, trials=measure.trials, questions=len(teacher.questions))
+    return Loop(refined=refined, proof=proof, trials=measure.trials, questions=tuple(teacher.questions))
 
 
 def line_of_uses(rng: random.Random, draw: Draw, *, most: int = 5) -> int | None:

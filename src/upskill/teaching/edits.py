@@ -19,6 +19,7 @@ DESCRIPTION = "description"
 REFERENCES = "references/"
 
 MOST_EDITS = 12
+MOST_NEW_FILE = 20_000
 LEAST_KEPT = 0.5
 """Edits that leave less than this share of a text's lines are a new text."""
 FEW_LINES = 8
@@ -167,6 +168,8 @@ def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -
         return _Refused(f"the name {problem}")
     if not edit.file.startswith(REFERENCES) or not edit.file.endswith(".md"):
         return _Refused("a new file can only be a Markdown file in references/")
+    if len(edit.text) > MOST_NEW_FILE:
+        return _Refused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
     return edit.text.strip("\n") + "\n"
 
 

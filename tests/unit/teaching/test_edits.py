@@ -152,6 +152,7 @@ def test_edits_see_what_those_before_them_left() -> None:
         (Edit(file="assets/lamp.png", action="insert", text="x"), "it is no text file"),
         (Edit(file="references/../../x.md", action="insert", text="x"), "leads out of its folder"),
         (Edit(file="/etc/x.md", action="insert", text="x"), "is not relative"),
+        (Edit(file="references/all.md", action="insert", text="x" * 30_000), "a new file may have 20,000"),
         (Edit(file="evals/evals.json", action="insert", text="x"), "a Markdown file in references/"),
         (Edit(file="description", action="delete", heading="Use"), "the description has no headings"),
         (
