@@ -39,6 +39,7 @@ test: setup agents  ## all tests: the real engine, the real local model, real ag
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
+	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
