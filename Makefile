@@ -7,7 +7,7 @@ AGENTS = build/agents
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup agents check test full statistics docs lock demo
+.PHONY: setup agents check test full statistics docs lock demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -56,3 +56,6 @@ lock: setup  ## new locks, with no release younger than a week
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo
+
+live: setup  ## the whole story with a real teacher, for whoever has a key; TRACE=FILE; spends at most 5 dollars
+	@TRACE="$(TRACE)" $(BIN)/python -m tools.live

@@ -157,9 +157,10 @@ class CourseOfTeaching:
                 counts=self._order.counts,
                 backend=self._order.sandbox,
                 say=lambda line: self._listener.say(f"  {line}"),
+                window=self._roles.writer_served.window,
             )
             for dropped in written.dropped:
-                self._notes.append(f"a case was dropped: {dropped}")
+                self._notes.append(f"dropped of the cases: {dropped}")
             # Those of a person stay, whoever wrote the others.
             by_hand = tuple(case for case in cases if case.use is None)
             known = {case.id for case in by_hand}
