@@ -1,4 +1,4 @@
-"""The whole loop with a real student: a scripted teacher's draft fails, its revision mends it, held-out cases prove it."""
+"""The whole loop with a real student: a scripted draft fails, its revision mends it, held-out cases prove it."""
 
 import json
 import os
@@ -102,7 +102,6 @@ def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_m
     assert student["lifts"][0]["cases_like_these"][0] > 0
     assert found["spent"]["teacher"]["calls"] <= 5
     assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
-    print(f"attempts {found['attempts']}; {found['sentence']}; {found['spent']}")
 
 
 def test_a_hopeless_local_teacher_ends_cleanly_says_why_and_saves_nothing(local_model: str, tmp_path: Path) -> None:
@@ -115,4 +114,3 @@ def test_a_hopeless_local_teacher_ends_cleanly_says_why_and_saves_nothing(local_
     assert "Traceback" not in done.stderr
     (run,) = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
     assert json.loads((run / "generate.json").read_text())["status"] == "failed"
-    print(last[0])
