@@ -56,7 +56,7 @@ class DraftReader:
         draft = Draft(
             name=name,
             description=self._description(value["description"]),
-            body=join_body(sections) if sections else "",
+            body=self.clean(join_body(sections)),  # once more: a heading and its text can make a secret together
             files=files,
             sources=tuple(sources),
         )
@@ -187,7 +187,7 @@ class DraftReader:
                 sources.append(self._source(heading, change.get("sources", ())))
             else:
                 problems.append(f"the new text of section {wanted!r} is empty; remove it instead")
-        return join_body(sections) if sections else ""
+        return join_body(sections)
 
     def _files(
         self, listed: Sequence[Any], problems: list[str], sources: list[SectionSource]

@@ -228,6 +228,13 @@ def test_a_secret_in_an_answer_is_not_in_the_draft(number: int, tmp_path: Path) 
     assert left_of(secret, written) == []
 
 
+def test_a_heading_and_its_text_do_not_make_a_secret_together() -> None:
+    sections = [{"heading": "PASSWORD=", "text": "Tr0ub4dor-and-3-horses"}, {"heading": "A", "text": "b"}]
+    draft, teacher = drafted(answer(sections=sections))
+    assert draft_problems(draft) == []
+    assert len(teacher.asked) == 1
+
+
 def test_the_users_own_keys_are_taken_out_where_they_are_known() -> None:
     teacher = Teacher(answer(sections=[{"heading": "A", "text": "the word is fluffy-bunny-42"}]))
     draft = draft_skill(material(), (), teacher, clean=lambda text: text.replace("fluffy-bunny-42", "[mine]"))
