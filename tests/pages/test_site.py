@@ -1,4 +1,4 @@
-"""The site of the docs, in a browser, opened from its folder: usable by everybody, searchable, silent on the network."""
+"""The site of the docs, opened from its folder in a browser: usable by everybody, searchable, no server asked."""
 
 import os
 import subprocess

@@ -2,8 +2,9 @@
 
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -11,6 +12,9 @@ from upskill.domain import Errored, Skill, Trial, TrialPlan
 from upskill.measuring import Pairing
 from upskill.reporting.arms import arm_name
 from upskill.workflows.estimate import PlanEstimate
+
+if TYPE_CHECKING:
+    from upskill.workflows.generate import GeneratePlan
 
 _REDRAW_SECONDS = 0.1
 
@@ -87,3 +91,54 @@ class TrialProgress:
 
     def _say(self, line: str) -> None:
         click.echo(line, err=True)
+
+
+class TeachingProgress:
+    """How far a `generate` has come: a line for every stage, and a count of trials on a terminal."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._tty = sys.stderr.isatty() and not quiet
+        self._total = self._done = 0
+        self._drawn = 0.0
+        self.run: Path | None = None
+        """The run folder, once there is one."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def say(self, line: str) -> None:
+        """A line for a person."""
+        if not self._quiet:
+            self._clear()
+            click.echo(line, err=True)
+
+    def planned(self, plan: "GeneratePlan") -> None:
+        """Who is asked, and for how much."""
+        for line in plan.lines:
+            self.say(line)
+
+    def begun(self, run: Path) -> None:
+        """Remembers where to go on."""
+        self.run = run
+
+    def measuring(self, trials: int) -> None:
+        """So many trials come next, at most."""
+        self._total, self._done = trials, 0
+
+    def trial(self, trial: Trial) -> None:
+        """One more trial has ended."""
+        self._done += 1
+        now = time.monotonic()
+        if self._tty and now - self._drawn >= _REDRAW_SECONDS:
+            self._drawn = now
+            click.echo(f"\r\x1b[K  {self._done:,} of at most {self._total:,} trials", nl=False, err=True)
+
+    def _clear(self) -> None:
+        if self._tty and self._drawn:
+            click.echo("\r\x1b[K", nl=False, err=True)

@@ -2,10 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from upskill.cli.output import NO_COLOR, console
+
+if TYPE_CHECKING:
+    from upskill.storage.teaching_runs import TeachingRecord
 
 
 @click.command("runs")
@@ -21,6 +25,9 @@ def command(runs_dir: str | None, as_json: bool, no_color: bool) -> None:
     where = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
     rows: list[dict[str, object]] = []
     for listed in list_runs(where):
+        if listed.teaching is not None:
+            rows.append(_generated(listed.teaching, listed.folder))
+            continue
         record = listed.record
         results = (record.results or {}) if record else {}
         students = results.get("students")
@@ -45,3 +52,16 @@ def command(runs_dir: str | None, as_json: bool, no_color: bool) -> None:
     else:
         out = console(no_color=no_color)
         show_rows(rows, ["folder", "status", "found"], out, folded=["folder", "found"])
+
+
+def _generated(record: "TeachingRecord", folder: Path) -> dict[str, object]:
+    """A run of `generate`: the skill that came of it, or how far it got."""
+    results = record.results or {}
+    skill = results.get("skill")
+    return {
+        "started": record.started_at,
+        "skill": skill.get("name") if isinstance(skill, dict) else None,
+        "status": record.status,
+        "found": results.get("sentence") or f"generate, as far as: {record.stage}",
+        "folder": folder.as_posix(),
+    }

@@ -2,7 +2,7 @@
 
 from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
 from upskill.storage.engine_logs import clean_logs
-from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, runs_in
+from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at, runs_in
 from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
 from upskill.storage.trial_log import collector_paused, emptied
 from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
@@ -28,6 +28,7 @@ __all__ = [
     "read_run",
     "read_skill",
     "read_skill_cases",
+    "run_folder_at",
     "runs_in",
     "write_case_file",
     "write_skill",

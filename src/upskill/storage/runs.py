@@ -157,7 +157,21 @@ def _text(record: RunRecord) -> str:
 
 def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
     """Make a new run folder. Two runs in the same second get different ones."""
-    name = re.sub(r"[^A-Za-z0-9]+", "-", skill_name)[:40].strip("-") or "skill"
+    return run_folder_at(new_folder(runs_dir, skill_name))
+
+
+def run_folder_at(path: Path) -> RunFolder:
+    """The run folder at this very place, which is made where it is not there."""
+    try:
+        (path / "logs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"{path}: a run folder cannot be made here ({error.strerror})") from None
+    return RunFolder(path=path)
+
+
+def new_folder(runs_dir: Path, about: str) -> Path:
+    """An empty folder named after the time and what it is about, where version control does not look."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", about)[:40].strip("-") or "skill"
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
         ignore = runs_dir / ".gitignore"
@@ -171,13 +185,12 @@ def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
             except FileExistsError:
                 continue
             break
-        (folder / "logs").mkdir()
     except OSError as error:
         raise EngineError(
             f"{runs_dir}: a run folder cannot be made here ({error.strerror})",
             hint="name another place with --runs-dir DIR",
         ) from None
-    return RunFolder(path=folder)
+    return folder
 
 
 def read_run(folder: Path) -> RunRecord:
@@ -203,8 +216,8 @@ def read_run(folder: Path) -> RunRecord:
     return record
 
 
-def runs_in(runs_dir: Path) -> Iterator[Path]:
-    """Run folders, newest first."""
+def runs_in(runs_dir: Path, *, marked_by: str = RUN_FILE) -> Iterator[Path]:
+    """Run folders, newest first: those in which a file of this name lies."""
     try:
         with os.scandir(runs_dir) as children:
             names = sorted((child.name for child in children if child.is_dir()), reverse=True)
@@ -213,7 +226,7 @@ def runs_in(runs_dir: Path) -> Iterator[Path]:
     except OSError as error:
         raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
     for name in names:
-        if (runs_dir / name / RUN_FILE).exists():
+        if (runs_dir / name / marked_by).exists():
             yield runs_dir / name
 
 

@@ -1,7 +1,7 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,9 +9,11 @@ from upskill import checks, measuring, storage, trials
 from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.case_uses import cases_that_count
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
@@ -39,6 +41,8 @@ class EvaluationOrder:
     """For a run that is taken up again: the ids of the cases it was begun with."""
     known_states: tuple[Qualification, ...] = ()
     """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    every_case: bool = False
+    """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
     """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
@@ -73,20 +77,17 @@ class Prepared:
 def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], None] = lambda _: None) -> Prepared:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed. `say` hears what takes long."""
     skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill, judge=settings.judge is not None)
-    names = tuple(dict.fromkeys(settings.models))
-    if not names:
-        raise UsageError(
-            "which model? none was named",
-            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
-        )
+    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    names = students_named(settings)
     _check_order(order)
+    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    case_file = replace(whole_file, cases=counted.cases)
     if problems := [problem for case in case_file.cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
-    endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
+    endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (
         judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
@@ -98,7 +99,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
     plan = _plan(
         order,
         admitted.cases,
-        tuple(_student(endpoint, settings) for endpoint in endpoints.values()),
+        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
         seed=settings.seed,
         harness=harness,
     )
@@ -134,6 +135,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
         ),
         notes=(
             *unconfined_notes(backend),
+            *counted.notes,
             *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
@@ -147,6 +149,26 @@ def prepare(order: EvaluationOrder, settings: Settings, *, say: Callable[[str], 
         sandbox=sandbox,
         judge=judge,
     )
+
+
+def students_named(settings: Settings) -> tuple[str, ...]:
+    """Who is put on trial. Raises if nobody is."""
+    names = tuple(dict.fromkeys(settings.models))
+    if not names:
+        raise UsageError(
+            "which model? none was named",
+            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+        )
+    return names
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    teachers = settings.teacher_base_url
+    if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
 
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
@@ -219,12 +241,14 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no cases to put to a student",
-            hint="name a case file with -t FILE, or put cases into skill_meta.json; see docs/how-to/write-cases.md",
+            hint=f"have them written with `upskill cases write {order.skill}`, name a case file with -t FILE, "
+            "or put cases into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
 
-def _student(endpoint: Endpoint, settings: Settings) -> Student:
+def student_of(endpoint: Endpoint, settings: Settings) -> Student:
+    """A student as it is measured: the model, where it is served, and how it is asked."""
     return Student(
         name=endpoint.name,
         model=endpoint.model,
