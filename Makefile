@@ -8,7 +8,7 @@ PAGES = build/pages
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup agents pages check test full statistics docs lock demo
+.PHONY: setup agents pages check test full statistics docs lock demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +47,7 @@ test: setup agents pages  ## all tests: the real engine, the real local model, r
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
+	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
@@ -54,7 +55,7 @@ statistics: setup  ## the simulated tables behind the statistics; a quarter of a
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 lock: setup  ## new locks, with no release younger than a week
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
@@ -64,3 +65,6 @@ lock: setup  ## new locks, with no release younger than a week
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo
+
+live: setup  ## the whole story with a real teacher, for whoever has a key; TRACE=FILE; spends at most 5 dollars
+	@TRACE="$(TRACE)" $(BIN)/python -m tools.live

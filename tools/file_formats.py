@@ -116,30 +116,33 @@ def _words(where: str) -> str:
 
 
 def _schema_table(schema: dict[str, Any], whole: dict[str, Any]) -> str:
-    rows = [f"| `{key}` | {kind} | {_cell(about)} |" for key, kind, about in _keys(schema, whole)]
+    rows = [f"| `{key}` | {_kind(value, whole)} | {_cell(about)} |" for key, value, about in _keys(schema)]
     return "\n".join(["| key | type | meaning |", "|---|---|---|", *rows])
 
 
-def _keys(schema: dict[str, Any], whole: dict[str, Any], before: str = "") -> Iterator[tuple[str, str, str]]:
+def _keys(schema: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
     for key, value in schema.get("properties", {}).items():
-        yield before + key, _kind(value), value.get("description", "")
+        yield before + key, value, value.get("description", "")
         inner = next((one for one in value.get("oneOf", ()) if "properties" in one), value)
-        yield from _keys(inner, whole, f"{before}{key}.")
+        yield from _keys(inner, f"{before}{key}.")
 
 
-def _kind(value: dict[str, Any]) -> str:
+def _kind(value: dict[str, Any], whole: dict[str, Any]) -> str:
     """The type in words a reader of JSON knows."""
     if "$ref" in value:
         name = value["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name})"
+        inner = whole["$defs"][name]
+        return f"[{name}](#{name})" if "properties" in inner else _kind(inner, whole)
     if "const" in value:
         return f"`{json.dumps(value['const'])}`"
     if "enum" in value:
         return ", ".join(f"`{json.dumps(one)}`" for one in value["enum"])
     if any(key in value for key in ("oneOf", "anyOf")):
-        return " or ".join(dict.fromkeys(_kind(one) for one in value.get("oneOf") or value["anyOf"]))
+        return " or ".join(dict.fromkeys(_kind(one, whole) for one in value.get("oneOf") or value["anyOf"]))
+    if "prefixItems" in value:
+        return "list: " + ", ".join(_kind(one, whole) for one in value["prefixItems"])
     if value.get("type") == "array":
-        return "list of " + _kind(value.get("items", {}))
+        return "list of " + _kind(value.get("items", {}), whole)
     kinds = value.get("type", "any")
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 

@@ -37,6 +37,17 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        "Generating",
+        "From a task, a recording or an older skill to a skill that was measured.",
+        (
+            "upskill.workflows.generate_order:GenerateOrder",
+            "upskill.workflows.generate:plan_generate",
+            "upskill.workflows.generate:generate",
+            "upskill.workflows.generate:resume_generate",
+            "upskill.domain.generated:Generated",
+        ),
+    ),
+    (
         "Skills, cases and runs",
         "",
         (

@@ -1,7 +1,7 @@
-"""Two things that mkdocs does not do for us, called by it while it builds the site.
+"""What mkdocs and its theme do not do for us, called by mkdocs while it builds the site.
 
 Links of the docs lead into the repository too, to examples, a schema, CONTRIBUTING. On the site they lead to copies of
-those files, shown as plain text. And what is generated is refused when it would ask a server for anything.
+those files, shown as plain text. Dialogs have names. A page that would ask a server for anything is refused.
 """
 
 import posixpath
@@ -16,6 +16,8 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parent.parent
 COPIES = "source"
 _LINK = re.compile(r"(\]\()((?:\.\./)+[^)#\s]+)((?:#[^)\s]*)?\))")
+DIALOG = ('role="dialog"', 'role="dialog" aria-label="Search"')
+"""The theme's one dialog, as it is and as a screen reader needs it."""
 _FETCHED = re.compile(r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?https?:|<link\b[^>]*\bhref=["']?https?:""")
 
 
@@ -36,8 +38,14 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return _LINK.sub(led, markdown)
 
 
+def on_post_template(output: str, **_: object) -> str:
+    """The page for what is not found has the same dialog."""
+    return output.replace(*DIALOG)
+
+
 def on_post_page(output: str, *, page: Page, **_: object) -> str:
-    """A page that would fetch something from elsewhere is an error."""
+    """Mend what the theme leaves out. A page that would fetch something from elsewhere is an error."""
+    output = output.replace(*DIALOG)
     if found := _FETCHED.search(output):
         raise PluginError(f"{page.file.src_uri} would fetch from a server: {found[0]}")
     return output

@@ -7,11 +7,11 @@ from upskill.workflows.evaluate import evaluate
 from upskill.workflows.prepare import EvaluationOrder
 
 settings = resolve_settings({"models": ["scripted/examples/scripted/student.yaml"]})
-evaluation = evaluate(EvaluationOrder(skill=Path("examples/tarnctl"), repeats=2), settings=settings)
+order = EvaluationOrder(skill=Path("examples/tarnctl"), repeats=2)
+evaluation = evaluate(order, settings=settings)
 
 for student in evaluation.students:
     print(student.sentence)
     for lift in student.lifts:
-        print(
-            f"{lift.mean:+.2f} between {lift.these_cases.low:+.2f} and {lift.these_cases.high:+.2f}, {lift.pairs} pairs"
-        )
+        low, high = lift.these_cases.low, lift.these_cases.high
+        print(f"{lift.mean:+.2f}, between {low:+.2f} and {high:+.2f}, {lift.pairs} pairs")

@@ -17,7 +17,7 @@ from upskill.errors import SettingsError
 
 PREFIX = "UPSKILL_"
 PROJECT_FILE = "upskill.toml"
-NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY"})
+NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY"})
 """Variables with our prefix that are keys, not settings."""
 
 
@@ -31,6 +31,12 @@ class Settings:
     """The model that decides `judge` checks; without one they cannot be graded."""
     base_url: str | None = None
     """An OpenAI-compatible endpoint for the students; any model name goes there."""
+    teacher: str | None = None
+    """The model that writes skills; unset, the strongest for which a key is present."""
+    teacher_base_url: str | None = None
+    """An OpenAI-compatible endpoint for the teacher; its name goes there."""
+    test_gen_model: str | None = None
+    """The model that writes cases; unset, the teacher."""
     runs_dir: str = "runs"
     """Where run folders are made."""
     skills_dir: str = "skills"

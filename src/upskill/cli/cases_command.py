@@ -1,7 +1,9 @@
 """`upskill cases`: what can be asked of the cases of a skill."""
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,10 +11,13 @@ from upskill.cli.output import NO_COLOR, ask_to_spend, console
 from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
+if TYPE_CHECKING:
+    from upskill.workflows.write_cases import WritingPlan
+
 
 @click.group("cases")
 def command() -> None:
-    """Whether the test cases of a skill can tell right from wrong."""
+    """Check the test cases of a skill, or have them written."""
 
 
 @command.command("check")
@@ -85,3 +90,108 @@ def check(
         for note in checked.notes:
             click.echo(f"note: {note}", err=True)
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
+
+
+@command.command("write")
+@click.argument("skill", type=click.Path(path_type=Path))
+@click.option("-m", "--model", "--m", "writer", metavar="TEACHER", help="Who writes.  [default: the strongest here]")
+@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server for the teacher.")
+@click.option(
+    "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
+)
+@click.option("--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+16+4]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A case file.  [default: the skill's skill_meta.json]",
+)
+@click.option("--replace", is_flag=True, help="Let the cases go that are there already.")
+@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop when so much is spent.  [default: 5]")
+@click.option("-n", "--dry-run", is_flag=True, help="Show who would write, calls, price and minutes; call nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+@click.option("--yes", is_flag=True, help="Do not ask before spending.")
+@NO_COLOR
+def write(
+    skill: Path,
+    writer: str | None,
+    base_url: str | None,
+    sources: tuple[str, ...],
+    counts: str | None,
+    output: Path | None,
+    replace: bool,
+    max_cost: float | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    yes: bool,
+    no_color: bool,
+) -> int:
+    """Have a teacher write cases for SKILL. Only those that are shown to tell right from wrong are kept.
+
+    What does not qualify goes back to the teacher with the reason, at most twice, and is dropped then. The cases are
+    split into learn, held-out and negative ones by their content, so the same cases are always split the same.
+
+    Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
+    """
+    from upskill.reporting.written_cases import show_written_cases, written_cases_json
+    from upskill.settings import resolve_settings
+    from upskill.teaching.splitting import CaseCounts, read_counts
+    from upskill.workflows.write_cases import CasesOrder, cases_for_skill, plan_cases
+
+    flags = {"teacher": writer, "test_gen_model": writer, "teacher_base_url": base_url, "max_cost": max_cost}
+    settings = resolve_settings(flags)
+    order = CasesOrder(
+        skill=skill,
+        counts=CaseCounts() if counts is None else read_counts(counts),
+        sources=sources,
+        output=output,
+        replace=replace,
+    )
+    if dry_run:
+        _show_plan(plan_cases(order, settings.values), str(order.counts), as_json=as_json)
+        return EXIT_DONE
+    found = cases_for_skill(
+        order,
+        settings=settings,
+        say=(lambda _: None) if quiet else partial(click.echo, err=True),
+        confirm=lambda estimate: yes or ask_to_spend(estimate),
+    )
+    if as_json:
+        told = written_cases_json(
+            found.skill,
+            found.cases,
+            path=str(found.path),
+            writer=found.writer.name,
+            dropped=found.dropped,
+            bought=found.bought,
+            notes=found.notes,
+        )
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return EXIT_DONE
+    show_written_cases(found.cases, console(no_color=no_color))
+    for note in (*(f"dropped: {line}" for line in found.dropped), *found.notes):
+        click.echo(f"note: {note}", err=True)
+    click.echo(f"Saved to {found.path}")
+    return EXIT_DONE
+
+
+def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
+    if as_json:
+        found = {
+            "schema": "upskill.cases_plan/1",
+            "skill": plan.skill.name,
+            "writer": {"name": plan.writer.name, "model": plan.writer.model},
+            "cases": counts,
+            "path": str(plan.target),
+            **plan.estimate.share.as_json(),
+        }
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"{counts} cases for {plan.skill.name} by {plan.writer.name}, {plan.writer.model}")
+    click.echo(plan.estimate.share.words)
+    click.echo(f"to be saved to {plan.target}")
+    for note in plan.notes:
+        click.echo(f"note: {note}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, ask_to_spend, console, show_next_steps
+from upskill.cli.output import NO_COLOR, ask_to_spend, console, refuse_what_resume_ignores, show_next_steps
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class _Runs(click.ParamType[int | None]):
 @click.option(
     "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
 )
+@click.option(
+    "--test-gen-model", metavar="MODEL", help="Who writes cases if there are none.  [default: the strongest here]"
+)
+@click.option("--test-gen-base-url", metavar="URL", help="An OpenAI-compatible server for whoever writes cases.")
 @click.option(
     "--runs",
     type=_Runs(),
@@ -83,6 +87,8 @@ def command(
     base_url: str | None,
     judge: str | None,
     case_file: Path | None,
+    test_gen_model: str | None,
+    test_gen_base_url: str | None,
     runs: int | None,
     no_baseline: bool,
     compare: str | None,
@@ -125,6 +131,9 @@ def command(
         "models": models,
         "base_url": base_url,
         "judge": judge,
+        "test_gen_model": test_gen_model,
+        "teacher": test_gen_model if test_gen_base_url else None,
+        "teacher_base_url": test_gen_base_url,
         "concurrency": concurrency,
         "temperature": temperature,
         "max_output_tokens": max_output_tokens,
@@ -139,7 +148,8 @@ def command(
     }
     with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
-            _refuse_what_resume_ignores()
+            kept = {"resume", "require", "as_json", "junit", "csv", "verbose", "quiet", "no_color", "yes"}
+            refuse_what_resume_ignores(kept)
             evaluation = resume_run(resume, progress=progress)
         elif require is not None and no_baseline and compare is None:
             raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")
@@ -170,21 +180,6 @@ def command(
     if not (quiet or as_json):
         show_next_steps(evaluation, skill=skill)
     return _exit_code(evaluation, required=require is not None)
-
-
-def _refuse_what_resume_ignores() -> None:
-    """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
-    context = click.get_current_context()
-    kept = {"resume", "require", "as_json", "junit", "csv", "verbose", "quiet", "no_color", "yes"}
-    given = [
-        parameter.opts[-1] if isinstance(parameter, click.Option) else "SKILL"
-        for parameter in context.command.params
-        if parameter.name is not None
-        and parameter.name not in kept
-        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
-    ]
-    if given:
-        raise UsageError(f"--resume goes on under the run's own settings; leave out {', '.join(given)}")
 
 
 def _previous(compare: str | None) -> Path | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from upskill.domain import Evaluation
-    from upskill.workflows.estimate import PlanEstimate
+    from upskill.workflows.evaluate import Costly
 
 NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
 
@@ -43,9 +43,23 @@ def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) ->
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
-def ask_to_spend(estimate: "PlanEstimate") -> bool:
+def ask_to_spend(estimate: "Costly") -> bool:
     """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm(f"{question} Go on?", err=True)
+
+
+def refuse_what_resume_ignores(kept: set[str]) -> None:
+    """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
+    context = click.get_current_context()
+    given = [
+        parameter.opts[-1] if isinstance(parameter, click.Option) else str(parameter.name).upper()
+        for parameter in context.command.params
+        if parameter.name is not None
+        and parameter.name not in kept
+        and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(f"--resume goes on under the run's own settings; leave out {', '.join(given)}")

@@ -41,6 +41,8 @@ class PastRun:
     finished_at: str | None = None
     results: tuple[PastResult, ...] = ()
     cost: float | None = None
+    sentence: str | None = None
+    """Of a `generate`: what came of it, or how far it got; `None` for an evaluation, whose results speak."""
     problem: str | None = None
 
     @property

@@ -2,6 +2,14 @@
 
 from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.gate import (
+    REPEATS_OF_A_LATER_USE,
+    Gate,
+    is_superior,
+    level_of_use,
+    number_of_use,
+    pass_gate,
+)
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
@@ -18,6 +26,7 @@ from upskill.measuring.verdict import Judgement, judge
 __all__ = [
     "FEWEST_CASES",
     "FRESH_PAIRS",
+    "REPEATS_OF_A_LATER_USE",
     "Z_FIXED",
     "Z_SEQUENTIAL",
     "Agreement",
@@ -25,6 +34,7 @@ __all__ = [
     "Claim",
     "Decision",
     "Dropped",
+    "Gate",
     "Judgement",
     "Pair",
     "Pairing",
@@ -40,15 +50,19 @@ __all__ = [
     "describe_plan",
     "detectable_lift",
     "find_worse",
+    "is_superior",
     "judge",
     "judge_agreement",
     "label_of",
+    "level_of_use",
     "lift_by_label",
     "measure_cost",
     "measure_lift",
     "measure_tokens",
+    "number_of_use",
     "pair_trials",
     "pair_up",
+    "pass_gate",
     "screen_cases",
     "summarise_arm",
     "tally_baselines",

@@ -8,6 +8,7 @@ from upskill.models.endpoint import Endpoint
 from upskill.models.preflight import Served, probe
 from upskill.models.question import Ask, Message, Question, Reply
 from upskill.models.resolving import resolve_model
+from upskill.models.teacher import Teacher
 
 __all__ = [
     "Ask",
@@ -25,6 +26,7 @@ __all__ = [
     "Reply",
     "Served",
     "Spent",
+    "Teacher",
     "billing",
     "probe",
     "resolve_model",

@@ -4,7 +4,6 @@ It counts calls, tokens and money, holds deadlines, retries what failed in trans
 knocking at an endpoint that is down. Budgets bite here. It does not know what a trial or a verdict is.
 """
 
-import os
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from upskill.models.bill import Purpose
 from upskill.models.budget import Budget, Spent
-from upskill.models.endpoint import ENDPOINT_KEY, Endpoint
+from upskill.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
     from inspect_ai.model import Model
@@ -96,7 +95,7 @@ class Door:
 
             scripted_api.register()
         elif endpoint.is_custom:
-            api_key = os.environ.get(ENDPOINT_KEY, "").strip() or NO_KEY
+            api_key = endpoint.key() or NO_KEY
         model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
         build_meter_into(model, door=self, endpoint=endpoint)
         return model

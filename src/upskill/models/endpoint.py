@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from upskill.domain import Price
 
 ENDPOINT_KEY = "UPSKILL_ENDPOINT_KEY"
-"""The only key that is ever sent to an endpoint given by --base-url."""
+"""The only key that is ever sent to a student's endpoint given by a base URL."""
+
+TEACHER_KEY = "UPSKILL_TEACHER_KEY"
+"""Sent to a teacher's endpoint given by a base URL, and to nobody else."""
 
 CUSTOM = "openai-api/endpoint/"
 """How the engine's name of a model at a base URL begins."""
@@ -37,6 +40,11 @@ class Endpoint:
         """The variable that holds the key now; `None` if none of them does."""
         environment = os.environ if environment is None else environment
         return next((name for name in self.key_variables if environment.get(name, "").strip()), None)
+
+    def key(self) -> str | None:
+        """The key that is set now. Sent to this endpoint, and never kept."""
+        name = self.key_variable()
+        return None if name is None else os.environ[name].strip()
 
     @property
     def is_custom(self) -> bool:

@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import json
-import os
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from upskill.domain import digest_of
 from upskill.errors import ProviderError
-from upskill.models.endpoint import CUSTOM, ENDPOINT_KEY, Endpoint
+from upskill.models.endpoint import CUSTOM, Endpoint
 
 SECONDS = 5.0
 _TELLING = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
@@ -36,7 +35,7 @@ def probe(endpoint: Endpoint) -> Served:
         return Served(
             notes=(f"{endpoint.name}: a script answers, not a model; the result says nothing about any model",)
         )
-    if endpoint.package and not _is_installed(endpoint.package):
+    if endpoint.package and not is_installed(endpoint.package):
         raise ProviderError(
             f"{endpoint.name}: needs the package {endpoint.package}",
             hint=f"install it: pip install {endpoint.package}",
@@ -52,7 +51,8 @@ def probe(endpoint: Endpoint) -> Served:
     return _ask_server(endpoint, endpoint.base_url)
 
 
-def _is_installed(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Whether a Python package is there."""
     try:
         importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -100,7 +100,7 @@ def _get(
     """JSON from the server; `None` where it has no such page. An optional page may fail in any way."""
     request = urllib.request.Request(url, data=None if body is None else json.dumps(body).encode())
     request.add_header("Content-Type", "application/json")
-    if key := os.environ.get(ENDPOINT_KEY, "").strip():
+    if key := endpoint.key():
         request.add_header("Authorization", f"Bearer {key}")
     try:
         with urllib.request.urlopen(request, timeout=SECONDS) as response:
@@ -109,7 +109,7 @@ def _get(
         if error.code in (401, 403) and not optional:
             raise ProviderError(
                 f"{endpoint.name}: {endpoint.base_url} refuses the key (HTTP {error.code})",
-                hint=f"put the server's key into {ENDPOINT_KEY}",
+                hint=f"put the server's key into {endpoint.key_variables[0]}",
             ) from None
         return None
     except ValueError:

@@ -178,15 +178,15 @@ def run_rows(runs: Iterable[PastRun]) -> list[Json]:
 
 def found(run: PastRun) -> str | None:
     """What came out, in one line."""
-    if run.problem is not None:
-        return run.problem
+    if run.problem is not None or run.sentence is not None:
+        return run.problem or run.sentence or ""
     return "; ".join(f"{result.model}: {result.verdict or result.sentence}" for result in run.results)
 
 
 def found_short(run: PastRun) -> str:
     """The same for a column: models by verdict, and only their number where they are many."""
-    if run.problem is not None:
-        return run.problem
+    if run.problem is not None or run.sentence is not None:
+        return run.problem or run.sentence or ""
     by_verdict: dict[str, list[str]] = {}
     for result in run.results:
         by_verdict.setdefault(result.verdict or "nothing compared", []).append(result.model)

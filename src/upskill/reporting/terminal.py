@@ -27,13 +27,18 @@ _REASONS = {
 _STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
 
 
+def style_of(verdict: str | None) -> str:
+    """The colour of a verdict."""
+    return _STYLES.get(verdict or "", "")
+
+
 def show_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print the result: one student in full, several in one table."""
     if len(evaluation.students) == 1:
         _print(_one(evaluation, evaluation.students[0], console), console, indent=2)
     else:
         _print(_several(evaluation), console)
-        console.print(_table(evaluation, console))
+        console.print(table(evaluation, console))
     _print([Text(_bought(evaluation.bought), style="dim")], console)
     if evaluation.judge is not None:
         _print([Text(_judged(evaluation.judge), style="dim")], console)
@@ -92,7 +97,8 @@ def _judged(judge: JudgeReport) -> str:
     )
 
 
-def _can_draw(console: Console) -> bool:
+def can_draw(console: Console) -> bool:
+    """Whether bars can be shown as they should be."""
     try:
         "█░".encode(console.encoding)
     except (UnicodeEncodeError, LookupError):
@@ -105,7 +111,8 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-def _signed(share: float) -> str:
+def signed(share: float) -> str:
+    """A difference of shares in points."""
     return f"{round(share * 100):+d}%"
 
 
@@ -122,7 +129,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text()
     lifts = {lift.arm: lift for lift in report.lifts}
     for arm in report.arms:
-        yield _bar(arm, lifts.get(arm.arm), report, plain=not _can_draw(console))
+        yield bar(arm, lifts.get(arm.arm), report, plain=not can_draw(console))
     yield Text()
     yield Text(report.sentence, style=style)
     if lift is not None and lift.cases_like_these is not None:
@@ -147,7 +154,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
     for lift in report.lifts[1:]:
         low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
         yield Text(
-            f"once it is given: {_signed(lift.mean).removesuffix('%')} points against the {lift.against}, "
+            f"once it is given: {signed(lift.mean).removesuffix('%')} points against the {lift.against}, "
             f"between {low} and {high} on these very cases, {lift.pairs} pairs"
         )
 
@@ -164,13 +171,14 @@ def _headline(report: StudentReport, lift: Lift) -> str:
     pair = (report.arm(lift.against), report.arm(lift.arm))
     before, after = (percent(arm.pass_rate if arm is not None else None) for arm in pair)
     mark = "OK" if report.verdict == "helps" else report.verdict
-    return f"{before} -> {after} ({_signed(lift.mean)}) {mark}"
+    return f"{before} -> {after} ({signed(lift.mean)}) {mark}"
 
 
-def _bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
+def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
+    """The pass rate of one arm as a bar."""
     full, empty = ("#", ".") if plain else ("█", "░")
     filled = round((arm.pass_rate or 0.0) * BAR)
-    gain = f"  ({_signed(lift.mean)})" if lift is not None else ""
+    gain = f"  ({signed(lift.mean)})" if lift is not None else ""
     width = widest_name([one.arm for one in report.arms], report.harness)
     name = arm_name(arm.arm, report.harness).ljust(width)
     return Text(f"{name} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
@@ -244,11 +252,12 @@ def _between(lift: Lift) -> str:
     return f"({round(interval.low * 100):+d} to {round(interval.high * 100):+d})"
 
 
-def _table(evaluation: Evaluation, console: Console) -> Table:
-    table = Table(safe_box=not _can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
+def table(evaluation: Evaluation, console: Console) -> Table:
+    """Several students, a row each."""
+    rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
     for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"):
-        table.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
-    arrow = " → " if _can_draw(console) else " > "
+        rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
+    arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
         cells = [
@@ -257,7 +266,7 @@ def _table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{_signed(lift.mean)} {_between(lift)} {report.verdict}" if lift else report.verdict or "-"
+        lifted = f"{signed(lift.mean)} {_between(lift)} {report.verdict}" if lift else report.verdict or "-"
         style = _STYLES.get(report.verdict or "", "")
-        table.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
-    return table
+        rows.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
+    return rows

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from upskill.storage.engine_logs import clean_logs
     from upskill.storage.run_folders import is_at_work, remove, runs_in, size_of
     from upskill.storage.run_glances import glance, past_runs
-    from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run
+    from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
     from upskill.storage.trial_log import collector_paused, emptied
     from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
@@ -41,6 +41,7 @@ _HOMES = {
     "read_skill": "skills",
     "read_skill_cases": "cases",
     "remove": "run_folders",
+    "run_folder_at": "runs",
     "runs_in": "run_folders",
     "size_of": "run_folders",
     "write_case_file": "cases",
@@ -71,6 +72,7 @@ __all__ = [
     "read_skill",
     "read_skill_cases",
     "remove",
+    "run_folder_at",
     "runs_in",
     "size_of",
     "write_case_file",

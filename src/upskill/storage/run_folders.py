@@ -14,14 +14,18 @@ if sys.platform != "win32":
     import fcntl
 
 RUN_FORMAT = "upskill.run/1"
+TEACHING_FORMAT = "upskill.generate/1"
 RUN_FILE = "run.json"
+TEACHING_FILE = "generate.json"
+"""In the folder of a `generate`, instead of the record of an evaluation."""
+JOURNAL_FILE = "teacher.jsonl"
 TRIALS_FILE = "trials.jsonl"
 QUIET_SECONDS = 3600.0
 """A run that says of itself that it is running, and that nobody holds, is taken for killed after so long."""
 
 
-def runs_in(runs_dir: Path) -> Iterator[Path]:
-    """Run folders, newest first."""
+def runs_in(runs_dir: Path, *, marked_by: tuple[str, ...] = (RUN_FILE,)) -> Iterator[Path]:
+    """Run folders, newest first: those in which a file of such a name lies."""
     try:
         with os.scandir(runs_dir) as children:
             names = sorted((child.name for child in children if child.is_dir()), reverse=True)
@@ -30,7 +34,7 @@ def runs_in(runs_dir: Path) -> Iterator[Path]:
     except OSError as error:
         raise EngineError(f"{runs_dir}: cannot be listed ({error.strerror})") from None
     for name in names:
-        if (runs_dir / name / RUN_FILE).exists():
+        if any((runs_dir / name / marker).exists() for marker in marked_by):
             yield runs_dir / name
 
 
@@ -43,8 +47,9 @@ def hold(file: int) -> None:
 
 def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
-    newest = max((_modified(folder / name) for name in (RUN_FILE, TRIALS_FILE)), default=0.0)
-    return _is_held(folder / TRIALS_FILE) or time.time() - newest < QUIET_SECONDS
+    logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
+    files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, JOURNAL_FILE))]
+    return any(map(_is_held, logs)) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
 
 def _modified(path: Path) -> float:
@@ -84,12 +89,13 @@ def size_of(folder: Path) -> int:
 
 def remove(folder: Path) -> None:
     """Take a run folder away. Cut short, it leaves a hidden folder that is no run, never half a run."""
-    if folder.is_symlink() or not (folder / RUN_FILE).is_file():
+    marker = next((name for name in (RUN_FILE, TEACHING_FILE) if (folder / name).is_file()), None)
+    if folder.is_symlink() or marker is None:
         raise EngineError(f"{folder}: not a run folder, left as it is")
     hidden = folder.with_name(f".removing-{folder.name}")
     try:
         folder.rename(hidden)
-        (hidden / RUN_FILE).unlink()
+        (hidden / marker).unlink()
         shutil.rmtree(hidden)
     except OSError as error:
         raise EngineError(f"{folder}: cannot be removed ({error.strerror})") from None

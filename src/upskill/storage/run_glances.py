@@ -10,30 +10,22 @@ from typing import Any
 
 from upskill.domain.lift import Interval
 from upskill.domain.past_run import PastResult, PastRun
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, runs_in
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
 
 MOST_BYTES = 50_000_000
 
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
     """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
-    for folder in runs_in(runs_dir):
-        yield glance(folder)
+    for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE)):
+        yield _generated(folder) if (folder / TEACHING_FILE).exists() else glance(folder)
 
 
 def glance(folder: Path) -> PastRun:
     """One run. Never raises for what is in the file."""
-    try:
-        with (folder / RUN_FILE).open("rb") as file:
-            record = json.loads(file.read(MOST_BYTES))
-    except OSError as error:
-        return _unreadable(folder, error.strerror or "it cannot be read")
-    except (ValueError, RecursionError):
-        return _unreadable(folder, f"{RUN_FILE} is not JSON")
-    record = _object(record)
-    written_as = _text(record.get("format"))
-    if written_as != RUN_FORMAT:
-        return _unreadable(folder, f"{RUN_FILE} is written as {written_as!r}; this version reads {RUN_FORMAT}")
+    record = _record(folder, RUN_FILE, RUN_FORMAT)
+    if isinstance(record, PastRun):
+        return record
     results = _object(record.get("results"))
     return PastRun(
         folder=folder.as_posix(),
@@ -45,6 +37,37 @@ def glance(folder: Path) -> PastRun:
         results=tuple(_result(_object(student)) for student in _list(results.get("students"))),
         cost=_number(_object(results.get("bought")).get("cost")),
     )
+
+
+def _generated(folder: Path) -> PastRun:
+    """One `generate`: the skill that came of it, or how far it got. Its evaluations are inside it."""
+    record = _record(folder, TEACHING_FILE, TEACHING_FORMAT)
+    if isinstance(record, PastRun):
+        return record
+    results = _object(record.get("results"))
+    return PastRun(
+        folder=folder.as_posix(),
+        status=_text(record.get("status")) or "unreadable",
+        skill=_text(_object(results.get("skill")).get("name")),
+        started_at=_text(record.get("started_at")),
+        finished_at=_text(record.get("finished_at")),
+        sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
+    )
+
+
+def _record(folder: Path, name: str, wanted: str) -> Mapping[str, Any] | PastRun:
+    """What a record says, or what to say of a folder whose record says nothing."""
+    try:
+        with (folder / name).open("rb") as file:
+            record = _object(json.loads(file.read(MOST_BYTES)))
+    except OSError as error:
+        return _unreadable(folder, error.strerror or "it cannot be read")
+    except (ValueError, RecursionError):
+        return _unreadable(folder, f"{name} is not JSON")
+    written_as = _text(record.get("format"))
+    if written_as != wanted:
+        return _unreadable(folder, f"{name} is written as {written_as!r}; this version reads {wanted}")
+    return record
 
 
 def _result(student: Mapping[str, Any]) -> PastResult:

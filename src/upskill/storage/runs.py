@@ -155,7 +155,21 @@ def _text(record: RunRecord) -> str:
 
 def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
     """Make a new run folder. Two runs in the same second get different ones."""
-    name = re.sub(r"[^A-Za-z0-9]+", "-", skill_name)[:40].strip("-") or "skill"
+    return run_folder_at(new_folder(runs_dir, skill_name))
+
+
+def run_folder_at(path: Path) -> RunFolder:
+    """The run folder at this very place, which is made where it is not there."""
+    try:
+        (path / "logs").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"{path}: a run folder cannot be made here ({error.strerror})") from None
+    return RunFolder(path=path)
+
+
+def new_folder(runs_dir: Path, about: str) -> Path:
+    """An empty folder named after the time and what it is about, where version control does not look."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", about)[:40].strip("-") or "skill"
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
         ignore = runs_dir / ".gitignore"
@@ -169,13 +183,12 @@ def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
             except FileExistsError:
                 continue
             break
-        (folder / "logs").mkdir()
     except OSError as error:
         raise EngineError(
             f"{runs_dir}: a run folder cannot be made here ({error.strerror})",
             hint="name another place with --runs-dir DIR",
         ) from None
-    return RunFolder(path=folder)
+    return folder
 
 
 def read_run(folder: Path) -> RunRecord:

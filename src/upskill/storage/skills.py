@@ -16,7 +16,16 @@ from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line, skill_invalid
 
-__all__ = ["META_FILE", "SKILL_FILE", "copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"]
+__all__ = [
+    "META_FILE",
+    "SKILL_FILE",
+    "copy_skill",
+    "find_skills",
+    "is_skill_name",
+    "read_contents",
+    "read_skill",
+    "write_skill",
+]
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
 MOST_HANDED_FILES = 400
@@ -126,6 +135,11 @@ def _name_and_notes(frontmatter: Mapping[str, object], root: Path) -> tuple[str,
     return name, tuple(notes)
 
 
+def is_skill_name(name: str) -> bool:
+    """Whether the specification allows this name."""
+    return len(name) <= MOST_CHARACTERS["name"] and _NAME.fullmatch(name) is not None
+
+
 def _safe_name(text: str) -> str:
     """A valid name, as near to the text as can be."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MOST_CHARACTERS["name"]].strip("-") or "skill"
@@ -186,7 +200,7 @@ def write_skill(
     skills_dir: Path, *, name: str, description: str, body: str, fields: Mapping[str, object] | None = None
 ) -> Skill:
     """Write a new `SKILL.md` into the folder of that name. A name, wherever it came from, cannot leave `skills_dir`."""
-    if not _NAME.fullmatch(name) or len(name) > MOST_CHARACTERS["name"]:
+    if not is_skill_name(name):
         raise UsageError(
             f"{on_one_line(name)!r} cannot be the name of a skill",
             hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",

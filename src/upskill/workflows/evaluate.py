@@ -4,7 +4,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -13,7 +13,7 @@ from upskill import __version__, checks, measuring, reporting, storage, trials
 from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
-from upskill.models import Asker, Budget, Door, Policy
+from upskill.models import Asker, Budget, Door, Policy, Spent
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
@@ -23,7 +23,7 @@ from upskill.workflows.course import FixedCourse, SequentialCourse, TakenUp
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import without_own_keys
-from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare, student_endpoint, students_named
 from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
 
@@ -78,25 +78,76 @@ class Silence:
         """Says nothing."""
 
 
+class Costly(Protocol):
+    """What a person is asked about before it is bought, in words."""
+
+    @property
+    def price(self) -> str:
+        """Dollars, expected and at most."""
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Whole:
+    """What an evaluation shares with the larger thing that it is a part of."""
+
+    door: Door
+    """One budget for all parts."""
+    folder: RunFolder
+    """Where this part is kept."""
+    recall: Callable[[str], Trial | None] = lambda _: None
+    """Finds a trial that another part bought, by its id."""
+
+
 def evaluate(
     order: EvaluationOrder,
     *,
     settings: Resolved,
     progress: Progress | None = None,
-    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
+    confirm: Callable[[Costly], bool] = lambda _: True,
+    part_of: Whole | None = None,
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
+    if order.case_file is None:
+        _require_cases(order, settings, progress, confirm)
     prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
-    folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+    if part_of is None:
+        folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+    else:
+        folder = storage.run_folder_at(part_of.folder.path)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
+    if part_of is not None:  # a stage of a longer run: `upskill report` draws it for whoever asks
+        return _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=part_of)
     with drawer_for(settings.values) as drawer:
-        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[])
+        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=None)
         return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
+
+
+def _require_cases(
+    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool]
+) -> None:
+    """A skill without cases gets them once, from the teacher."""
+    # Here, because it needs the door of an evaluation.
+    from upskill.workflows.write_cases import has_cases, write_missing_cases
+
+    storage.read_skill(order.skill)
+    if not has_cases(order.skill):
+        write_missing_cases(
+            order.skill,
+            settings=settings,
+            say=progress.preparing,
+            confirm=confirm,
+            students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
+            sandbox=order.sandbox,
+        )
 
 
 def is_much(estimate: PlanEstimate) -> bool:
@@ -104,7 +155,7 @@ def is_much(estimate: PlanEstimate) -> bool:
     return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 
-def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
+def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None = None) -> Evaluation:
     """Go on with a run that was killed or interrupted, under its own settings. Nothing finished is bought again."""
     progress = progress or Silence()
     record = storage.read_run(run)
@@ -127,8 +178,11 @@ def resume(run: Path, *, progress: Progress | None = None) -> Evaluation:
     _require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     progress.step("reading what was finished", 0, None)
+    before = folder.trials.load()
+    if part_of is not None:
+        return _carry_out(prepared, settings, folder, record, progress, before=before, part_of=part_of)
     with drawer_for(settings) as drawer:
-        evaluation = _carry_out(prepared, settings, folder, record, progress, before=folder.trials.load())
+        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, part_of=None)
         return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
@@ -140,11 +194,13 @@ def _carry_out(
     progress: Progress,
     *,
     before: list[Trial],
+    part_of: Whole | None,
 ) -> Evaluation:
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
-    door = door_for(settings)
+    door = door_for(settings) if part_of is None else part_of.door
+    spent_before = replace(door.spent)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     for trial in before:
         progress.finished(trial)
@@ -159,6 +215,8 @@ def _carry_out(
 
             bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
             reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
+            if part_of is not None:
+                reuse.also_from(part_of.recall)
             end = _run(prepared, door, folder, courses, reuse, write, bench, asker, begun=progress.begun)
         stored_notes = () if store is None else store.notes
     except BaseException:
@@ -178,15 +236,7 @@ def _carry_out(
         cut_short=lambda student: _cut_short(student, end, courses[student.name]),
         min_lift=prepared.min_lift,
         case_states=prepared.qualifications,
-        bought=Bought(
-            calls=door.spent.calls,
-            failed_calls=door.spent.failed_calls,
-            tokens=door.spent.tokens,
-            cost=door.spent.cost,
-            lost=door.spent.cost_lost,
-            reused=reuse.reused,
-            oldest_reused_days=reuse.oldest_days,
-        ),
+        bought=_bought(door.spent, spent_before, reuse),
         notes=notes,
         interrupted=end.interrupted,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
@@ -202,6 +252,23 @@ def _carry_out(
         )
     )
     return evaluation
+
+
+def _bought(spent: Spent, before: Spent, reuse: Reuse) -> Bought:
+    return Bought(
+        calls=spent.calls - before.calls,
+        failed_calls=spent.failed_calls - before.failed_calls,
+        tokens=spent.tokens - before.tokens,
+        # Once a price was unknown the sum is unknown; what was bought since may still be known to be nothing.
+        cost=0.0 if spent.calls == before.calls else _less(spent.cost, before.cost),
+        lost=spent.cost_lost - before.cost_lost,
+        reused=reuse.reused,
+        oldest_reused_days=reuse.oldest_days,
+    )
+
+
+def _less(cost: float | None, before: float | None) -> float | None:
+    return None if cost is None or before is None else cost - before
 
 
 def door_for(settings: Settings) -> Door:

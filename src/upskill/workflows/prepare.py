@@ -1,7 +1,7 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -9,9 +9,11 @@ from upskill import checks, measuring, storage, trials
 from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.case_uses import cases_that_count
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
@@ -40,6 +42,8 @@ class EvaluationOrder:
     """For a run that is taken up again: the ids of the cases it was begun with."""
     known_states: tuple[Qualification, ...] = ()
     """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    every_case: bool = False
+    """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
     """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
 
@@ -83,20 +87,17 @@ def prepare(
     `say` hears what takes long, `step` how far it has come.
     """
     skill = storage.read_skill(order.skill)
-    case_file = _cases(order, skill, judge=settings.judge is not None)
-    names = tuple(dict.fromkeys(settings.models))
-    if not names:
-        raise UsageError(
-            "which model? none was named",
-            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
-        )
+    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    names = students_named(settings)
     _check_order(order)
+    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    case_file = replace(whole_file, cases=counted.cases)
     if problems := [problem for case in case_file.cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
     backend = None if sandbox is None else sandbox.backend
-    endpoints = {name: resolve_model(name, base_url=settings.base_url, aliases=settings.aliases) for name in names}
+    endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge = (
         judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
@@ -110,7 +111,7 @@ def prepare(
     plan = _plan(
         order,
         admitted.cases,
-        tuple(_student(endpoint, settings) for endpoint in endpoints.values()),
+        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
         seed=settings.seed,
         harness=harness,
     )
@@ -146,10 +147,11 @@ def prepare(
         ),
         notes=(
             *unconfined_notes(backend),
+            *counted.notes,
             *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
-            *_copies_notes(plan, settings),
+            *_copies_notes(plan, settings, endpoints.values()),
             *(note for one in served.values() for note in one.notes),
             *judge_notes,
         ),
@@ -159,6 +161,26 @@ def prepare(
         sandbox=sandbox,
         judge=judge,
     )
+
+
+def students_named(settings: Settings) -> tuple[str, ...]:
+    """Who is put on trial. Raises if nobody is."""
+    names = tuple(dict.fromkeys(settings.models))
+    if not names:
+        raise UsageError(
+            "which model? none was named",
+            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+        )
+    return names
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    teachers = settings.teacher_base_url
+    if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
 
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
@@ -231,12 +253,14 @@ def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.Case
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no test cases to put to a student",
-            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
+            hint=f"have them written with `upskill cases write {order.skill}`, name a file of them with -t FILE, "
+            "or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     return found
 
 
-def _student(endpoint: Endpoint, settings: Settings) -> Student:
+def student_of(endpoint: Endpoint, settings: Settings) -> Student:
+    """A student as it is measured: the model, where it is served, and how it is asked."""
     return Student(
         name=endpoint.name,
         model=endpoint.model,
@@ -267,8 +291,9 @@ def _require_window(
         )
 
 
-def _copies_notes(plan: TrialPlan, settings: Settings) -> tuple[str, ...]:
-    if settings.temperature != 0 or plan.repeats == 1:
+def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
+    """A script throws its own dice, whatever the temperature."""
+    if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
         return ()
     return (
         "at temperature 0 further runs may be copies of the first; figures for these very cases then look too sure",

@@ -2,7 +2,7 @@
 
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -41,18 +41,47 @@ def read_trace(
 
     A path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to read.
     """
+    return read_all([asked], budget=budget, folder=folder, environment=environment, say=say, now=now, piped=piped)
+
+
+def read_all(
+    asked: Sequence[str],
+    *,
+    budget: int = DEFAULT_BUDGET,
+    folder: Path,
+    environment: Mapping[str, str],
+    say: Say,
+    now: float,
+    piped: BinaryIO | None = None,
+) -> TraceSource:
+    """The same for several, read as one source: a lesson that several of them hold is told once."""
     if budget < SMALLEST_BUDGET:
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
     source = _Source(budget=budget, environment=environment)
+    places = [
+        _read_one(one, source, folder=folder, environment=environment, say=say, now=now, piped=piped) for one in asked
+    ]
+    return source.finished(", ".join(places))
+
+
+def _read_one(
+    asked: str,
+    source: "_Source",
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    say: Say,
+    now: float,
+    piped: BinaryIO | None,
+) -> str:
     if asked == "last" or asked.startswith("last:"):
         if (folder / asked).exists():
             say(f"there is a file named {asked} here; to read that one, type ./{asked}")
-        place = _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
-        return source.finished(place)
+        return _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
     if asked == "-":
         with _spooled(piped) as path:
             source.read(path, name="stdin", called="stdin")
-        return source.finished("stdin")
+        return "stdin"
     path = Path(asked).expanduser()
     mode = _mode(path, asked)
     if stat.S_ISDIR(mode):
@@ -63,7 +92,7 @@ def read_trace(
             source.read(spooled, name=path.name, called=asked)
     else:
         source.read(path, name=path.name)
-    return source.finished(path.as_posix())
+    return path.as_posix()
 
 
 class _Source:

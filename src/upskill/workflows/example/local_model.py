@@ -45,7 +45,11 @@ def main() -> None:
     parameters.cpuparams_batch.n_threads = 1
     parameters.cache_prompt = False
     parameters.cache_ram_mib = 0
-    server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
+    parameters.verbosity = 1  # errors only
+    try:
+        server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
+    except RuntimeError:
+        raise SystemExit(f"port {port} is taken; name another: python local_model.py {port + 1}") from None
     print(f"smollm2 is served at http://localhost:{port}/v1; end it with Ctrl-C", flush=True)
     try:
         while True:

@@ -1,0 +1,131 @@
+"""A student made of chances, for whole loops of teaching: it passes each case with a rate that the draft decides.
+
+It goes the way of a real one: the plan's turns, the courses that stop early, the conclusion with its verdicts. Only the
+model and the checks are made up.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+
+from upskill.domain import (
+    Arm,
+    Bought,
+    Case,
+    Check,
+    CheckResult,
+    Draft,
+    Grade,
+    PlannedTrial,
+    Scored,
+    Skill,
+    Student,
+    Trial,
+    TrialPlan,
+)
+from upskill.measuring import default_rounds
+from upskill.workflows.conclude import sum_up
+from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.measure import Measured
+
+Rate = Callable[[str, Draft | None, Case], float]
+"""The chance of a student (by name) to pass a case with a draft, or without any skill."""
+
+Store = dict[tuple[str, str, str | None, int], bool]
+"""By student, case, the text of the skill if any, and repeat: whether it passed."""
+
+_PASS = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found"),)))
+_FAIL = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=False, saw="not found"),)))
+
+
+class SimulatedMeasure:
+    """The `Measure` of refining and proving, over chances. Counts what would have been bought."""
+
+    def __init__(
+        self,
+        rate: Rate,
+        rng: random.Random,
+        *,
+        students: Sequence[str] = ("student",),
+        store: Store | None = None,
+    ) -> None:
+        """`store` is a trial store that several loops share: the old version's trials are bought once."""
+        self._rate, self._rng = rate, rng
+        self._students = tuple(Student(name=name, model=f"simulated/{name}") for name in students)
+        self._bought: Store = {} if store is None else store
+        self.trials = 0
+        self.stages: list[str] = []
+
+    def __call__(
+        self,
+        stage: str,
+        draft: Draft,
+        cases: Sequence[Case],
+        *,
+        against: Draft | None = None,
+        repeats: int | None = None,
+        fresh: bool = False,
+    ) -> Measured:
+        """Put a draft on trial. A trial of the same request and repeat is bought once, unless fresh ones are wanted."""
+        assert stage not in self.stages, f"{stage} was asked for twice"
+        self.stages.append(stage)
+        arms: tuple[Arm, Arm] = ("baseline" if against is None else "previous", "with_skill")
+        plan = TrialPlan(
+            cases=tuple(cases),
+            students=self._students,
+            arms=arms,
+            repeats=default_rounds(len(cases)) if repeats is None else repeats,
+            seed=self._rng.randrange(2**32),
+            design="sequential" if repeats is None else "fixed",
+        )
+        drafts: dict[Arm, Draft | None] = {arms[0]: against, arms[1]: draft}
+        finished: list[Trial] = []
+        courses: dict[str, FixedCourse | SequentialCourse] = {}
+        for student in self._students:
+            course = FixedCourse(plan) if plan.design == "fixed" else SequentialCourse.of(plan, min_lift=None)
+            courses[student.name] = course
+            while (turn := course.take()) is not None:
+                trials = {
+                    planned.arm: self._trial(student.name, planned, drafts[planned.arm], fresh=fresh)
+                    for planned in turn.trials()
+                }
+                finished += trials.values()
+                course.ended(turn, trials)
+        evaluation = sum_up(
+            plan,
+            finished,
+            skill=Skill(name=draft.name, description=draft.description, body=draft.body, digest="0" * 64),
+            run=stage,
+            courses=courses,
+            cut_short=lambda _: None,
+            min_lift=None,
+            bought=Bought(calls=len(finished), failed_calls=0, tokens=0, cost=0.0),
+            notes=(),
+        )
+        return Measured(evaluation=evaluation, trials=tuple(finished))
+
+    def _trial(self, student: str, planned: PlannedTrial, draft: Draft | None, *, fresh: bool) -> Trial:
+        key = (student, planned.case.id, None if draft is None else draft.body, planned.repeat)
+        passed = None if fresh else self._bought.get(key)
+        if passed is None:
+            passed = self._rng.random() < self._rate(student, draft, planned.case)
+            self.trials += 1
+            if not fresh:
+                self._bought[key] = passed
+        return Trial(
+            id="simulated",
+            student=student,
+            case_id=planned.case.id,
+            arm=planned.arm,
+            repeat=planned.repeat,
+            outcome=_PASS if passed else _FAIL,
+            answer="right" if passed else "wrong",
+            calls=1,
+        )
+
+
+def make_cases(count: int, prefix: str) -> tuple[Case, ...]:
+    """Cases that are told apart by their ids and digests."""
+    return tuple(
+        Case(id=f"{prefix}-{number:02}", prompt=f"{prefix} task {number}", checks=(Check(kind="contains", spec="x"),))
+        for number in range(1, count + 1)
+    )

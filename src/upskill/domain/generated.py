@@ -1,0 +1,67 @@
+"""What a `generate` came to: a skill, what is known of it, and what that took."""
+
+from dataclasses import dataclass
+
+from upskill.domain.evaluation import Bought, Evaluation
+from upskill.domain.skill import Skill
+
+STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no difference", "cheaper", "helps")
+"""From the worst to the best: a skill has the status of the student that it serves worst."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttemptSummary:
+    """One draft on the learn cases, which say nothing about other cases."""
+
+    number: int
+    passed: int
+    of: int
+    """Trials with the skill that were scored, of all students together."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentClaim:
+    """What is claimed for one student, from held-out cases."""
+
+    student: str
+    status: str
+    """A verdict, or `not proven`."""
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Generated:
+    """A skill that was made or improved."""
+
+    skill: Skill
+    """The version that the status is about: for a revision that was not taken, that revision."""
+    saved: str | None
+    """The folder it was saved to, seen from where the command was typed; `None` where the old version stays."""
+    kept: str | None
+    """Where the run keeps the same version, whether or not it was taken; `None` where nothing new was made."""
+    revision: bool
+    """Whether an existing skill was to be improved."""
+    status: str
+    sentence: str
+    """The status with its figures."""
+    claims: tuple[StudentClaim, ...]
+    proven: bool
+    evaluation: Evaluation | None
+    """On held-out cases; `None` where there was none."""
+    attempts: tuple[AttemptSummary, ...]
+    refined: str | None
+    """Why refining ended; `None` where nothing was refined."""
+    teacher: str
+    students: tuple[str, ...]
+    cases: tuple[int, int, int]
+    """How many to learn from, held out, negative."""
+    by_teacher: Bought
+    by_students: Bought
+    run: str
+    notes: tuple[str, ...] = ()
+
+
+def worst_of(statuses: tuple[str, ...]) -> str:
+    """The worst of several statuses; `not measured` of none."""
+    known = [status for status in STATUSES if status in statuses]
+    return known[0] if known else "not measured"

@@ -1,0 +1,143 @@
+"""What a `generate` came to, as people read it and as programs do."""
+
+import textwrap
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from upskill.domain import Bought, Evaluation, StudentReport, estimate_tokens
+from upskill.domain.case import Json
+from upskill.domain.generated import Generated
+from upskill.reporting.json_report import evaluation_json
+from upskill.reporting.money import dollars
+from upskill.reporting.terminal import bar, can_draw, percent, signed, style_of, table
+
+GENERATED_SCHEMA = "upskill.generate/1"
+
+
+def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
+    """How an attempt did on the learn cases, a line per student. Nothing is claimed from these."""
+    for report in evaluation.students:
+        arm, against = report.compared
+        before, after = (one.pass_rate if (one := report.arm(name)) is not None else None for name in (against, arm))
+        name = f"{report.student.name}: " if len(evaluation.students) > 1 else ""
+        on = f"on {cases} learn case{'' if cases == 1 else 's'}"
+        if before is None or after is None:
+            yield f"  {name}nothing could be measured {on}"
+            continue
+        mark = "OK" if after > before else "no better" if after == before else "worse"
+        errored = sum(one.errored for one in report.arms)
+        lost = f", {errored} errored" if errored else ""
+        yield f"  {name}{percent(before)} -> {percent(after)} ({signed(after - before)}) {mark}, {on}{lost}"
+
+
+def show_generated(generated: Generated, console: Console) -> None:
+    """The skill, what it does, and where it is. The last line says where, and what is known of it."""
+    console.print()
+    _print(_skill(generated), console, indent=2)
+    if (evaluation := generated.evaluation) is not None:
+        if len(evaluation.students) == 1:
+            _print(_bars(evaluation.students[0], console), console, indent=2)
+        else:
+            console.print(table(evaluation, console))
+    _print(_claims(generated), console, indent=2)
+    console.print()
+    _print(_facts(generated), console)
+    console.print(last_line(generated), markup=False, soft_wrap=True)
+
+
+def last_line(generated: Generated) -> str:
+    """Where the skill is, and its status with the interval."""
+    if generated.saved is None:
+        return f"The old version stays ({generated.sentence.removeprefix('the old version stays: ')})"
+    return f"Saved to {generated.saved} ({generated.sentence.removeprefix('the new version is taken: ')})"
+
+
+def _skill(generated: Generated) -> Iterator[Text]:
+    skill = generated.skill
+    yield Text(skill.name, style="bold")
+    yield Text(skill.description)
+    yield Text()
+    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
+    for file in skill.other_files:
+        yield Text(f"{file.path:<21} ~{-(-file.size // 4)} tokens")
+    yield Text()
+
+
+def _bars(report: StudentReport, console: Console) -> Iterator[Text]:
+    lifts = {lift.arm: lift for lift in report.lifts}
+    for arm in report.arms:
+        yield bar(arm, lifts.get(arm.arm), report, plain=not can_draw(console))
+    yield Text()
+
+
+def _claims(generated: Generated) -> Iterator[Text]:
+    if not generated.claims:
+        return
+    several = len(generated.claims) > 1
+    if not several:
+        yield Text(generated.sentence, style=style_of(generated.claims[0].status))
+        return
+    for claim in generated.claims:
+        yield Text(f"{claim.student}: {claim.sentence}", style=style_of(claim.status))
+
+
+def _facts(generated: Generated) -> Iterator[Text]:
+    learn, held_out, negative = generated.cases
+    yield Text(f"cases: {learn} to learn from, {held_out} held out, {negative} negative", style="dim")
+    if len(generated.attempts) > 1:
+        shown = ", ".join(f"{one.passed}/{one.of}" for one in generated.attempts)
+        yield Text(f"attempts on learn cases: {shown}; {generated.refined}", style="dim")
+    yield Text(f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}", style="dim")
+    for note in generated.notes:
+        yield Text(f"note: {note}", style="dim")
+    if generated.saved is None and generated.kept is not None:
+        yield Text(f"The revision is kept in {generated.kept}", style="dim")
+    yield Text(f"Run kept in {generated.run}", style="dim")
+
+
+def _spent(bought: Bought) -> str:
+    calls = f"{bought.calls:,} call{'' if bought.calls == 1 else 's'}"
+    return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
+
+
+def _print(lines: Iterator[Text], console: Console, *, indent: int = 0) -> None:
+    for line in lines:
+        width = max(20, console.width - indent)
+        for part in textwrap.wrap(line.plain, width, subsequent_indent="  ", replace_whitespace=False) or [""]:
+            console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
+
+
+def generated_json(generated: Generated) -> dict[str, Json]:
+    """Plain JSON values; what is unknown is null."""
+    learn, held_out, negative = generated.cases
+    return {
+        "schema": GENERATED_SCHEMA,
+        "skill": {
+            "name": generated.skill.name,
+            "description": generated.skill.description,
+            "digest": generated.skill.digest,
+        },
+        "saved": generated.saved,
+        "kept": generated.kept,
+        "revision": generated.revision,
+        "status": generated.status,
+        "sentence": generated.sentence,
+        "proven": generated.proven,
+        "teacher": generated.teacher,
+        "students": [
+            {"model": claim.student, "status": claim.status, "sentence": claim.sentence} for claim in generated.claims
+        ],
+        "cases": {"learn": learn, "held_out": held_out, "negative": negative},
+        "attempts": [{"number": one.number, "passed": one.passed, "of": one.of} for one in generated.attempts],
+        "refined": generated.refined,
+        "spent": {"teacher": _spent_json(generated.by_teacher), "students": _spent_json(generated.by_students)},
+        "held_out": None if generated.evaluation is None else evaluation_json(generated.evaluation),
+        "run": generated.run,
+        "notes": list(generated.notes),
+    }
+
+
+def _spent_json(bought: Bought) -> Json:
+    return {"calls": bought.calls, "failed_calls": bought.failed_calls, "tokens": bought.tokens, "cost": bought.cost}

@@ -1,0 +1,168 @@
+"""`skill_meta.json`: where a skill came from, its cases, what it was measured to do, and how often its held-out cases
+were used. Keys of others are kept."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from upskill.domain import Case
+from upskill.domain.case import Json
+from upskill.errors import EngineError
+from upskill.storage.cases import cases_as_json
+from upskill.storage.skill_files import META_FILE
+from upskill.storage.whole_file import read_json, write_whole
+from upskill.storage.wording import skill_invalid
+
+META_FORMAT = "upskill.skill/1"
+_OWN = ("format", "status", "provenance", "measured", "held_out_uses")
+_CASES = ("cases", "tests")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provenance:
+    """How a skill came to be."""
+
+    task: str
+    """What it is for, in the person's words, without secrets."""
+    teacher: str
+    """As it was named."""
+    teacher_model: str
+    """The engine's name of it, and where it was served."""
+    case_writer: str | None = None
+    """The model that wrote the cases; `None` where nobody did."""
+    sources: tuple[str, ...] = ()
+    """What it was made from besides the task, as it was typed."""
+    trace_digest: str | None = None
+    """The SHA-256 of what was kept of the traces; `None` without a trace."""
+    versions: dict[str, str] = field(default_factory=dict)
+    started_at: str = ""
+    finished_at: str = ""
+    cost: float | None = None
+    """Dollars for teacher and students together; `None` where a price is unknown."""
+    calls: int = 0
+    """Requests to teacher and students together."""
+    run: str = ""
+    """The name of the run folder."""
+    improved_from: str | None = None
+    """The digest of the version before; `None` for a new skill."""
+    improved_for: str | None = None
+    """What the last improvement was for, where that is not the task."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasuredLift:
+    """What the skill did for one student on cases that the teacher never saw."""
+
+    model: str
+    resolved: str
+    endpoint: str | None = None
+    harness: str = "chat"
+    status: str
+    """`helps`, `hurts`, `no difference`, `undecided`, `invalid`, `cheaper`; `not measured` where nothing was."""
+    sentence: str
+    against: str = "baseline"
+    """Measured against no skill, or against the `previous` version."""
+    mean: float | None = None
+    these_cases: tuple[float, float] | None = None
+    cases_like_these: tuple[float, float] | None = None
+    pairs: int = 0
+    dropped: int = 0
+    pass_rate: float | None = None
+    pass_rate_against: float | None = None
+    at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HeldOutUse:
+    """One use of held-out cases for a claim: each spends a part of the error that the set allows."""
+
+    cases: tuple[str, ...]
+    """Their digests."""
+    run: str
+    at: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillMeta:
+    """What is known of a skill beside its content."""
+
+    format: str = META_FORMAT
+    status: str | None = None
+    """The worst of what was measured, in a word: `helps` only where every student is helped."""
+    provenance: Provenance | None = None
+    measured: tuple[MeasuredLift, ...] = ()
+    held_out_uses: tuple[HeldOutUse, ...] = ()
+
+
+_META = TypeAdapter(SkillMeta)
+
+
+def read_meta(folder: Path) -> SkillMeta:
+    """What `skill_meta.json` says besides the cases. A file of another tool, or none, says nothing."""
+    value = _load(folder / META_FILE)
+    own = {key: value[key] for key in _OWN if value.get(key) is not None}
+    if own.get("format") != META_FORMAT:
+        return SkillMeta()
+    try:
+        return _META.validate_python(own)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise skill_invalid(f"{folder / META_FILE}: cannot be read", [f"{where}: {first['msg']}"]) from None
+
+
+def meta_text(meta: SkillMeta, cases: Iterable[Case], *, before: dict[str, Json] | None = None) -> str:
+    """The file as it is written: what is known first, the cases last, and what others put there in between."""
+    own = _META.dump_python(meta, mode="json")
+    others = {key: value for key, value in (before or {}).items() if key not in (*_OWN, *_CASES)}
+    whole = {**own, **others, "cases": cases_as_json(cases)}
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def write_meta(folder: Path, meta: SkillMeta, cases: Iterable[Case]) -> None:
+    """Replace what is known of a skill, and its cases; keys of others stay."""
+    text = meta_text(meta, cases, before=_load(folder / META_FILE))
+    _write(folder / META_FILE, text)
+
+
+def note_use(folder: Path, use: HeldOutUse) -> None:
+    """Add a use of held-out cases to what is known of a skill, and change nothing else. Noted once per run."""
+    path = folder / META_FILE
+    value = _load(path)
+    uses = read_meta(folder).held_out_uses
+    if any(one.run == use.run for one in uses):
+        return
+    noted = TypeAdapter(tuple[HeldOutUse, ...]).dump_python((*uses, use), mode="json")
+    whole = {**value, "format": META_FORMAT, "held_out_uses": noted}
+    _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: dict[str, Json] | None = None) -> None:
+    """Put cases into `skill_meta.json` in the place of those that are there, and change nothing else."""
+    path = folder / META_FILE
+    kept = {key: value for key, value in _load(path).items() if key not in _CASES}
+    if written_by is not None:
+        kept["cases_written_by"] = written_by
+    whole = {**kept, "cases": cases_as_json(cases)}
+    _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _load(path: Path) -> dict[str, Json]:
+    if not path.is_file():
+        return {}
+    try:
+        value = read_json(path)
+    except ValueError as error:
+        raise skill_invalid(f"{path}: cannot be read", [str(error)]) from None
+    # A bare list of cases is a case file of the old shape.
+    return value if isinstance(value, dict) else {"cases": value}
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be written ({error.strerror})") from error

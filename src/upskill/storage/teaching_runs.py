@@ -1,0 +1,173 @@
+"""The run folder of a `generate`: every stage in a file of its own, written when the stage ends.
+
+`generate.json` (what was asked, of whom, under which settings, and what came of it), `teacher.jsonl` (every answer of
+a teacher), `material.json`, `lessons.json`, `cases.json`, `drafts/N/<name>/` with `drafts/N/sources.json`, `previous/`
+(the skill that is improved, as it was), and `trials/<stage>/`, each of them an ordinary run folder.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from upskill.domain import Case
+from upskill.domain.draft import Draft, SectionSource
+from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
+from upskill.storage.cases import CheckProblems, read_case_file, write_case_file
+from upskill.storage.draft_folder import read_draft, write_draft
+from upskill.storage.journal import Journal
+from upskill.storage.run_folders import JOURNAL_FILE, TEACHING_FILE, TEACHING_FORMAT
+from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
+from upskill.storage.skills import copy_skill
+from upskill.storage.whole_file import write_whole
+from upskill.storage.wording import on_one_line
+
+_SOURCES = TypeAdapter(tuple[SectionSource, ...])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeachingRecord:
+    """All that is needed to go on with a `generate`, and to know later what it did."""
+
+    format: str = TEACHING_FORMAT
+    status: Status = "running"
+    started_at: str
+    finished_at: str | None = None
+    versions: dict[str, str]
+    order: dict[str, JsonValue]
+    """What was asked for."""
+    teacher: str
+    """The engine's name of it, and where it is served."""
+    case_writer: str
+    students: tuple[str, ...]
+    stage: str = "material"
+    """The last stage that has ended."""
+    settings: dict[str, SettingRecord] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    results: dict[str, JsonValue] | None = None
+
+
+_RECORD = TypeAdapter(TeachingRecord)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeachingFolder:
+    """One `generate` on disk."""
+
+    path: Path
+
+    @property
+    def journal(self) -> Journal:
+        """What teachers answered."""
+        return Journal(self.path / JOURNAL_FILE)
+
+    def write_record(self, record: TeachingRecord) -> None:
+        """Replace `generate.json`, whole or not at all."""
+        self.save(TEACHING_FILE, _RECORD.dump_json(record, indent=2).decode() + "\n")
+
+    def save(self, name: str, text: str) -> None:
+        """Keep what a stage brought, whole or not at all, without keys of the user's own."""
+        try:
+            write_whole(self.path / name, redactor_from(os.environ).clean_own(text))
+        except OSError as error:
+            raise EngineError(f"{self.path / name}: cannot be written ({error.strerror})") from error
+
+    def saved(self, name: str) -> bytes | None:
+        """What a stage brought; `None` if it has not ended."""
+        try:
+            return (self.path / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise EngineError(f"{self.path / name}: cannot be read ({error.strerror})") from error
+
+    @property
+    def previous(self) -> Path | None:
+        """The skill that is improved, as it was when the run began; `None` for a new skill."""
+        folder = self.path / "previous"
+        return next((path for path in sorted(folder.iterdir()) if path.is_dir()), None) if folder.is_dir() else None
+
+    def keep_previous(self, skill: Path, *, name: str) -> Path:
+        """Set a skill aside, byte for byte."""
+        target = self.path / "previous" / name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            copy_skill(skill, target)
+        return target
+
+    def write_cases(self, cases: Iterable[Case]) -> None:
+        """Keep all cases, learn and held-out."""
+        write_case_file(self.path / "cases.json", cases)
+
+    def read_cases(self, *, check_problems: CheckProblems) -> tuple[Case, ...] | None:
+        """The cases; `None` if they have not been written."""
+        path = self.path / "cases.json"
+        return read_case_file(path, check_problems=check_problems).cases if path.exists() else None
+
+    def keep_draft(self, draft: Draft) -> Path:
+        """The folder of a draft: the one in which it lies already, or a new one with the next number."""
+        if (previous := self.previous) is not None and _same(read_draft(previous), draft):
+            return previous
+        drafts = self.path / "drafts"
+        numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
+        for number in numbers:
+            place = drafts / str(number) / draft.name
+            if place.is_dir() and _same(read_draft(place), draft):
+                return place
+        place = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
+        place.parent.mkdir(parents=True)
+        write_draft(place.parent, draft)
+        write_whole(place.parent / "sources.json", _SOURCES.dump_json(draft.sources, indent=2).decode() + "\n")
+        return place
+
+    def stage(self, name: str) -> RunFolder:
+        """Where an evaluation within this run is kept."""
+        return RunFolder(path=self.path / "trials" / name)
+
+    def stages(self) -> Iterator[RunFolder]:
+        """All evaluations so far."""
+        folder = self.path / "trials"
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            yield RunFolder(path=path)
+
+
+def _same(one: Draft, other: Draft) -> bool:
+    def content(draft: Draft) -> tuple[object, ...]:
+        # One line feed at the end more or less is what writing and reading make of it.
+        return draft.name, draft.description, draft.body.strip(), dict(draft.files), draft.executable
+
+    return content(one) == content(other)
+
+
+def create_teaching_run(runs_dir: Path, *, about: str) -> TeachingFolder:
+    """A new run folder for a `generate`."""
+    return TeachingFolder(path=new_folder(runs_dir, f"generate-{about}"))
+
+
+def read_teaching_run(folder: Path) -> TeachingRecord:
+    """Read `generate.json`."""
+    path = folder / TEACHING_FILE
+    try:
+        record = _RECORD.validate_json(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise UsageError(
+            f"{folder}: not the run folder of a generate, there is no {TEACHING_FILE} in it",
+            hint="list them: upskill runs",
+        ) from None
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise EngineError(
+            on_one_line(f"{path}: cannot be read as {TEACHING_FORMAT}: {where}: {first['msg']}")
+        ) from None
+    if record.format != TEACHING_FORMAT:
+        raise EngineError(
+            on_one_line(f"{path}: is written as {record.format!r}; this version reads {TEACHING_FORMAT}"),
+            hint="go on with it with the version of upskill that wrote it",
+        )
+    return record

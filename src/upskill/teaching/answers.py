@@ -1,0 +1,124 @@
+"""Answers of a teacher as values. A model that says something else is told what was wrong, asked again, then given up.
+
+A weak local teacher must not crash anything: everything it can do wrong ends here, as a value or as one line of error.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from upskill.errors import UpskillError
+from upskill.models import Ask, Message, Question, Reply
+from upskill.teaching.answer_text import Unusable, value_in, without_thinking
+
+__all__ = ["REPAIRS", "TeacherUnusable", "Unusable", "ask_for", "ask_for_each", "value_in"]
+
+REPAIRS = 2
+MOST_QUOTED = 60_000
+"""Characters of an unusable answer that its writer is shown again: enough to mend it instead of writing it anew."""
+MOST_QUOTED_OF_ENDLESS = 2_000
+ROOMY = 8_192
+"""Output tokens from which on a window is taken to be large enough for an answer and another one after it."""
+T = TypeVar("T")
+
+
+class TeacherUnusable(UpskillError):
+    """A teacher did not answer in a usable form, however often it was asked. Nothing was saved of what it said."""
+
+
+def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: int = REPAIRS) -> T:
+    """The answer to one question, as `read` makes it. Raises `TeacherUnusable` after so many repairs.
+
+    `read` is given the text without thoughts; where the question has a schema, the text is exactly one JSON object
+    that fits it, so `json.loads` cannot fail. It raises `Unusable` with what is wrong, and the teacher is told.
+    """
+    (answer,) = ask_for_each(ask, [question], read, repairs=repairs)
+    if isinstance(answer, Unusable):
+        raise TeacherUnusable(
+            f"the teacher gave no usable answer ({question.purpose}, asked {repairs + 1} times): {_told(answer)}",
+            hint="a stronger teacher may: choose one with --model",
+        )
+    return answer
+
+
+def ask_for_each(
+    ask: Ask, questions: Sequence[Question], read: Callable[[str], T], *, repairs: int = REPAIRS
+) -> list[T | Unusable]:
+    """The answers to several questions, put side by side, in their order; `Unusable` where the last try was that."""
+    first = [_with_form(question) for question in questions]
+    answers: list[T | Unusable] = []
+    open_questions = dict(enumerate(first))
+    for _ in range(repairs + 1):
+        if not open_questions:
+            break
+        replies = ask(tuple(open_questions.values()))
+        for number, reply in zip(tuple(open_questions), replies, strict=True):
+            answer = _read(first[number], reply, read)
+            if number < len(answers):
+                answers[number] = answer
+            else:
+                answers.append(answer)
+            if isinstance(answer, Unusable):
+                open_questions[number] = _again(first[number], reply, answer)
+            else:
+                del open_questions[number]
+    return answers
+
+
+def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | Unusable:
+    """What the answer says, or why it says nothing. Being cut is told first: it explains what follows."""
+    try:
+        if question.schema is not None:
+            value = value_in(reply.text, question.schema, cut=reply.cut)
+            return read(json.dumps(value, ensure_ascii=False))
+        text = without_thinking(reply.text)
+        if not text:
+            raise Unusable(["it is empty"])
+        if reply.cut:
+            raise Unusable([])
+        return read(text)
+    except Unusable as unusable:
+        if reply.cut:
+            return Unusable([f"it was cut at {question.max_output_tokens:,} tokens: be much shorter"])
+        return unusable
+
+
+def _with_form(question: Question) -> Question:
+    """The question with the form of its answer in words, for models that cannot be held to a schema."""
+    if question.schema is None:
+        return question
+    form = (
+        "Answer with one JSON object and nothing else: no fence, no words before or after it. "
+        f"It must fit this JSON Schema:\n{json.dumps(question.schema, ensure_ascii=False, separators=(',', ':'))}"
+    )
+    *before, last = question.messages
+    if last.role == "user":
+        return replace(question, messages=(*before, replace(last, text=f"{last.text}\n\n{form}")))
+    return question.followed_by(Message(role="user", text=form))
+
+
+def _again(question: Question, reply: Reply, unusable: Unusable) -> Question:
+    """The first question, the last answer and what was wrong with it: the conversation does not grow with each try."""
+    most = MOST_QUOTED_OF_ENDLESS if reply.cut else _quotable(question)
+    said = reply.text.strip() or "(nothing)"
+    if len(said) > most:
+        said = f"{said[:most]}\n[… {len(said) - most:,} more characters]"
+    problems = "\n".join(f"- {problem}" for problem in unusable.problems)
+    form = (
+        "the whole JSON object, mended, and nothing else" if question.schema is not None else "the whole answer, mended"
+    )
+    return question.followed_by(
+        Message(role="assistant", text=said),
+        Message(role="user", text=f"This answer cannot be used:\n{problems}\n\nAnswer again: {form}."),
+    )
+
+
+def _quotable(question: Question) -> int:
+    """Characters of an answer that fit into the question after it: few where short answers tell of a small window."""
+    room = question.max_output_tokens
+    return min(MOST_QUOTED, 4 * room) if room >= ROOMY else room
+
+
+def _told(unusable: Unusable) -> str:
+    return " ".join(unusable.problems[0].split()) if unusable.problems else "no reason"

@@ -1,0 +1,198 @@
+"""What a teacher is asked for cases: who gets which part of the material, how many, in which wording, in which form."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from upskill.models import Ask, Message, Question, Reply
+from upskill.teaching.case_form import WrittenCase
+from upskill.teaching.case_material import batch_size, slices
+from upskill.teaching.material import Material
+from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.splitting import WORDINGS, CaseCounts
+
+PURPOSE = "cases"
+_MOST_PROMPTS_SHOWN = 60
+_MOST_PROMPT_SHOWN = 160
+
+_HOW = {
+    "direct": "put plainly, by somebody who knows the words of the trade",
+    "paraphrased": "put in other words than the material has, by somebody who has the problem and not the vocabulary",
+    "contextual": "put in the middle of somebody's work: what they are doing, what is there, what went wrong, and what "
+    "they need now; the task follows from it",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Batch:
+    """One call's share of the work."""
+
+    material: str
+    positive: int
+    negative: int
+    wordings: tuple[str, ...]
+    programs: bool
+
+
+def batches_for(material: Material, counts: CaseCounts, *, window: int | None, programs: bool) -> list[Batch]:
+    """The calls: one for up to ten cases, else as few as will do, each with its own slice and its own wording."""
+    number = max(1, -(-counts.total // batch_size(window)))
+    read = slices(material, number, window=window)
+    return [
+        Batch(
+            material=read[at],
+            positive=_share(counts.positive, number, at),
+            # The other way round, so that no call has the most of both.
+            negative=_share(counts.negative, number, number - 1 - at),
+            wordings=_wordings(number, at),
+            programs=programs,
+        )
+        for at in range(number)
+    ]
+
+
+def _share(total: int, parts: int, at: int) -> int:
+    return total // parts + (at < total % parts)
+
+
+def _wordings(batches: int, at: int) -> tuple[str, ...]:
+    if batches == 1:
+        return WORDINGS
+    if batches == 2:
+        return ("direct", "paraphrased") if at == 0 else ("contextual", "paraphrased")
+    return (WORDINGS[at % len(WORDINGS)],)
+
+
+def first_question(batch: Batch) -> Question:
+    """Asks for the cases of a batch."""
+    text = prompt(
+        "write_cases",
+        material=batch.material,
+        cases=_counted(batch.positive, batch.negative),
+        wording=_wording_asked(batch),
+    )
+    return _question(batch, text)
+
+
+def next_question(
+    batch: Batch, faulty: Sequence[WrittenCase], *, positive: int, negative: int, there: Sequence[str]
+) -> Question:
+    """Asks for faulty cases again, each with what was seen, and for so many new ones."""
+    shown = [f"- {_cut(text)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
+    text = prompt(
+        "rewrite_cases",
+        material=batch.material,
+        faulty=_faulty(faulty),
+        wanted=f"Write {_counted(positive, negative)} more.\n" if positive + negative else "",
+        wording=_wording_asked(batch),
+        there=quoted("\n".join(shown) or "(none)"),
+    )
+    return _question(batch, text)
+
+
+def _faulty(faulty: Sequence[WrittenCase]) -> str:
+    if not faulty:
+        return ""
+    told = "\n\n".join(
+        quoted(json.dumps(dict(one.item), ensure_ascii=False, indent=1), language="json")
+        + "\n"
+        + "\n".join(f"- {problem}" for problem in one.problems)
+        for one in faulty
+    )
+    return (
+        "These cases were tried and cannot be used. Below each stands what is wrong. Write each again under its `id`, "
+        f"mended; where it cannot be mended, write another case in its place, under the same `id`.\n\n{told}\n\n"
+    )
+
+
+def _question(batch: Batch, text: str) -> Question:
+    programs = prompt("case_programs" if batch.programs else "case_no_programs")
+    return Question(
+        purpose=PURPOSE,
+        system=prompt("case_rules", programs=programs),
+        messages=(Message(role="user", text=text),),
+        schema=LOOSE_FORM,
+    )
+
+
+def _counted(positive: int, negative: int) -> str:
+    said = [f"{positive} {'case' if positive == 1 else 'cases'} that are not negative"] if positive else []
+    if negative:
+        said.append(f"{negative} negative {'case' if negative == 1 else 'cases'}")
+    return " and ".join(said)
+
+
+def _wording_asked(batch: Batch) -> str:
+    if len(batch.wordings) == 1:
+        (wording,) = batch.wordings
+        return f"The wording of all of them is `{wording}`: {_HOW[wording]}.\n"
+    listed = "".join(f"- `{wording}`: {_HOW[wording]}\n" for wording in batch.wordings)
+    return f"About as many in each of these wordings:\n{listed}"
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _MOST_PROMPT_SHOWN else text[: _MOST_PROMPT_SHOWN - 1] + "…"
+
+
+LOOSE_FORM: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"cases": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "object"}}},
+    "required": ["cases"],
+}
+"""What an answer must fit to be read at all. What is wrong within a case costs that case, not the answer."""
+
+
+def _object(required: Sequence[str] | None = None, /, **properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*(properties if required is None else required)],
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_FILES = {"type": "array", "items": _object(path=_TEXT, text=_TEXT)}
+_ANSWER = _object(text=_TEXT, files=_FILES)
+_VALUE = {"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": _TEXT}]}
+_AT = _object(("at",), path=_TEXT, at=_TEXT, equals=_VALUE, matches=_TEXT, absent={"type": "boolean"})
+_CHECKS = [
+    _object(contains=_TEXTS),
+    _object(excludes=_TEXTS),
+    _object(equals=_TEXT),
+    _object(regex=_TEXT),
+    _object(file=_object(("path",), path=_TEXT, contains=_TEXTS, excludes=_TEXTS, matches=_TEXT)),
+    _object(json=_AT),
+    _object(toml=_AT),
+    _object(yaml=_AT),
+]
+_COMMAND = _object(command=_object(("run", "files"), run=_TEXTS, files=_FILES, programs=_TEXTS))
+
+
+def guiding_form(*, programs: bool) -> dict[str, Any]:
+    """The form that a model is held to where it can be: every answer that fits it can be read as cases."""
+    case = _object(
+        id=_TEXT,
+        topic=_TEXT,
+        wording={"type": "string", "enum": list(WORDINGS)},
+        negative={"type": "boolean"},
+        input=_TEXT,
+        files=_FILES,
+        checks={"type": "array", "items": {"anyOf": [*_CHECKS, *([_COMMAND] if programs else [])]}},
+        reference=_ANSWER,
+        wrong={"type": "array", "items": _ANSWER},
+    )
+    return _object(cases={"type": "array", "items": case})
+
+
+def guided(ask: Ask, *, programs: bool) -> Ask:
+    """Asks with the guiding form: whoever reads the answer then needs only the loose one."""
+    form = guiding_form(programs=programs)
+
+    def ask_guided(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        return ask(tuple(replace(question, schema=form) for question in questions))
+
+    return ask_guided

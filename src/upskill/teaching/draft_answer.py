@@ -1,0 +1,286 @@
+"""From a teacher's answer to a draft. What is plainly meant is put right; everything else is told, all at once."""
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from upskill.domain import Draft, Lesson, SectionSource, estimate_tokens
+from upskill.teaching.answer_text import Unusable
+from upskill.teaching.draft_rules import (
+    BODY_TOKENS,
+    Clean,
+    draft_problems,
+    file_problem,
+    mended_name,
+    name_problems,
+    wishes,
+    without_hidden,
+)
+from upskill.teaching.places import KnownPlaces
+from upskill.teaching.programs import Judged, Program, RunProgram, judge_programs
+from upskill.teaching.prompts import quoted
+from upskill.teaching.sections import Section, join_body, split_body, tidy_section
+
+logger = logging.getLogger(__name__)
+
+MOST_SECTIONS = 12
+MOST_WRITTEN_FILES = 8
+MOST_FILE_TOKENS = 5_000
+MORE = "More"
+"""The heading under which files are named that no section mentions: else nobody would open them."""
+
+
+@dataclass(kw_only=True, slots=True)
+class DraftReader:
+    """Reads the answers to one question. Counts its tries: a wish is told once, a problem every time."""
+
+    known: KnownPlaces
+    lessons: Sequence[Lesson]
+    clean: Clean
+    avoid: frozenset[str] = frozenset()
+    budget: int = BODY_TOKENS
+    proven: Sequence[str] = ()
+    run: RunProgram | None = None
+    tries: int = 0
+
+    def new(self, text: str) -> Draft:
+        """A whole skill. Raises `Unusable`."""
+        value = json.loads(text)
+        problems: list[str] = []
+        name = self._name(value["name"], problems)
+        sections, sources = self._sections(value["sections"], problems)
+        files, more = self._files(value.get("references", ()), problems, sources)
+        draft = Draft(
+            name=name,
+            description=self._description(value["description"]),
+            body=self.clean(join_body(sections)),  # once more: a heading and its text can make a secret together
+            files=files,
+            sources=tuple(sources),
+        )
+        return self._finished(draft, more, value.get("scripts", ()), problems)
+
+    def improved(self, text: str, skill: Draft) -> Draft:
+        """An existing skill with the changes made; what they do not name stays byte for byte. Raises `Unusable`."""
+        value = json.loads(text)
+        problems: list[str] = []
+        sources = list(skill.sources)
+        body = self._changed(skill, value["changes"], problems, sources)
+        files, more = self._files(value.get("references", ()), problems, sources)
+        removed = set(value.get("remove_files", ()))
+        problems += [f"there is no file {path!r} to remove" for path in sorted(removed - set(skill.files))]
+        draft = replace(
+            skill,
+            description=self._description(value.get("description", "")) or skill.description,
+            body=body,
+            files={**{path: data for path, data in skill.files.items() if path not in removed}, **files},
+            executable=skill.executable - removed - set(files),
+            sources=tuple(source for source in sources if source.heading not in removed),
+        )
+        return self._finished(draft, more, value.get("scripts", ()), problems, before=skill)
+
+    def _finished(
+        self,
+        draft: Draft,
+        more: Mapping[str, str],
+        scripts: Sequence[Any],
+        problems: list[str],
+        before: Draft | None = None,
+    ) -> Draft:
+        """The draft with its programs and with every file named in the body, if nothing stands against it."""
+        self.tries += 1
+        programs = self._programs(scripts, problems)
+        # What was wrong with a skill before it was improved is not for this answer to mend.
+        known = {_numberless(problem) for problem in draft_problems(before, clean=self.clean)} if before else set()
+        problems += [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]
+        if problems:
+            raise Unusable(problems)
+        judged = judge_programs(programs, proven=self.proven, files=draft.files, run=self.run)
+        wanted = [one.why for one in judged if one.fate == "broken"]
+        if before is None:
+            wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
+        if wanted and self.tries == 1:
+            raise Unusable(wanted)
+        draft, whens = _with_programs(draft, judged, {item["path"]: item for item in scripts}, self._source)
+        draft = _naming_files(draft, {**more, **whens})
+        if late := [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]:
+            raise Unusable(late)
+        return draft
+
+    def _name(self, text: str, problems: list[str]) -> str:
+        name = mended_name(without_hidden(text))
+        if found := name_problems(name):
+            problems += found
+            return "skill"
+        taken, number = name, 2
+        while taken in self.avoid:
+            taken = f"{name[:60].rstrip('-')}-{number}"
+            number += 1
+        return taken
+
+    def _description(self, text: str) -> str:
+        """On one line, without what other readers of a skill refuse or stop at."""
+        line = " ".join(self._text(text).split())
+        line = re.sub(r"\s*[-=]+>\s*", " to ", re.sub(r"<([^<>]{1,60})>", r"\1", line))
+        return re.sub(r"-{3,}", "-", line)
+
+    def _text(self, text: str) -> str:
+        return self.clean(without_hidden(text))
+
+    def _sections(self, listed: Sequence[Any], problems: list[str]) -> tuple[list[Section], list[SectionSource]]:
+        sections: list[Section] = []
+        sources: list[SectionSource] = []
+        if len(listed) > MOST_SECTIONS:
+            problems.append(f"there are {len(listed)} sections; at most {MOST_SECTIONS} are allowed")
+        for item in listed[:MOST_SECTIONS]:
+            section = self._section(item)
+            if section.text.strip():
+                sections.append(section)
+                sources.append(self._source(section.heading, item.get("sources", ())))
+        return sections, sources
+
+    def _section(self, item: Mapping[str, Any]) -> Section:
+        text = self._text(item.get("text", ""))
+        if text.startswith("---\n") and "\n---\n" in text[4:]:  # frontmatter, which is ours to write
+            text = text[4:].split("\n---\n", 1)[1]
+        return tidy_section(self._text(item["heading"]), text)
+
+    def _source(self, heading: str, named: Sequence[str]) -> SectionSource:
+        """Where a section came from: lessons by number, with their steps; places of the material by name."""
+        numbers = [int(found) for word in named for found in re.findall(r"\bL(\d{1,6})\b", word[:300])]
+        taken = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(self.lessons)]
+        steps = [step for number in taken for step in self.lessons[number - 1].steps]
+        steps += self.known.named_in([re.sub(r"\bL\d{1,6}\b[,;\s]*", "", word[:300]) for word in named])
+        return SectionSource(
+            heading=heading, lessons=tuple(f"L{number}" for number in taken), steps=tuple(dict.fromkeys(steps))
+        )
+
+    def _changed(self, skill: Draft, changes: Sequence[Any], problems: list[str], sources: list[SectionSource]) -> str:
+        if not changes:
+            return skill.body
+        sections = list(split_body(skill.body))
+        for change in changes[: 2 * MOST_SECTIONS]:
+            wanted = " ".join(change["heading"].replace("#", " ").split())
+            at = next((n for n, one in enumerate(sections) if one.heading.casefold() == wanted.casefold()), None)
+            if change["action"] == "add":
+                section = self._section(change)
+                if at is not None:
+                    problems.append(f"there is a section {wanted!r} already; replace it")
+                elif not section.heading or not section.text.strip():
+                    problems.append("a section that is added needs a heading and a text")
+                else:
+                    sections.append(section)
+                    sources.append(self._source(section.heading, change.get("sources", ())))
+                continue
+            if at is None:
+                names = ", ".join(repr(one.heading) for one in sections)
+                problems.append(f"there is no section {wanted!r} to {change['action']}; there are {names}"[:600])
+                continue
+            heading = sections[at].heading
+            sources[:] = [source for source in sources if source.heading != heading]
+            if change["action"] == "remove":
+                del sections[at]
+            elif (section := self._section({**change, "heading": heading})).text.strip():
+                sections[at] = section
+                sources.append(self._source(heading, change.get("sources", ())))
+            else:
+                problems.append(f"the new text of section {wanted!r} is empty; remove it instead")
+        return join_body(sections)
+
+    def _files(
+        self, listed: Sequence[Any], problems: list[str], sources: list[SectionSource]
+    ) -> tuple[dict[str, bytes], dict[str, str]]:
+        """The files a teacher wrote, and when each is to be read."""
+        files: dict[str, bytes] = {}
+        when: dict[str, str] = {}
+        for item in listed:
+            path = _placed(item["path"], "references")
+            text = self._text(item["text"]).strip("\n")
+            if not text.strip():
+                continue
+            if problem := file_problem(path):
+                problems.append(f"the path {item['path'][:120]!r} {problem}")
+            elif not path.startswith(("references/", "assets/")):
+                problems.append(f"the path {path!r} must be under references/")
+            elif (tokens := estimate_tokens(text)) > MOST_FILE_TOKENS:
+                problems.append(f"{path} has about {tokens:,} tokens; at most {MOST_FILE_TOKENS:,} are allowed")
+            else:
+                files[path] = f"{text}\n".encode()
+                when[path] = _short(self._text(item.get("when", "")))
+                sources.append(self._source(path, item.get("sources", ())))
+        if len(listed) > MOST_WRITTEN_FILES:
+            problems.append(f"there are {len(listed)} files; at most {MOST_WRITTEN_FILES} are allowed")
+        return files, when
+
+    def _programs(self, listed: Sequence[Any], problems: list[str]) -> list[Program]:
+        found: list[Program] = []
+        for item in listed[:MOST_WRITTEN_FILES]:
+            path = item["path"] = _placed(item["path"], "scripts")
+            inputs = {one["path"]: one["text"].encode() for one in item.get("inputs", ())}
+            if problem := next((text for one in (path, *inputs) if (text := file_problem(one))), None):
+                problems.append(f"the path {path[:120]!r}, or one of its inputs, {problem}")
+            elif not path.startswith("scripts/"):
+                problems.append(f"the path {path!r} must be under scripts/")
+            elif text := self._text(item["text"]).strip("\n"):
+                arguments = tuple(one.replace("\0", "") for one in item.get("arguments", ()))
+                found.append(Program(path=path, text=f"{text}\n", arguments=arguments, inputs=inputs))
+        return found
+
+
+def _placed(path: str, folder: str) -> str:
+    """A path where it belongs, if only the folder was left out."""
+    plain = path.strip().removeprefix("./")
+    return f"{folder}/{plain}" if plain and "/" not in plain and "\\" not in plain else plain
+
+
+def _with_programs(
+    draft: Draft, judged: Sequence[Judged], items: Mapping[str, Any], source: Any
+) -> tuple[Draft, dict[str, str]]:
+    """The draft with the programs that ran; the others as text under references/, and so named in the body."""
+    files, executable, body = dict(draft.files), set(draft.executable), draft.body
+    sources = list(draft.sources)
+    when: dict[str, str] = {}
+    for one in judged:
+        logger.info("program %s: %s", one.fate, one.why)
+        program, path = one.program, one.program.path
+        if one.fate == "broken":
+            body = "\n".join(line for line in body.split("\n") if path not in line)
+            continue
+        if one.fate == "ran":
+            files[path] = program.text.encode()
+            executable.add(path)
+        else:
+            stem = path.removeprefix("scripts/").replace("/", "-").rsplit(".", 1)
+            path = f"references/{'-'.join(stem)}.md"
+            language = "python" if program.path.endswith(".py") else "sh"
+            files[path] = f"{quoted(program.text, language=language)}\n".encode()
+            body = body.replace(program.path, path)
+        item = items[program.path]
+        when[path] = _short(item.get("when", ""))
+        sources.append(source(path, item.get("sources", ())))
+    changed = replace(draft, body=body, files=files, executable=frozenset(executable), sources=tuple(sources))
+    return changed, when
+
+
+def _naming_files(draft: Draft, when: Mapping[str, str]) -> Draft:
+    """The draft with a line for every new file that its body does not mention."""
+    missing = [path for path in sorted(when) if path not in draft.body]
+    if not missing:
+        return draft
+    lines = "\n".join(f"- `{path}`" + (f": {when[path]}" if when[path] else "") for path in missing)
+    sections = list(split_body(draft.body))
+    if sections and sections[-1].heading == MORE:
+        sections[-1] = replace(sections[-1], text=f"{sections[-1].text}\n{lines}", raw=None)
+    else:
+        sections.append(Section(heading=MORE, text=lines))
+    return replace(draft, body=join_body(sections))
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:200]
+
+
+def _numberless(problem: str) -> str:
+    return re.sub(r"[\d,]+", "#", problem)

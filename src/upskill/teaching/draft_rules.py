@@ -1,0 +1,179 @@
+"""What a draft must keep to before anything is written: names, sizes, paths, secrets. It repairs only what is plain."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator
+
+from upskill.domain import Draft, estimate_tokens
+from upskill.domain.paths import clash, path_problem
+from upskill.redaction import redactor_from
+
+BODY_TOKENS = 1_200
+"""What a body should have: long, comprehensive skills are measured to hurt."""
+MOST_BODY_TOKENS = 5_000
+MOST_BODY_LINES = 500
+MOST_NAME = 64
+MOST_DESCRIPTION = 1_024
+MOST_FILES = 400
+MOST_FILE_BYTES = 20_000_000
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FIELDS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+_NOT_PARTS = frozenset({"skill_meta.json", "evals", "skill.md"})
+_NOT_ANYWHERE = frozenset({".git", "__pycache__", "node_modules", ".ds_store"})
+_DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
+_OTHER_SYSTEMS = re.compile(r'[<>:"|?*]')
+_HIDDEN = re.compile(
+    "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
+"""Characters that cannot be seen and turn, hide or smuggle text. Joiners stay: some scripts need them."""
+_HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\Users\\)(?!<)([\w.-]+)")
+_ANYBODY = frozenset({"user", "username", "you", "me", "agent", "runner", "ubuntu", "name", "root", "app", "node"})
+Clean = Callable[[str], str]
+
+
+def clean_of_strangers(text: str) -> str:
+    """The text without other people's secrets, by their patterns: the least that is always taken out."""
+    return redactor_from({}).clean(text)
+
+
+def mended_name(text: str) -> str:
+    """A name as the specification wants it, where that is plain: case, spaces, underscores, dots, hyphens too many."""
+    return re.sub(r"[-\s_.]+", "-", text.strip().lower()).strip("-")
+
+
+def without_hidden(text: str) -> str:
+    """The text without characters that nobody can see."""
+    return _HIDDEN.sub("", text)
+
+
+def draft_problems(draft: Draft, *, clean: Clean = clean_of_strangers) -> list[str]:
+    """Everything that keeps a draft from being a skill, in words for whoever wrote it; empty if nothing does.
+
+    `clean` takes secrets out of a text: with the user's own keys where they are known, by patterns otherwise.
+    """
+    problems = [
+        *name_problems(draft.name),
+        *_description_problems(draft.description),
+        *_body_problems(draft.body),
+        *_file_problems(draft),
+        *(f"`{key}` is no field of the Agent Skills specification" for key in draft.frontmatter if key not in _FIELDS),
+    ]
+    problems += [f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text]
+    return problems
+
+
+def name_problems(name: str) -> list[str]:
+    """Why this cannot be the name of a skill."""
+    if not name:
+        return ["the name is empty"]
+    if len(name) > MOST_NAME:
+        return [f"the name has {len(name)} characters; at most {MOST_NAME} are allowed"]
+    if not _NAME.fullmatch(name):
+        return [f"the name {name!r} may have only letters a-z, digits and single hyphens between them"]
+    if name in _DEVICES:
+        return [f"the name {name!r} is that of a device on Windows; choose another"]
+    return []
+
+
+def file_problem(path: str) -> str | None:
+    """Why a file of a skill cannot have this path, in words that follow the path; `None` if it can."""
+    if problem := path_problem(path):
+        return problem
+    parts = path.casefold().split("/")
+    if parts[0] in _NOT_PARTS:
+        return "is not for a draft to write"
+    if any(part in _NOT_ANYWHERE for part in parts):
+        return "is never part of a skill"
+    if any(part.split(".")[0].strip() in _DEVICES for part in parts):
+        return "is the name of a device on Windows"
+    if _OTHER_SYSTEMS.search(path) or any(part.endswith((".", " ")) for part in parts):
+        return "cannot be a file on every system"
+    if without_hidden(path) != path:
+        return "holds a character that cannot be seen"
+    return None
+
+
+def body_tokens(body: str) -> int:
+    """About how many tokens a body has."""
+    return estimate_tokens(body)
+
+
+def wishes(draft: Draft, *, budget: int = BODY_TOKENS, also: Collection[str] = ()) -> list[str]:
+    """What would make a draft better, but keeps nobody from using it: worth asking once, not twice.
+
+    `also`: paths of files that will be among the draft's, but are not yet.
+    """
+    found: list[str] = []
+    tokens = body_tokens(draft.body)
+    if tokens > budget * 3 // 2:
+        found.append(
+            f"the body has about {tokens:,} tokens; {budget:,} are wanted: leave out what a capable model does anyway, "
+            "and move what is needed seldom to a file under references/"
+        )
+    if len(draft.description) < 40 or not re.search(r"\b(?:use|when|for)\b", draft.description, re.IGNORECASE):
+        found.append("the description must say what the skill does and when to use it (`Use when ...`)")
+    named = set(re.findall(r"\b(?:references|scripts|assets)/[\w./-]*\w", draft.body))
+    for path in sorted(named - set(draft.files) - set(also))[:3]:
+        if not any(file.startswith(f"{path}/") for file in (*draft.files, *also)):
+            found.append(f"the body names {path}, which is not among the files")
+    homes = {match[0] for _, text in _texts(draft) for match in _HOME.finditer(text)}
+    for home in sorted(home for home in homes if re.split(r"[/\\]", home)[-1].lower() not in _ANYBODY)[:3]:
+        found.append(f"{home} is one person's folder: write a variable such as <project> instead")
+    return found
+
+
+def _description_problems(description: str) -> list[str]:
+    problems: list[str] = []
+    if not description.strip():
+        return ["the description is empty"]
+    if len(description) > MOST_DESCRIPTION:
+        problems.append(
+            f"the description has {len(description):,} characters; at most {MOST_DESCRIPTION:,} are allowed"
+        )
+    if "\n" in description:
+        problems.append("the description must be one line")
+    if "---" in description or "<" in description or ">" in description:
+        problems.append("the description may not contain ---, < or >")
+    return problems
+
+
+def _body_problems(body: str) -> list[str]:
+    if not body.strip():
+        return ["the body is empty"]
+    problems: list[str] = []
+    if (tokens := body_tokens(body)) > MOST_BODY_TOKENS:
+        problems.append(f"the body has about {tokens:,} tokens; at most {MOST_BODY_TOKENS:,} are allowed")
+    if (lines := body.count("\n") + 1) > MOST_BODY_LINES:
+        problems.append(f"the body has {lines:,} lines; at most {MOST_BODY_LINES} are allowed")
+    return problems
+
+
+def _file_problems(draft: Draft) -> Iterator[str]:
+    seen: dict[str, str] = {}
+    for path in sorted(draft.files):
+        if problem := file_problem(path):
+            yield f"the path {path!r} {problem}"
+        key = unicodedata.normalize("NFC", path).casefold()
+        if key in seen:
+            yield f"the paths {seen[key]!r} and {path!r} are one file on some systems"
+        seen[key] = path
+    if folder := clash(set(draft.files)):
+        yield f"the path {folder!r} is a file and a folder at once"
+    if len(draft.files) > MOST_FILES or sum(map(len, draft.files.values())) > MOST_FILE_BYTES:
+        yield f"there are more than {MOST_FILES} files or {MOST_FILE_BYTES // 1_000_000} MB"
+    for path in sorted(draft.executable - set(draft.files)):
+        yield f"the program {path!r} is not among the files"
+
+
+def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Every text of a draft with its place; what is no text is left out."""
+    yield "the name", draft.name
+    yield "the description", draft.description
+    yield "the body", draft.body
+    for key, value in draft.frontmatter.items():
+        yield f"`{key}`", str(value)
+    for path, data in draft.files.items():
+        try:
+            yield path, data.decode("utf-8")
+        except UnicodeDecodeError:
+            continue

@@ -1,0 +1,90 @@
+"""A draft of a skill from a task, examples, recorded work, documents or an existing skill, by one question."""
+
+from collections.abc import Iterable, Sequence
+
+from upskill.domain import Draft, Lesson
+from upskill.models import Ask, Message, Question
+from upskill.teaching.answers import ask_for
+from upskill.teaching.draft_answer import DraftReader
+from upskill.teaching.draft_forms import draft_form, improvement_form
+from upskill.teaching.draft_rules import BODY_TOKENS, Clean, body_tokens, clean_of_strangers
+from upskill.teaching.material import Material
+from upskill.teaching.material_text import material_text, skill_text
+from upskill.teaching.places import KnownPlaces
+from upskill.teaching.programs import RunProgram, proven_commands
+from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.room import answer_room, material_room
+
+MOST_COMMANDS = 30
+MOST_TAKEN = 100
+IMPROVE = "Make it better: shorter where it says what a capable model knows, exact where it is vague."
+
+
+def draft_skill(
+    material: Material,
+    lessons: Sequence[Lesson],
+    ask: Ask,
+    *,
+    avoid: Iterable[str] = (),
+    window: int | None = None,
+    budget: int = BODY_TOKENS,
+    clean: Clean = clean_of_strangers,
+    run: RunProgram | None = None,
+) -> Draft:
+    """A draft that keeps to the rules. Raises `TeacherUnusable` where the teacher cannot give one.
+
+    With lessons, the draft is made from them; without, from the material itself. Where the material holds a skill, that
+    one is changed item by item, and its name and all that is not changed stay. `avoid`: names that are taken. `clean`
+    takes secrets out of what comes back. `run` tries programs in a sandbox; without it they stay text.
+    """
+    reader = DraftReader(
+        known=KnownPlaces(material),
+        lessons=lessons,
+        clean=clean,
+        avoid=frozenset(avoid),
+        budget=budget,
+        proven=proven_commands(material.digest),
+        run=run,
+    )
+    question = _question(material, lessons, reader, window=window)
+    skill = material.skill
+    if skill is None:
+        return ask_for(ask, question, reader.new)
+    return ask_for(ask, question, lambda text: reader.improved(text, skill))
+
+
+def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader, *, window: int | None) -> Question:
+    seen = material_text(material, lessons, room=material_room(window))
+    scripts = bool(reader.proven) and reader.run is not None
+    told = "\n" + prompt("draft_scripts", commands=quoted("\n".join(reader.proven[:MOST_COMMANDS]))) if scripts else ""
+    skill = material.skill
+    if skill is None:
+        taken = ", ".join(f"`{name}`" for name in sorted(reader.avoid)[:MOST_TAKEN])
+        text = prompt(
+            "draft",
+            task=quoted(material.task.strip() or "(not said; it shows in the material)"),
+            material=seen,
+            taken=f" Names that are taken: {taken}." if taken else "",
+            budget=f"{reader.budget:,}",
+            scripts=told,
+        )
+        form = draft_form(scripts=scripts)
+    else:
+        text = prompt(
+            "improve",
+            task=quoted(material.task.strip() or IMPROVE),
+            name=skill.name,
+            skill=skill_text(skill),
+            material=seen if material.examples or material.documents or material.digest or lessons else "",
+            budget=f"{reader.budget:,}",
+            tokens=f"{body_tokens(skill.body):,}",
+            scripts=told,
+        )
+        form = improvement_form(scripts=scripts)
+    return Question(
+        purpose="draft",
+        system=prompt("draft_system", budget=f"{reader.budget:,}"),
+        messages=(Message(role="user", text=text),),
+        schema=form,
+        max_output_tokens=answer_room(window),
+    )

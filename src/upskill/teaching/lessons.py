@@ -1,0 +1,202 @@
+"""Lessons from material that is longer than a teacher can read at once: piece by piece, then merged by support.
+
+Material that fits needs none: the draft is made from it directly, which saves a call and loses nothing.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from upskill.domain import Lesson, LessonKind
+from upskill.errors import UsageError
+from upskill.models import Ask, Message, Question
+from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
+from upskill.teaching.chunks import pieces
+from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
+from upskill.teaching.material import Material
+from upskill.teaching.places import KnownPlaces
+from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.room import answer_room, fits, material_room
+
+MOST_PIECES = 60
+MOST_LESSON = 600
+"""Characters of one lesson."""
+LESSONS_OF_A_PIECE = 12
+ALIKE = 0.6
+"""Two lessons that share this part of their words, and all of their numbers and code, are one."""
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "lessons": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "kind": {"type": "string", "enum": list(get_args(LessonKind))},
+                    "text": {"type": "string"},
+                    "sources": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["kind", "text", "sources"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["lessons"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Piece:
+    """A part of the material, and the places that may be named from it."""
+
+    title: str
+    text: str
+    places: frozenset[str]
+
+
+def find_lessons(
+    material: Material, ask: Ask, *, window: int | None, clean: Clean = clean_of_strangers
+) -> tuple[Lesson, ...]:
+    """The lessons of a material that exceeds the window, best supported first; none, and no call, where it fits.
+
+    A piece whose answer is unusable is passed over; if all are, `TeacherUnusable` says why.
+    """
+    parts = _pieces_of(material, window)
+    if not parts:
+        return ()
+    known = KnownPlaces(material)
+    questions = [_question(material, part, window) for part in parts]
+    answers = ask_for_each(ask, questions, lambda text: json.loads(text)["lessons"])
+    unusable = [answer for answer in answers if isinstance(answer, Unusable)]
+    if len(unusable) == len(answers):
+        raise TeacherUnusable(
+            f"the teacher gave no usable answer (lessons, {len(answers)} pieces): {unusable[-1].problems[0]}",
+            hint="a stronger teacher may: choose one with --model",
+        )
+    found = [
+        _read(answer, part, known, clean)
+        for answer, part in zip(answers, parts, strict=True)
+        if not isinstance(answer, Unusable)
+    ]
+    return merge_lessons(found)
+
+
+def lesson_calls(material: Material, *, window: int | None) -> int:
+    """How many questions `find_lessons` puts to a teacher, if no answer must be mended."""
+    return len(_pieces_of(material, window))
+
+
+def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
+    if fits(material, window):
+        return []
+    known = KnownPlaces(material)
+    room = material_room(window)
+    found: list[_Piece] = []
+    if material.digest is not None:
+        for text in pieces(material.digest.text, most_tokens=room):
+            places = frozenset(known.named_in(_heads(text))) & known.of_traces
+            found.append(_Piece(title="the digest of recorded work", text=text, places=places))
+    for document in material.documents:
+        name = f"document {document.name}"
+        for text in pieces(document.text, most_tokens=room):
+            found.append(_Piece(title=name, text=text, places=frozenset({name})))
+    if len(found) > MOST_PIECES:
+        raise UsageError(
+            f"the material fills the teacher's window {len(found)} times; at most {MOST_PIECES} are read",
+            hint="name fewer or smaller sources, or a teacher with a larger window",
+        )
+    return found
+
+
+def _heads(text: str) -> Iterable[str]:
+    """What stands in brackets at the end of headings and items, where a digest names its steps."""
+    for match in re.finditer(r"^(?![>` ]).*\(([^()]*(?:step|line)s? [^()]*)\):?[ \t]*$", text, re.MULTILINE):
+        yield from match[1].split(";")
+
+
+def _question(material: Material, piece: _Piece, window: int | None) -> Question:
+    sources = "the document's name" if piece.title.startswith("document ") else "the steps in brackets"
+    text = prompt(
+        "lessons_from",
+        task=quoted(material.task.strip() or "(not said)"),
+        title=piece.title,
+        material=quoted(piece.text),
+        sources=f"`{piece.title}`" if piece.title.startswith("document ") else f"{sources}, such as `step 14`",
+    )
+    return Question(
+        purpose="lessons",
+        system=prompt("lessons", most=LESSONS_OF_A_PIECE),
+        messages=(Message(role="user", text=text),),
+        schema=SCHEMA,
+        max_output_tokens=answer_room(window),
+    )
+
+
+def _read(listed: Sequence[Any], piece: _Piece, known: KnownPlaces, clean: Clean) -> list[Lesson]:
+    """The lessons of one piece. One that names no place of this piece is not taken."""
+    lessons: list[Lesson] = []
+    for item in listed[: 2 * LESSONS_OF_A_PIECE]:
+        text = " ".join(clean(without_hidden(item["text"])).split())
+        steps = tuple(place for place in known.named_in(item["sources"]) if place in piece.places)
+        if text and len(text) <= MOST_LESSON and steps:
+            lessons.append(Lesson(kind=item["kind"], text=text, steps=steps))
+    return lessons
+
+
+def merge_lessons(found: Iterable[Sequence[Lesson]]) -> tuple[Lesson, ...]:
+    """One lesson for all that say the same; support counts the pieces it was found in. Best supported first."""
+    merged: list[Lesson] = []
+    words: list[_Words] = []
+    seen_in: list[set[int]] = []
+    for number, lessons in enumerate(found):
+        for lesson in lessons:
+            mine = _words_of(lesson)
+            match = next((index for index, other in enumerate(words) if _alike(mine, other)), None)
+            if match is None:
+                merged.append(lesson)
+                words.append(mine)
+                seen_in.append({number})
+                continue
+            steps = tuple(dict.fromkeys((*merged[match].steps, *lesson.steps)))
+            seen_in[match].add(number)
+            shorter = min((merged[match].text, lesson.text), key=len)
+            merged[match] = replace(merged[match], text=shorter, steps=steps)
+    counted = [
+        replace(lesson, support=max(lesson.support, len(where))) for lesson, where in zip(merged, seen_in, strict=True)
+    ]
+    return tuple(sorted(counted, key=lambda lesson: -lesson.support))
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a lesson says, for comparison: its words, and what may not differ at all."""
+
+    plain: frozenset[str]
+    exact: frozenset[str]
+    denies: bool
+
+
+_DENIALS = frozenset({"not", "never", "no", "avoid", "without", "don", "dont", "cannot", "instead"})
+_LITTLE = frozenset({"the", "and", "for", "with", "that", "this", "are", "was", "you", "use", "from", "when", "before"})
+
+
+def _words_of(lesson: Lesson) -> _Words:
+    code = re.findall(r"`([^`]+)`", lesson.text)
+    numbers = re.findall(r"\d+(?:\.\d+)*", lesson.text)
+    words = frozenset(re.findall(r"[^\W\d_]{2,}", lesson.text.lower()))
+    return _Words(
+        plain=words - _LITTLE,
+        exact=frozenset(code) | frozenset(numbers),
+        denies=lesson.kind == "avoid" or bool(words & _DENIALS),
+    )
+
+
+def _alike(one: _Words, other: _Words) -> bool:
+    if one.exact != other.exact or one.denies != other.denies:
+        return False
+    both, either = len(one.plain & other.plain), len(one.plain | other.plain)
+    return either == 0 or both / either >= ALIKE

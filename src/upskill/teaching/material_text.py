@@ -1,0 +1,78 @@
+"""The material as a teacher reads it: each piece quoted, under the name by which it can be cited."""
+
+from collections.abc import Sequence
+
+from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.teaching.chunks import pieces
+from upskill.teaching.material import Material
+from upskill.teaching.prompts import quoted
+
+MOST_SHOWN_FILE = 4_000
+"""Tokens up to which a file of an existing skill is shown, and not only named."""
+MOST_SHOWN_FILES = 12_000
+LEAST_SHOWN = 100
+"""Tokens below which a piece of a text says nothing."""
+
+
+def material_text(material: Material, lessons: Sequence[Lesson], *, room: int) -> str:
+    """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the room."""
+    parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
+    if lessons:
+        parts.append(_lessons(lessons, room=room))
+    else:
+        texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
+        texts += [(f"document {document.name}", document.text) for document in material.documents]
+        for title, text in texts:
+            shown = _cut(text, room)
+            room -= estimate_tokens(shown)
+            if shown.strip():
+                parts.append(f"## {title}\n\n{quoted(shown)}")
+    if not parts:
+        return "There is no material beside the task: write only what you are certain of."
+    return "Material:\n\n" + "\n\n".join(parts)
+
+
+def _cut(text: str, room: int) -> str:
+    """What there is room for. Only where no piece of a material too long brought a lesson is anything lost here."""
+    if estimate_tokens(text) <= room:
+        return text
+    first = next(iter(pieces(text, most_tokens=room)), "") if room >= LEAST_SHOWN else ""
+    return f"{first}\n[… cut here]" if first else ""
+
+
+def _lessons(lessons: Sequence[Lesson], *, room: int) -> str:
+    """As many as there is room for, the best supported first; each with its number, which never changes."""
+    lines: list[str] = []
+    used = 0
+    for number, lesson in enumerate(lessons, 1):
+        seen = f"; found in {lesson.support} pieces" if lesson.support > 1 else ""
+        line = f"L{number} ({lesson.kind}{seen}; {', '.join(lesson.steps[:6])}): {lesson.text}"
+        used += estimate_tokens(line) + 1
+        if used > room and lines:
+            break
+        lines.append(line)
+    head = "## Lessons found in the material, best supported first"
+    return f"{head}\n\n{quoted(chr(10).join(lines))}"
+
+
+def skill_text(skill: Draft) -> str:
+    """A skill as it stands, with its smaller text files; the others are named with their size."""
+    parts = [f"description: {skill.description}", f"body of `SKILL.md`:\n\n{quoted(skill.body)}"]
+    room = MOST_SHOWN_FILES
+    for path, data in sorted(skill.files.items()):
+        text = _readable(data)
+        tokens = estimate_tokens(text) if text is not None else MOST_SHOWN_FILE + 1
+        if text is not None and tokens <= min(MOST_SHOWN_FILE, room):
+            parts.append(f"file `{path}`:\n\n{quoted(text)}")
+            room -= tokens
+        else:
+            parts.append(f"file `{path}`: {len(data):,} bytes, not shown")
+    return "\n\n".join(parts)
+
+
+def _readable(data: bytes) -> str | None:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text

@@ -1,0 +1,198 @@
+"""Revising a draft from what failed: the teacher gives itemised edits, and they are applied as they stand.
+
+An edit that does not apply is told back to the teacher. A draft is never written anew: what nobody edits stays.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from upskill.domain import Draft, Lesson
+from upskill.models import Ask, Message, Question
+from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for
+from upskill.teaching.draft_rules import Clean, clean_of_strangers, draft_problems
+from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
+from upskill.teaching.failures import Failure, describe
+from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.room import answer_room, material_room
+
+MOST_LESSONS = 24
+MOST_TEXT = 30_000
+"""Characters of one file that a teacher is shown; a longer one cannot be edited, only talked about."""
+
+CHARACTERS_PER_TOKEN = 3
+"""Rather few: what does not fit a window is an error, and what is left unused costs nothing."""
+LEAST_FOR_FAILURES = 1_500
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "cause": {"type": "string", "description": "why the student failed, in one or two sentences"},
+        "edits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "file": {"type": "string"},
+                    "action": {"type": "string", "enum": ["replace", "insert", "delete"]},
+                    "quote": {"type": "string"},
+                    "heading": {"type": "string"},
+                    "text": {"type": "string"},
+                    "why": {"type": "string"},
+                },
+                "required": ["file", "action"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["edits"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tried:
+    """Edits of the same draft that were measured before and were no better."""
+
+    edits: tuple[Edit, ...]
+    outcome: str
+    """What came of them, in words: `6 of 10 instead of 7 of 10`."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Revision:
+    """A draft that was edited, and how."""
+
+    draft: Draft
+    edits: tuple[Edit, ...]
+    """Those that were applied."""
+    cause: str = ""
+    """Why the teacher thinks that the student failed."""
+    left_out: tuple[str, ...] = ()
+    """Edits that did not apply however often the teacher was told, and why."""
+
+
+class Revise(Protocol):
+    """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
+
+    def __call__(
+        self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[Tried] = (), may_add: bool = True
+    ) -> Revision: ...
+
+
+def revise(
+    draft: Draft,
+    failures: Sequence[Failure],
+    lessons: Sequence[Lesson],
+    ask: Ask,
+    *,
+    wish: str | None = None,
+    tried: Sequence[Tried] = (),
+    may_add: bool = True,
+    window: int | None = None,
+    clean: Clean = clean_of_strangers,
+) -> Revision:
+    """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where nothing of what it said can be used.
+
+    `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
+    Edits of the last answer that apply are taken even where others of it do not: a weak teacher may quote one of four
+    places wrongly, three times over.
+    """
+    partly: list[Revision] = []
+    known = set(draft_problems(draft, clean=clean))
+
+    def read(text: str) -> Revision:
+        said = json.loads(text)
+        applied = apply_edits(draft, [_edit(one) for one in said["edits"]], may_add=may_add)
+        # What was wrong before the edits is not held against them.
+        broken = [one for one in draft_problems(applied.draft, clean=clean) if one not in known]
+        revision = Revision(
+            draft=applied.draft, edits=applied.applied, cause=str(said.get("cause") or ""), left_out=applied.problems
+        )
+        if not broken and not applied.problems:
+            return revision
+        if not broken and applied.applied:
+            partly[:] = [revision]
+        raise Unusable([*applied.problems, *broken])
+
+    question = Question(
+        purpose="revision",
+        system=prompt("revise", most_edits=MOST_EDITS),
+        messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, window)),),
+        schema=SCHEMA,
+        max_output_tokens=answer_room(window),
+    )
+    try:
+        return ask_for(ask, question, read)
+    except TeacherUnusable:
+        if not partly:
+            raise
+        return partly[0]
+
+
+def _message(
+    draft: Draft,
+    failures: Sequence[Failure],
+    lessons: Sequence[Lesson],
+    wish: str | None,
+    tried: Sequence[Tried],
+    window: int | None,
+) -> str:
+    """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
+    files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
+    room = material_room(window) * CHARACTERS_PER_TOKEN - len(files)
+    taught = _lessons(lessons) if room > 2 * LEAST_FOR_FAILURES else ""
+    return prompt(
+        "revise_message",
+        skill=draft.name,
+        wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
+        files=files,
+        failures=describe(failures, most=max(LEAST_FOR_FAILURES, room - len(taught))),
+        lessons=taught,
+        tried=_tried(tried),
+    )
+
+
+def _file(path: str, text: str) -> str:
+    more = len(text) - MOST_TEXT
+    shown = text if more <= 0 else text[:MOST_TEXT]
+    label = {BODY: "SKILL.md, below its frontmatter", DESCRIPTION: "description"}.get(path, path)
+    note = f"\n\n({more:,} more characters are not shown)" if more > 0 else ""
+    return f"## {label}\n\n{quoted(shown)}{note}"
+
+
+def _lessons(lessons: Sequence[Lesson]) -> str:
+    if not lessons:
+        return ""
+    best = sorted(lessons, key=lambda lesson: -lesson.support)[:MOST_LESSONS]
+    listed = "\n".join(f"- ({lesson.kind}) {' '.join(lesson.text.split())[:300]}" for lesson in best)
+    return f"\n# What the recorded work teaches\n\n{quoted(listed)}\n"
+
+
+def _tried(tried: Sequence[Tried]) -> str:
+    if not tried:
+        return ""
+    parts = []
+    for number, one in enumerate(tried, start=1):
+        edits = "\n".join(f"- {edit}: {' '.join((edit.text or '(deleted)').split())[:400]}" for edit in one.edits)
+        parts.append(f"## Try {number}: {one.outcome}\n\n{quoted(edits)}")
+    told = "These edits of the same skill were measured and were no better. Do not give them again.\n\n"
+    return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
+
+
+def _edit(said: dict[str, object]) -> Edit:
+    def words(key: str) -> str:
+        value = said.get(key)
+        return value if isinstance(value, str) else ""
+
+    action, quote = words("action"), words("quote") or None
+    return Edit(
+        file=words("file").strip().removeprefix("./"),
+        action="insert" if action == "insert" else "delete" if action == "delete" else "replace",
+        quote=quote,
+        # Weak teachers name both; the words are the more exact of the two.
+        heading=None if quote else words("heading").strip() or None,
+        text=words("text"),
+        why=words("why"),
+    )

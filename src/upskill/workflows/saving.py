@@ -1,0 +1,73 @@
+"""What is kept of a `generate` in the end: the skill in its folder, with its cases and all that is known of it.
+
+Nothing worse ever takes the place of what is better, and nothing is overwritten that somebody changed meanwhile.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from upskill import storage
+from upskill.domain import Case, Skill
+from upskill.domain.draft import Draft
+from upskill.errors import UpskillError, UsageError
+from upskill.storage.draft_folder import write_draft
+from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
+
+
+def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, kept: Path) -> Skill:
+    """Save a skill that is new. A folder that is there already is only touched if the same run made it."""
+    there = folder.exists() or folder.is_symlink()
+    if there:
+        _require_ours(folder, meta, kept)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    skill = write_draft(folder.parent, draft, replace=there)
+    write_meta(folder, meta, cases)
+    return skill
+
+
+def _require_ours(folder: Path, meta: SkillMeta, kept: Path) -> None:
+    """A run that was killed while it saved goes on saving."""
+    try:
+        provenance = read_meta(folder).provenance
+        ours = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
+        ours = ours or storage.read_skill(folder).digest == storage.read_skill(kept).digest
+    except UpskillError:
+        ours = False
+    if not ours:
+        raise UsageError(
+            f"{shown_path(folder)}: has come into being meanwhile, and is not overwritten",
+            hint=f"the skill is in {shown_path(kept)}; copy it from there",
+        )
+
+
+def save_revision(
+    folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, previous: Path, kept: Path
+) -> Skill:
+    """Put a better version in the place of an older one, as it lies in `previous`."""
+    if not _is_one_of(folder, (previous, kept)):
+        raise UsageError(
+            f"{shown_path(folder)}: was changed while it was being improved, and is not overwritten",
+            hint=f"the better version is in {shown_path(kept)}; compare them",
+        )
+    skill = write_draft(folder.parent, draft, replace=True)
+    write_meta(folder, meta, cases)
+    return skill
+
+
+def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:
+    """Whether every file is as in one of the versions: in the old one, or, after a kill, partly in the new one."""
+    known = {(file.path, file.sha256) for version in versions for file in storage.read_skill(version).files}
+    return all((file.path, file.sha256) in known for file in storage.read_skill(folder).files)
+
+
+def shown_path(path: Path) -> str:
+    """A path as a person typed it or would type it: `./skills/x` where it lies below."""
+    try:
+        below = path.resolve().relative_to(Path.cwd().resolve())
+    except ValueError:
+        try:
+            return Path(os.path.relpath(path.resolve(), Path.cwd().resolve())).as_posix()
+        except ValueError:
+            return path.as_posix()
+    return f"./{below.as_posix()}"

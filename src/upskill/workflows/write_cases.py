@@ -1,0 +1,291 @@
+"""Cases by a teacher: for `upskill cases write`, for `generate`, and before an evaluation of a skill that has none."""
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from upskill import checks, storage
+from upskill.domain import Bought, Case, Skill
+from upskill.domain.case import Json
+from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.models import Ask, Endpoint, NotAnswered, Served, Teacher, probe
+from upskill.redaction import redactor_from
+from upskill.reporting import dollars
+from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
+from upskill.settings import Resolved, Settings
+from upskill.storage.journal import Journal
+from upskill.storage.runs import now
+from upskill.storage.skill_files import META_FILE, SKILL_FILE
+from upskill.storage.skill_meta import write_cases_into_meta
+from upskill.teaching.case_writing import WrittenCases, write_cases
+from upskill.teaching.material import Material
+from upskill.teaching.splitting import CaseCounts
+from upskill.workflows.check_cases import qualify_within
+from upskill.workflows.estimate_teaching import Share, Teaching, estimate_teaching
+from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, door_for
+from upskill.workflows.material import gather
+from upskill.workflows.teaching import asking, case_writer_for
+
+Say = Callable[[str], None]
+
+_NO_SKILL = Skill(name="", description="", body="", digest="")
+"""Cases are written before there is a skill; what it will say is not known when they are tried."""
+
+
+def write_cases_for(
+    material: Material,
+    ask: Ask,
+    *,
+    skill: Skill | None,
+    counts: CaseCounts,
+    backend: Backend | None,
+    say: Say,
+    window: int | None = None,
+) -> WrittenCases:
+    """Cases for the material, each shown to tell right from wrong. Checks run programs only in a sandbox that confines.
+
+    `window` is that of whoever writes. Raises `TeacherUnusable`, and whatever `ask` raises.
+    """
+    confined = _confined(backend, say)
+    return write_cases(
+        material,
+        ask,
+        counts=counts,
+        examine=lambda cases: qualify_within(cases, skill or _NO_SKILL, backend=confined),
+        check_problems=partial(checks.check_problems, judge=False),
+        say=say,
+        clean=redactor_from(os.environ).clean,
+        window=window,
+        programs=confined == "bubblewrap",
+    )
+
+
+def _confined(backend: Backend | None, say: Say) -> Backend | None:
+    if backend != "bubblewrap":
+        return None
+    try:
+        require_sandbox(backend)
+    except SandboxUnavailable as error:
+        say(f"{error.message}; cases are written without checks that run programs")
+        return None
+    return backend
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CasesOrder:
+    """What a person asked `cases write` for."""
+
+    skill: Path
+    counts: CaseCounts = CaseCounts()  # noqa: RUF009 - frozen
+    sources: tuple[str, ...] = ()
+    """Recordings and documents to write from, besides the skill."""
+    output: Path | None = None
+    """A case file to write instead of the skill's own."""
+    replace: bool = False
+    """Whether cases that are there already may go."""
+    sandbox: Backend = "bubblewrap"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WritingPlan:
+    """Everything was read and checked; nothing has been spent."""
+
+    skill: Skill
+    folder: Path
+    target: Path
+    material: Material
+    writer: Endpoint
+    served: Served
+    chosen: bool
+    """Whether the writer was chosen by us, for its key."""
+    estimate: "WritingEstimate"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WritingEstimate:
+    """What writing will take, in words."""
+
+    share: Share
+
+    @property
+    def price(self) -> str:
+        """Dollars, as a person reads them."""
+        expected, most = self.share.price_expected, self.share.price_at_most
+        if expected is None or most is None:
+            return "unknown"
+        return f"about {dollars(expected)}, at most {dollars(most)}" if most else "$0"
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes."""
+        return self.share.words.rpartition("; ")[2]
+
+    @property
+    def is_much(self) -> bool:
+        """Whether a person is asked first."""
+        return (self.share.price_expected or 0.0) > ASK_ABOVE_DOLLARS
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SkillCases:
+    """The cases that were written for a skill, and where they are now."""
+
+    skill: Skill
+    path: Path
+    writer: Endpoint
+    cases: tuple[Case, ...]
+    dropped: tuple[str, ...]
+    bought: Bought
+    notes: tuple[str, ...] = ()
+
+
+def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
+    """Who would write, from what, and what it takes. Raises where it cannot be done, before anything is spent."""
+    folder = order.skill.parent if order.skill.name == SKILL_FILE else order.skill
+    skill = storage.read_skill(folder)
+    target = order.output or folder / META_FILE
+    if not order.replace:
+        _refuse_to_replace(order, folder, skill)
+    writer = case_writer_for(settings)
+    served = probe(writer)
+    gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
+    teaching = Teaching(
+        material=gathered.material,
+        counts=order.counts,
+        writes_cases=True,
+        drafts=False,
+        lessons=0,
+        revisions=0,
+        evaluates=False,
+    )
+    estimate = estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings)
+    return WritingPlan(
+        skill=skill,
+        folder=folder,
+        target=target,
+        material=gathered.material,
+        writer=writer,
+        served=served,
+        chosen=settings.teacher is None and settings.test_gen_model is None,
+        estimate=WritingEstimate(share=estimate.teacher),
+        notes=(*gathered.notes, *served.notes),
+    )
+
+
+def _refuse_to_replace(order: CasesOrder, folder: Path, skill: Skill) -> None:
+    if order.output is not None:
+        if order.output.exists():
+            raise UsageError(f"{order.output}: exists already", hint="name another file, or add --replace")
+        return
+    found = storage.read_skill_cases(folder, check_problems=partial(checks.check_problems, judge=True))
+    if found is not None:
+        raise UsageError(
+            f"{skill.name}: there are {len(found.cases)} cases already, in {found.path}",
+            hint="write others into a file with -o FILE, or let these go with --replace",
+        )
+
+
+def cases_for_skill(
+    order: CasesOrder,
+    *,
+    settings: Resolved,
+    say: Say = lambda _: None,
+    confirm: Callable[[WritingEstimate], bool] = lambda _: True,
+) -> SkillCases:
+    """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done."""
+    plan = plan_cases(order, settings.values)
+    why = " (the strongest for which there is a key)" if plan.chosen else ""
+    say(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
+    if plan.estimate.is_much and not confirm(plan.estimate):
+        raise UsageError("nothing was run, nothing was spent")
+    door = door_for(settings.values)
+    with tempfile.TemporaryDirectory(prefix="upskill-") as scratch:
+        journal = Journal(Path(scratch) / "teacher.jsonl")
+        teacher = Teacher(door, plan.writer, window=plan.served.window)
+        try:
+            written = write_cases_for(
+                plan.material,
+                asking(teacher, journal, redactor_from(os.environ)),
+                skill=plan.skill,
+                counts=order.counts,
+                backend=order.sandbox,
+                say=say,
+                window=teacher.window,
+            )
+        except NotAnswered as error:
+            raise _unanswered(error, plan) from None
+    _save(plan, order, written)
+    return SkillCases(
+        skill=plan.skill,
+        path=plan.target,
+        writer=plan.writer,
+        cases=written.cases,
+        dropped=written.dropped,
+        bought=Bought(
+            calls=door.spent.calls,
+            failed_calls=door.spent.failed_calls,
+            tokens=door.spent.tokens,
+            cost=door.spent.cost,
+            lost=door.spent.cost_lost,
+        ),
+        notes=plan.notes,
+    )
+
+
+def _unanswered(error: NotAnswered, plan: WritingPlan) -> ProviderError | EngineError:
+    if error.fault == "budget":
+        return ProviderError(f"no case was saved: {error}", hint="raise the cap, for example --max-cost 10")
+    if error.fault == "crash":
+        return EngineError(f"no case was saved: {error}")
+    return ProviderError(f"no case was saved: {plan.writer.name} did not answer: {error}")
+
+
+def _save(plan: WritingPlan, order: CasesOrder, written: WrittenCases) -> None:
+    if order.output is not None:
+        storage.write_case_file(order.output, written.cases)
+        return
+    by: dict[str, Json] = {
+        "model": plan.writer.model,
+        "at": now(),
+        "wanted": str(order.counts),
+        "skill_digest": plan.skill.digest,
+    }
+    write_cases_into_meta(plan.folder, written.cases, written_by=by)
+
+
+def has_cases(folder: Path) -> bool:
+    """Whether a skill brings cases along. Raises where they cannot be read."""
+    return storage.read_skill_cases(folder, check_problems=lambda _: []) is not None
+
+
+def write_missing_cases(
+    skill: Path,
+    *,
+    settings: Resolved,
+    say: Say,
+    confirm: Callable[[WritingEstimate], bool],
+    students: Sequence[Endpoint],
+    sandbox: Backend,
+) -> None:
+    """Before an evaluation of a skill without cases: have them written once, by the teacher, and saved with the skill.
+
+    The students are looked at first: nobody buys cases for a model that cannot be reached.
+    """
+    for student in students:
+        probe(student)
+    try:
+        case_writer_for(settings.values)
+    except (ProviderError, UsageError) as error:
+        raise UsageError(
+            f"{storage.read_skill(skill).name}: there are no cases to put to a student, and nobody to write them: "
+            f"{error.message}",
+            hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
+        ) from None
+    found = cases_for_skill(CasesOrder(skill=skill, sandbox=sandbox), settings=settings, say=say, confirm=confirm)
+    for line in found.dropped:
+        say(f"a case was dropped: {line}")
+    say(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")

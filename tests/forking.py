@@ -1,0 +1,105 @@
+"""The command, many times over, without importing the engine each time: a process that has it all, and forks.
+
+What is forked behaves like the installed command, and can be killed by its id. Nothing runs in the parent but waiting.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_PROGRAM = r"""
+import json, os, sys
+import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress
+import upskill.workflows.generate, upskill.trials.engine, upskill.models.metering
+import inspect_ai, inspect_ai.model, inspect_ai._eval.eval, openai
+from upskill.models.metering import _import_what_the_first_sample_needs
+_import_what_the_first_sample_needs()
+print("ready", flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        os.chdir(asked["cwd"])
+        os.environ.clear()
+        os.environ.update(asked["environment"])
+        for number, path in ((1, asked["stdout"]), (2, asked["stderr"])):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        sys.argv = ["upskill", *asked["words"]]
+        from upskill.cli import main
+        try:
+            main()
+        except SystemExit as end:
+            sys.stdout.flush(); sys.stderr.flush()
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        os._exit(0)
+    print(child, flush=True)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Forker:
+    """Types commands until the block ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        self.child: int | None = None
+        """The process id of the command that is running."""
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._line() == "ready"
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(20)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().strip()
+
+    def run(self, *words: str, cwd: Path, **variables: str) -> Done:
+        """Types a command and waits for it, however it ends."""
+        self._count += 1
+        out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
+        home = self._folder / "home"
+        home.mkdir(exist_ok=True)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **variables}
+        asked = {
+            "words": words,
+            "cwd": str(cwd),
+            "environment": environment,
+            "stdout": str(out),
+            "stderr": str(err),
+        }
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        self.child = int(self._line())
+        code = int(self._line())
+        self.child = None
+        return Done(code, out.read_text(), err.read_text())

@@ -1,0 +1,286 @@
+"""The loop on learn cases: what is kept, when it ends, what the teacher is shown."""
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from benchmarks.simulated_student import SimulatedMeasure, make_cases
+
+from unit.teaching.asking import Teacher
+from upskill.domain import Answer, Case, Draft, Errored, Trial
+from upskill.errors import EngineError, ProviderError
+from upskill.models import Question, Reply
+from upskill.workflows.measure import Measured
+from upskill.workflows.refine import Attempt, Effort, best_of, outcomes, refine
+
+DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
+LEARN = make_cases(10, "learn")
+
+
+def to_level(level: int) -> str:
+    """An edit that brings whichever draft to a level."""
+    edit = {"file": "SKILL.md", "action": "insert", "quote": "# Tarn", "heading": None, "text": f"Level {level}."}
+    return json.dumps({"cause": "c", "edits": [edit | {"why": "w"}]})
+
+
+def level(draft: Draft) -> int:
+    """The level of the line that stands first."""
+    return int(draft.body.split("Level ")[1].split(".")[0])
+
+
+def by_level(*passes: int) -> Callable[[str, Draft | None, Case], float]:
+    """How many of the learn cases a draft of each level passes, always the same."""
+    return lambda _, draft, case: 0.0 if draft is None else float(int(case.id[-2:]) <= passes[level(draft)])
+
+
+def measure(*passes: int, students: Sequence[str] = ("small",)) -> SimulatedMeasure:
+    return SimulatedMeasure(by_level(*passes), random.Random(0), students=students)
+
+
+def test_revises_at_most_three_times_and_keeps_the_best() -> None:
+    teacher = Teacher(*(to_level(number) for number in range(1, 9)))
+    heard: list[Attempt] = []
+    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 5, 4, 7, 9), ask=teacher, attempted=heard.append)
+    assert [attempt.share for attempt in refined.attempts] == ["2 of 10", "5 of 10", "4 of 10", "7 of 10"]
+    assert refined.best.number == 4
+    assert refined.stopped == "3 revisions made"
+    assert tuple(heard) == refined.attempts
+    # What was worse was not gone on with: the next revision began from the best.
+    assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 2]
+    assert "4 of 10 passed instead of 5 of 10" in teacher.asked[2].messages[0].text
+
+
+def test_worse_revision_never_replaces_a_better_one_and_a_tie_goes_to_the_earlier() -> None:
+    teacher = Teacher(*(to_level(number) for number in range(1, 4)))
+    refined = refine(DRAFT, cases=LEARN, measure=measure(6, 6, 5, 0), ask=teacher)
+    assert refined.best.draft == DRAFT
+    assert [attempt.passes for attempt in refined.attempts] == [6, 6, 5, 0]
+
+
+def test_ends_when_nothing_fails() -> None:
+    refined = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"))
+    assert (refined.stopped, len(refined.attempts)) == ("every learn case passes", 1)
+    refined = refine(DRAFT, cases=LEARN, measure=measure(3, 10, 10), ask=Teacher(to_level(1), to_level(2)))
+    assert (refined.stopped, refined.best.number) == ("every learn case passes", 2)
+
+
+def test_ends_when_the_teacher_repeats_itself() -> None:
+    refined = refine(DRAFT, cases=LEARN, measure=measure(5, 5, 5, 5), ask=Teacher(to_level(1)))
+    assert (refined.stopped, len(refined.attempts)) == ("the teacher had nothing new to propose", 2)
+    none = json.dumps({"cause": "fine as it is", "edits": []})
+    assert len(refine(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher(none)).attempts) == 1
+
+
+def test_unusable_teacher_ends_it_with_what_there_is() -> None:
+    refined = refine(DRAFT, cases=LEARN, measure=measure(5, 7, 7), ask=Teacher(to_level(1), "prose, prose, prose"))
+    assert refined.best.number == 2
+    assert refined.stopped.startswith("the teacher gave no usable answer (revision, asked 3 times)")
+
+
+def test_teacher_that_cannot_be_reached_is_an_error() -> None:
+    def ask(questions: Sequence[Question]) -> tuple[Reply, ...]:
+        raise ProviderError("down")
+
+    efforts: tuple[Effort, ...] = ("low", "high")
+    for effort in efforts:
+        with pytest.raises(ProviderError, match="down"):
+            refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
+
+
+def test_no_revisions_are_made_where_none_are_wanted() -> None:
+    refined = refine(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher("never asked"), revisions=0)
+    assert (refined.stopped, len(refined.attempts)) == ("0 revisions made", 1)
+
+
+def test_what_a_person_asks_for_is_tried_even_if_nothing_fails_and_wins_a_tie() -> None:
+    teacher = Teacher(to_level(1))
+    refined = refine(DRAFT, cases=LEARN, measure=measure(10, 10), ask=teacher, wish="Mind the lamp.")
+    assert refined.best.number == 2
+    assert "Mind the lamp." in teacher.asked[0].messages[0].text
+    worse = refine(DRAFT, cases=LEARN, measure=measure(10, 9, 9, 9), ask=Teacher(to_level(1)), wish="Mind the lamp.")
+    assert worse.best.number == 1
+
+
+def test_change_that_was_already_drafted_is_the_first_revision() -> None:
+    drafted = replace(DRAFT, body="# Tarn\n\nLevel 1.\nLevel 0.\n")
+    refined = refine(
+        DRAFT, cases=LEARN, measure=measure(5, 5, 6, 7), ask=Teacher(to_level(2), to_level(3)), proposed=drafted
+    )
+    assert [attempt.passes for attempt in refined.attempts] == [5, 5, 6, 7]
+    assert [attempt.revises for attempt in refined.attempts] == [None, 1, 2, 3]
+    same = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher(to_level(0)), proposed=DRAFT, revisions=0)
+    assert same.best.number == 1
+
+
+def test_failures_of_all_students_are_shown_and_learn_cases_only() -> None:
+    cases = tuple(
+        replace(case, reference=Answer(text="THE REFERENCE"), wrong=(Answer(text="A WRONG ONE"),)) for case in LEARN
+    )
+    teacher = Teacher(to_level(1))
+
+    def rate(student: str, draft: Draft | None, case: Case) -> float:
+        return float(draft is None or case.id[-2:] != ("03" if student == "a" else "07"))
+
+    both = SimulatedMeasure(rate, random.Random(0), students=("a", "b"))
+    refined = refine(DRAFT, cases=cases, measure=both, ask=teacher, revisions=1)
+    assert refined.attempts[0].share == "18 of 20"
+    told = teacher.asked[0].messages[0].text
+    assert "learn task 3" in told
+    assert "learn task 7" in told
+    assert told.count("the skill does harm here") == 2
+    assert "REFERENCE" not in told
+    assert "WRONG ONE" not in told
+
+
+def test_baseline_is_bought_once() -> None:
+    simulated = measure(2, 3, 4, 5)
+    refine(DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(number) for number in range(1, 4))))
+    assert simulated.trials == 10 + 4 * 10
+    assert simulated.stages == ["learn-1", "learn-2", "learn-3", "learn-4"]
+
+
+def test_errored_trial_is_no_failure_and_only_common_cases_are_compared() -> None:
+    measured = measure(4)("learn-1", DRAFT, LEARN, repeats=1)
+    lost = tuple(
+        replace(trial, outcome=Errored(fault="timeout", message="")) if trial.case_id == "learn-09" else trial
+        for trial in measured.trials
+    )
+    passed, failures = outcomes(replace(measured, trials=lost), LEARN)
+    assert len(passed) == 9
+    assert {failure.case_id for failure in failures} == {f"learn-{number:02}" for number in (5, 6, 7, 8, 10)}
+
+    def attempt(number: int, **marks: bool) -> Attempt:
+        return Attempt(number=number, draft=DRAFT, passed={("s", case): mark for case, mark in marks.items()})
+
+    whole, part = attempt(1, a=True, b=True, c=False), attempt(2, a=True)
+    assert best_of([whole, part]) is whole
+    assert best_of([whole, attempt(2, c=True)]).number == 2
+    assert best_of([whole, attempt(2)]) is whole
+
+
+def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached() -> None:
+    dead = measure(4)
+
+    def errors(*args: object, **options: object) -> Measured:
+        found = dead(*args, **options)  # type: ignore[arg-type]
+        gone: tuple[Trial, ...] = tuple(
+            replace(one, outcome=Errored(fault="transport", message="")) for one in found.trials
+        )
+        return replace(found, trials=gone)
+
+    refined = refine(DRAFT, cases=LEARN, measure=errors, ask=Teacher("never asked"))
+    assert refined.stopped == "nothing could be measured on the learn cases"
+
+    capped = measure(4)
+
+    def cap(*args: object, **options: object) -> Measured:
+        return replace(capped(*args, **options), cut_short="stopped at the cap of $1.00")  # type: ignore[arg-type]
+
+    assert refine(DRAFT, cases=LEARN, measure=cap, ask=Teacher("never asked")).stopped == "stopped at the cap of $1.00"
+
+
+# ---------------------------------------------------------------- effort high
+
+
+def test_search_finds_the_better_draft_within_the_budget(capfd: pytest.CaptureFixture[str]) -> None:
+    teacher = Teacher(*(to_level(number) for number in range(1, 9)))
+    simulated = measure(2, 1, 6, 5, 9, 9, 9, 9, 9)
+    refined = refine(DRAFT, cases=LEARN, measure=simulated, ask=teacher, effort="high")
+    assert refined.best.passes > 2
+    assert refined.best.passes == max(attempt.passes for attempt in refined.attempts)
+    # The baseline and the first draft, then at most what three revisions would have taken.
+    assert simulated.trials <= 10 + 10 + 30
+    assert len(teacher.asked) <= 12
+    assert all(len(attempt.passed) == 10 for attempt in refined.attempts)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_search_is_the_same_every_time() -> None:
+    def run() -> list[tuple[str, str]]:
+        teacher = Teacher(*(to_level(number) for number in range(1, 9)))
+        refined = refine(DRAFT, cases=LEARN, measure=measure(2, 3, 4, 5, 6, 7, 8, 9, 9), ask=teacher, effort="high")
+        return [(attempt.draft.body, attempt.share) for attempt in refined.attempts]
+
+    assert run() == run()
+
+
+@pytest.mark.parametrize("reply", [to_level(0), "prose", json.dumps({"cause": "", "edits": []})])
+def test_search_ends_where_the_teacher_has_nothing_new(reply: str) -> None:
+    teacher = Teacher(reply if reply != to_level(0) else to_level(1))
+    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 2), ask=teacher, effort="high")
+    assert refined.best.number == 1
+    assert "the teacher had nothing new to propose" in refined.stopped
+    assert len(teacher.asked) <= 12
+
+
+def test_search_ends_when_everything_passes() -> None:
+    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 10), ask=Teacher(to_level(1)), effort="high")
+    assert refined.best.passes == 10
+    assert refined.stopped == "every learn case passes, after 1 proposal"
+    alone = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"), effort="high")
+    assert alone.stopped == "every learn case passes"
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_search_works_with_few_learn_cases(count: int) -> None:
+    few = LEARN[:count]
+    teacher = Teacher(*(to_level(number) for number in range(1, 9)))
+    simulated = measure(0, 0, 0, 4, 4)
+    refined = refine(DRAFT, cases=few, measure=simulated, ask=teacher, effort="high")
+    assert simulated.trials <= 2 * count + 3 * count
+    assert refined.best.passes in (0, count)
+
+
+@pytest.mark.parametrize("error", [ProviderError("down"), KeyboardInterrupt()])
+def test_what_ends_a_measurement_ends_the_search(error: BaseException) -> None:
+    simulated = measure(2, 3)
+    teacher = Teacher(to_level(1))
+
+    def fails(stage: str, *args: object, **options: object) -> Measured:
+        if stage.startswith("search"):
+            raise error
+        return simulated(stage, *args, **options)  # type: ignore[arg-type]
+
+    with pytest.raises(type(error)):
+        refine(DRAFT, cases=LEARN, measure=fails, ask=teacher, effort="high")
+    assert len(teacher.asked) == 1
+
+
+def test_cap_ends_the_search() -> None:
+    simulated = measure(2, 3, 4, 5, 6, 7, 8)
+
+    def cap(stage: str, *args: object, **options: object) -> Measured:
+        found = simulated(stage, *args, **options)  # type: ignore[arg-type]
+        return replace(found, cut_short="stopped at the cap of $1.00") if stage == "search-2" else found
+
+    teacher = Teacher(*(to_level(number) for number in range(1, 7)))
+    refined = refine(DRAFT, cases=LEARN, measure=cap, ask=teacher, effort="high")
+    assert refined.stopped.startswith("stopped at the cap of $1.00, after ")
+    assert simulated.stages[-1] == "search-2"
+
+
+def test_search_over_several_students_pays_for_each() -> None:
+    simulated = measure(2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, students=("a", "b"))
+    refined = refine(
+        DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(n) for n in range(1, 14))), effort="high"
+    )
+    assert simulated.trials <= 2 * (10 + 10 + 30)
+    assert all(len(attempt.passed) == 20 for attempt in refined.attempts)
+
+
+def test_error_of_ours_in_a_proposal_is_not_swallowed() -> None:
+    def broken(questions: Sequence[Question]) -> tuple[Reply, ...]:
+        raise ZeroDivisionError
+
+    with pytest.raises(EngineError, match="while a revision was made"):
+        refine(DRAFT, cases=LEARN, measure=measure(2), ask=broken, effort="high")
+
+
+def test_search_leaves_no_file_and_needs_no_model_library() -> None:
+    code = "import sys, upskill.workflows.refine, upskill.teaching.searching; print('gepa' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
