@@ -12,6 +12,11 @@ from provider import Asked, Behaviour, Provider
 from unit.teaching.case_teacher import good_case
 
 TEACHER = "scripted/teacher.yaml"
+CHECK = """\
+import subprocess, sys
+ran = subprocess.run([sys.executable, "-I", "-B", "berth.py"], capture_output=True, text=True)
+assert ran.stdout == "8472\\n", ran
+"""
 PROGRAM = {
     **good_case(90),
     "id": "berth-script",
@@ -23,9 +28,7 @@ PROGRAM = {
                 "files": [
                     {
                         "path": "check.py",
-                        "text": "import subprocess, sys\n"
-                        "ran = subprocess.run([sys.executable, '-I', '-B', 'berth.py'], capture_output=True, text=True)\n"
-                        "assert ran.stdout == '8472\\n', ran\n",
+                        "text": CHECK,
                     }
                 ],
             }
