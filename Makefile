@@ -7,7 +7,7 @@ AGENTS = build/agents
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup agents check test full statistics docs lock demo
+.PHONY: setup agents check test full statistics docs lock demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,7 @@ test: setup agents  ## all tests: the real engine, the real local model, real ag
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
+	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
 statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
@@ -55,3 +56,6 @@ lock: setup  ## new locks, with no release younger than a week
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo
+
+live: setup  ## the whole story with a real teacher, for whoever has a key; TRACE=FILE; spends at most 5 dollars
+	@TRACE="$(TRACE)" $(BIN)/python -m tools.live

@@ -101,7 +101,7 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
     """What this teacher answers."""
     match kind_of(prompt):
         case "cases":
-            wanted = [case_about(thing, wording) for thing in things for wording in _wordings(prompt)]
+            wanted = [case_about(thing, "direct") for thing in things]
             return {"cases": [*wanted, *(negative_case(number) for number in range(negatives))]}
         case "edits":
             return revision([thing for thing in things if line_for(thing) not in prompt])
@@ -111,10 +111,6 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
         case "sections":
             return draft(things[:known_at_first])
     return {}
-
-
-def _wordings(prompt: str) -> tuple[str, ...]:
-    return ("direct",)
 
 
 def student(asked: Asked) -> Behaviour:

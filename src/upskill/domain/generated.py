@@ -37,8 +37,8 @@ class Generated:
     """The version that the status is about: for a revision that was not taken, that revision."""
     saved: str | None
     """The folder it was saved to, seen from where the command was typed; `None` where the old version stays."""
-    kept: str
-    """Where the run keeps the same version, whether or not it was taken."""
+    kept: str | None
+    """Where the run keeps the same version, whether or not it was taken; `None` where nothing new was made."""
     revision: bool
     """Whether an existing skill was to be improved."""
     status: str

@@ -92,7 +92,7 @@ def _facts(generated: Generated) -> Iterator[Text]:
     yield Text(f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}", style="dim")
     for note in generated.notes:
         yield Text(f"note: {note}", style="dim")
-    if generated.saved is None:
+    if generated.saved is None and generated.kept is not None:
         yield Text(f"The revision is kept in {generated.kept}", style="dim")
     yield Text(f"Run kept in {generated.run}", style="dim")
 

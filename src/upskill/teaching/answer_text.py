@@ -16,15 +16,17 @@ from upskill.teaching.schema_fit import fit_problems, fitted
 MOST_CHARACTERS = 400_000
 """Far above what a skill or a set of cases needs. A longer answer is a model that did not stop."""
 MOST_YAML_CHARACTERS = 100_000
+MOST_YAML_OPENINGS = 2_000
+MOST_FENCES = 5
+"""YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
+MOST_DEPTH = 30
 _MOST_STARTS = 60
 _THINKING = r"think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
 _LEADING_THOUGHT = re.compile(rf"\s*<({_THINKING})>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _OPENED_THOUGHT = re.compile(rf"\s*<({_THINKING})>", re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(rf"</({_THINKING})>", re.IGNORECASE)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")
-_FENCED = re.compile(
-    r"^(?P<fence>`{3,}|~{3,})[^\n`]*\n(?P<inside>.*?)^(?P=fence)[`~]*[ \t]*$", re.DOTALL | re.MULTILINE
-)
+_FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)")
 
 
 class Unusable(Exception):
@@ -85,7 +87,7 @@ def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[st
     start = text.find("{")
     if start >= 0:
         try:
-            _DECODER.raw_decode(text, start)
+            mended(_DECODER.raw_decode(text, start)[0])
         except json.JSONDecodeError as error:
             line = text.count("\n", 0, error.pos) + 1
             near = " ".join(text[max(0, error.pos - 30) : error.pos + 30].split())
@@ -114,16 +116,20 @@ def _json_values(text: str) -> Iterator[Any]:
         if start < 0:
             return
         try:
-            value, position = _DECODER.raw_decode(text, start)
+            value, end = _DECODER.raw_decode(text, start)
+            value = mended(value)
         except (ValueError, RecursionError):
             position = start + 1
             continue
-        yield mended(value)
+        position = end
+        yield value
 
 
 def _yaml_values(text: str) -> Iterator[Any]:
     """YAML in fences, else the whole text as YAML: also JSON with commas left behind or with comments."""
-    texts = [match["inside"] for match in _FENCED.finditer(text)]
+    if len(text) > MOST_YAML_CHARACTERS:
+        return
+    texts = list(_fenced(text))[:MOST_FENCES]
     start, end = text.find("{"), text.rfind("}")
     if 0 <= start < end:
         texts.append(text[start : end + 1])
@@ -131,14 +137,28 @@ def _yaml_values(text: str) -> Iterator[Any]:
     if opened >= 0:
         texts.append(text[opened:].split("\n---\n")[0])
     for candidate in (text, *texts):
-        if len(candidate) > MOST_YAML_CHARACTERS or candidate.count("[") + candidate.count("{") > 2_000:
+        if candidate.count("[") + candidate.count("{") + candidate.count("&") > MOST_YAML_OPENINGS:
             continue
         try:
-            value = yaml.load(candidate, Loader=_Yaml)
+            value = mended(yaml.load(candidate, Loader=_Yaml))
         except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
             continue
         if isinstance(value, dict | list):
-            yield mended(value)
+            yield value
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """What stands in each code block, in order."""
+    fence, inside = "", list[str]()
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if not fence and found is not None:
+            fence, inside = found[1], []
+        elif fence and line.startswith(fence) and not line.strip(fence[0] + " \t"):
+            yield "\n".join(inside)
+            fence = ""
+        else:
+            inside.append(line)
 
 
 class _Yaml(yaml.SafeLoader):
@@ -162,14 +182,16 @@ for _tag, _pattern, _first in (
     _Yaml.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
-def mended(value: Any) -> Any:
-    """The value with whole characters only, one kind of line end, and texts as keys."""
+def mended(value: Any, *, depth: int = MOST_DEPTH) -> Any:
+    """The value with whole characters, one kind of line end, and texts as keys. Raises `ValueError` if too deep."""
+    if depth == 0:
+        raise ValueError("nested too deeply")
     if isinstance(value, str):
         return _mended_text(value)
     if isinstance(value, dict):
-        return {_mended_text(str(key)): mended(inner) for key, inner in value.items()}
+        return {_mended_text(str(key)): mended(inner, depth=depth - 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [mended(inner) for inner in value]
+        return [mended(inner, depth=depth - 1) for inner in value]
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 

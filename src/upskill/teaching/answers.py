@@ -18,6 +18,8 @@ REPAIRS = 2
 MOST_QUOTED = 60_000
 """Characters of an unusable answer that its writer is shown again: enough to mend it instead of writing it anew."""
 MOST_QUOTED_OF_ENDLESS = 2_000
+ROOMY = 8_192
+"""Output tokens from which on a window is taken to be large enough for an answer and another one after it."""
 T = TypeVar("T")
 
 
@@ -36,7 +38,6 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
         raise TeacherUnusable(
             f"the teacher gave no usable answer ({question.purpose}, asked {repairs + 1} times): {_told(answer)}",
             hint="a stronger teacher may: choose one with --model",
-            problems=answer.problems[1:],
         )
     return answer
 
@@ -99,7 +100,7 @@ def _with_form(question: Question) -> Question:
 
 def _again(question: Question, reply: Reply, unusable: Unusable) -> Question:
     """The first question, the last answer and what was wrong with it: the conversation does not grow with each try."""
-    most = MOST_QUOTED_OF_ENDLESS if reply.cut else MOST_QUOTED
+    most = MOST_QUOTED_OF_ENDLESS if reply.cut else _quotable(question)
     said = reply.text.strip() or "(nothing)"
     if len(said) > most:
         said = f"{said[:most]}\n[… {len(said) - most:,} more characters]"
@@ -111,6 +112,12 @@ def _again(question: Question, reply: Reply, unusable: Unusable) -> Question:
         Message(role="assistant", text=said),
         Message(role="user", text=f"This answer cannot be used:\n{problems}\n\nAnswer again: {form}."),
     )
+
+
+def _quotable(question: Question) -> int:
+    """Characters of an answer that fit into the question after it: few where short answers tell of a small window."""
+    room = question.max_output_tokens
+    return min(MOST_QUOTED, 4 * room) if room >= ROOMY else room
 
 
 def _told(unusable: Unusable) -> str:

@@ -272,7 +272,7 @@ def _naming_files(draft: Draft, when: Mapping[str, str]) -> Draft:
     lines = "\n".join(f"- `{path}`" + (f": {when[path]}" if when[path] else "") for path in missing)
     sections = list(split_body(draft.body))
     if sections and sections[-1].heading == MORE:
-        sections[-1] = replace(sections[-1], text=f"{sections[-1].text}\n{lines}")
+        sections[-1] = replace(sections[-1], text=f"{sections[-1].text}\n{lines}", raw=None)
     else:
         sections.append(Section(heading=MORE, text=lines))
     return replace(draft, body=join_body(sections))

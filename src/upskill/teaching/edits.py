@@ -4,8 +4,6 @@ A skill that is written anew at every revision loses what it knew; one that is e
 Applying is deterministic: the same edits on the same draft give the same draft.
 """
 
-import difflib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,20 +11,20 @@ from typing import Literal
 
 from upskill.domain import Draft
 from upskill.domain.paths import path_problem
+from upskill.teaching.edit_places import Refused, find_quote, find_section, headings, insert_between, is_open, plain
 
 BODY = "SKILL.md"
 DESCRIPTION = "description"
 REFERENCES = "references/"
 
 MOST_EDITS = 12
+MOST_NEW_FILE = 20_000
 LEAST_KEPT = 0.5
 """Edits that leave less than this share of a text's lines are a new text."""
 FEW_LINES = 8
 """A text of so few lines may be changed throughout: there is no other way to change it."""
 
 Action = Literal["replace", "insert", "delete"]
-_HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
-_FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +72,7 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
             )
             break
         changed = _apply(texts, edit, draft, may_add=may_add)
-        if isinstance(changed, _Refused):
+        if isinstance(changed, Refused):
             problems.append(f"edit {number} ({edit}) does not apply: {changed.why}")
         elif (share := _kept(before.get(edit.file, ""), changed)) < LEAST_KEPT:
             problems.append(
@@ -108,153 +106,73 @@ def with_texts(draft: Draft, texts: Mapping[str, str]) -> Draft:
         else:
             files.pop(path, None)
     body = texts.get(BODY, draft.body)
-    kept = {heading for _, _, heading in _headings(body.splitlines())}
+    kept = {heading for _, _, heading in headings(body.splitlines())}
     return replace(
         draft,
         description=texts.get(DESCRIPTION, draft.description).strip(),
         body=body,
         files=files,
         executable=draft.executable & files.keys(),
-        sources=tuple(source for source in draft.sources if _plain(source.heading) in kept or not kept),
+        sources=tuple(source for source in draft.sources if plain(source.heading) in kept or not kept),
     )
 
 
-class _Refused:
-    def __init__(self, why: str) -> None:
-        self.why = why
-
-
-def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | _Refused:
+def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | Refused:
     if edit.file in draft.executable or edit.file.startswith("scripts/"):
-        return _Refused("programs were run as they are and are not edited; change what SKILL.md says about them")
+        return Refused("programs were run as they are and are not edited; change what SKILL.md says about them")
     if edit.action == "insert" and not edit.text.strip():
-        return _Refused("there is no text to insert")
+        return Refused("there is no text to insert")
     if edit.file not in texts:
         return _add(texts, edit, draft, may_add=may_add)
     text = texts[edit.file].replace("\r\n", "\n")
     if edit.file == DESCRIPTION and edit.heading is not None:
-        return _Refused("the description has no headings; quote the words to change")
+        return Refused("the description has no headings; quote the words to change")
     place = _find(text, edit)
-    if isinstance(place, _Refused):
+    if isinstance(place, Refused):
         return place
     start, end = place
     if edit.action == "insert":
-        return _closed(text, _join(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION))
+        return _closed(text, insert_between(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION))
     new = edit.text if edit.action == "replace" else ""
     if edit.action == "replace" and not new.strip():
-        return _Refused("there is no text to put in its place; to remove it, delete it")
+        return Refused("there is no text to put in its place; to remove it, delete it")
     if edit.heading is not None and new:
         new = new.strip("\n") + "\n" + ("\n" if text[end:].strip() else "")
     changed = text[:start] + new + text[end:]
     if edit.file in (BODY, DESCRIPTION) and not changed.strip():
-        return _Refused(f"nothing would be left of {edit.file}")
+        return Refused(f"nothing would be left of {edit.file}")
     return _closed(text, changed)
 
 
-def _closed(before: str, after: str) -> str | _Refused:
-    if _is_open(after) and not _is_open(before):
-        return _Refused("it leaves a code block open, which would swallow what follows")
-    return after
-
-
-def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | _Refused:
+def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | Refused:
     named = ", ".join(texts)
     if edit.file in draft.files:
-        return _Refused("it is no text file")
+        return Refused("it is no text file")
     if not may_add or edit.action != "insert" or edit.quote or edit.heading:
-        return _Refused(f"there is no such file; there are {named}")
+        return Refused(f"there is no such file; there are {named}")
     if problem := path_problem(edit.file):
-        return _Refused(f"the name {problem}")
+        return Refused(f"the name {problem}")
     if not edit.file.startswith(REFERENCES) or not edit.file.endswith(".md"):
-        return _Refused("a new file can only be a Markdown file in references/")
+        return Refused("a new file can only be a Markdown file in references/")
+    if len(edit.text) > MOST_NEW_FILE:
+        return Refused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
     return edit.text.strip("\n") + "\n"
 
 
-def _find(text: str, edit: Edit) -> tuple[int, int] | _Refused:
+def _find(text: str, edit: Edit) -> tuple[int, int] | Refused:
     if edit.quote:
-        return _find_quote(text, edit.quote.replace("\r\n", "\n"))
+        return find_quote(text, edit.quote.replace("\r\n", "\n"))
     if edit.heading:
-        return _find_section(text, edit.heading)
+        return find_section(text, edit.heading)
     if edit.action == "insert":
         return len(text), len(text)
-    return _Refused("it names no place; quote the words to change, or name a heading")
+    return Refused("it names no place; quote the words to change, or name a heading")
 
 
-def _find_quote(text: str, quote: str) -> tuple[int, int] | _Refused:
-    for wanted in dict.fromkeys((quote, quote.strip("\n"), quote.strip())):
-        count = text.count(wanted) if wanted else 0
-        if count == 1:
-            start = text.index(wanted)
-            return start, start + len(wanted)
-        if count > 1:
-            return _Refused(f"the quoted text stands there {count} times; quote more of it")
-    first = next((line.strip() for line in quote.splitlines() if line.strip()), "")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    near = difflib.get_close_matches(first, lines, n=1, cutoff=0.6)
-    return _Refused("the quoted text is not there" + (f"; the nearest line is “{near[0][:160]}”" if near else ""))
-
-
-def _find_section(text: str, heading: str) -> tuple[int, int] | _Refused:
-    lines = text.splitlines(keepends=True)
-    found = _headings(lines)
-    wanted = _plain(heading)
-    matching = [place for place in found if place[2] == wanted]
-    if len(matching) != 1:
-        there = ", ".join(f"“{words}”" for _, _, words in found) or "none"
-        many = f"that heading stands there {len(matching)} times; quote text instead" if matching else ""
-        return _Refused(many or f"there is no such heading; there are {there}")
-    row, rank, _ = matching[0]
-    end = next((other for other, level, _ in found if other > row and level <= rank), len(lines))
-    return sum(map(len, lines[:row])), sum(map(len, lines[:end]))
-
-
-def _headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Row, rank and words of every heading that is not inside a code block."""
-    found = []
-    for row, (line, inside) in enumerate(zip(lines, _inside_blocks(lines), strict=True)):
-        if not inside and (match := _HEADING.match(line.rstrip("\r\n"))):
-            found.append((row, len(match[1]), _plain(match[2])))
-    return found
-
-
-def _inside_blocks(lines: Sequence[str]) -> list[bool]:
-    """For every line, whether a code block is open behind it. A fence is never a heading."""
-    inside = []
-    fence: str | None = None
-    for line in lines:
-        mark = _FENCE.match(line)
-        if mark and fence is None:
-            fence = mark[1]
-        elif mark and fence is not None and mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
-            fence = None
-        inside.append(fence is not None)
-    return inside
-
-
-def _is_open(text: str) -> bool:
-    """Whether a code block is never closed: it would swallow what is written behind it."""
-    lines = text.splitlines()
-    return bool(lines) and _inside_blocks(lines)[-1]
-
-
-def _plain(heading: str) -> str:
-    return " ".join(heading.lstrip("#").split()).casefold()
-
-
-def _join(before: str, text: str, after: str, *, inline: bool) -> str:
-    """Inserted text stands on lines of its own, so that it cannot fall into the middle of a list item or a sentence."""
-    if inline:
-        return f"{before.rstrip()} {text.strip()} {after.strip()}".strip()
-    if before and not before.endswith("\n"):
-        rest_of_line, _, after = after.partition("\n")
-        before = f"{before}{rest_of_line}\n"
-    gap = before[len(before.rstrip("\n")) + 1 :]
-    before = before[: len(before) - len(gap)]
-    block = text.strip("\n") + "\n"
-    if before.strip() and _HEADING.match(block.splitlines()[0]):
-        before += "\n"
-        gap = gap or ("" if after.startswith("\n") else "\n")
-    return before + block + (gap if after.strip() else "") + after
+def _closed(before: str, after: str) -> str | Refused:
+    if is_open(after) and not is_open(before):
+        return Refused("it leaves a code block open, which would swallow what follows")
+    return after
 
 
 def _kept(before: str, after: str) -> float:

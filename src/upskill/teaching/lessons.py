@@ -132,7 +132,7 @@ def _question(material: Material, piece: _Piece, window: int | None) -> Question
         system=prompt("lessons", most=LESSONS_OF_A_PIECE),
         messages=(Message(role="user", text=text),),
         schema=SCHEMA,
-        max_output_tokens=min(8_192, answer_room(window)),
+        max_output_tokens=answer_room(window),
     )
 
 

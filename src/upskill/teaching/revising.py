@@ -36,17 +36,17 @@ SCHEMA = {
                 "properties": {
                     "file": {"type": "string"},
                     "action": {"type": "string", "enum": ["replace", "insert", "delete"]},
-                    "quote": {"type": ["string", "null"]},
-                    "heading": {"type": ["string", "null"]},
-                    "text": {"type": ["string", "null"]},
+                    "quote": {"type": "string"},
+                    "heading": {"type": "string"},
+                    "text": {"type": "string"},
                     "why": {"type": "string"},
                 },
-                "required": ["file", "action", "quote", "heading", "text", "why"],
+                "required": ["file", "action"],
                 "additionalProperties": False,
             },
         },
     },
-    "required": ["cause", "edits"],
+    "required": ["edits"],
     "additionalProperties": False,
 }
 
@@ -108,7 +108,7 @@ def revise(
         # What was wrong before the edits is not held against them.
         broken = [one for one in draft_problems(applied.draft, clean=clean) if one not in known]
         revision = Revision(
-            draft=applied.draft, edits=applied.applied, cause=str(said["cause"]), left_out=applied.problems
+            draft=applied.draft, edits=applied.applied, cause=str(said.get("cause") or ""), left_out=applied.problems
         )
         if not broken and not applied.problems:
             return revision

@@ -14,32 +14,50 @@ class Section:
 
     heading: str
     text: str
+    raw: str | None = None
+    """The section as it stood in a body, byte for byte; `None` for one that is new."""
 
 
 def split_body(body: str) -> tuple[Section, ...]:
-    """The sections of a body, in order."""
-    sections: list[Section] = []
-    heading: str | None = None
-    lines: list[str] = []
+    """The sections of a body, in order. Joined again they are the same body, byte for byte."""
+    stretches: list[tuple[str, list[str]]] = [("", [])]
     fence: str | None = None
-    for line in body.split("\n"):
-        fence = _fence_after(line, fence)
-        found = _HEADING.match(line) if fence is None else None
-        if found is None:
-            lines.append(line)
+    for line in body.splitlines(keepends=True):
+        fence = _fence_after(line.rstrip("\r\n"), fence)
+        found = _HEADING.match(line.rstrip("\r\n")) if fence is None else None
+        if found is not None:
+            stretches.append((found["heading"], []))
+        stretches[-1][1].append(line)
+    sections: list[Section] = []
+    before = ""
+    for number, (heading, lines) in enumerate(stretches):
+        raw = before + "".join(lines)
+        if number == 0 and not raw.strip():  # white space before the first heading belongs to it
+            before = raw
             continue
-        if heading is not None or any(row.strip() for row in lines):
-            sections.append(Section(heading=heading or "", text="\n".join(lines).strip("\n")))
-        heading, lines = found["heading"], []
-    if heading is not None or any(row.strip() for row in lines):
-        sections.append(Section(heading=heading or "", text="\n".join(lines).strip("\n")))
+        text = "".join(lines[1:] if number else lines).strip("\r\n")
+        sections.append(Section(heading=heading, text=text, raw=raw))
+        before = ""
     return tuple(sections)
 
 
 def join_body(sections: Iterable[Section]) -> str:
-    """The body that these sections make, ending in one line break."""
-    parts = [f"## {section.heading}\n\n{section.text}" if section.heading else section.text for section in sections]
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+    """The body that these sections make. New ones are set off by an empty line; the others stay as they stood."""
+    body = ""
+    after_new = False
+    for section in sections:
+        if section.raw is not None and not after_new:
+            body += section.raw
+            continue
+        body = f"{body.rstrip()}\n\n" if body.strip() else ""
+        if section.raw is not None:
+            body += section.raw.lstrip("\r\n")
+            after_new = False
+        else:
+            head = f"## {section.heading}\n\n" if section.heading else ""
+            body += f"{head}{section.text.strip(chr(10))}\n"
+            after_new = True
+    return body
 
 
 def tidy_section(heading: str, text: str) -> Section:

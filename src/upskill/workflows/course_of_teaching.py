@@ -13,9 +13,9 @@ from upskill import checks, storage
 from upskill.domain import Case, Lesson, Skill, Trial, TrialPlan
 from upskill.domain.draft import Draft
 from upskill.domain.generated import AttemptSummary, Generated, StudentClaim, worst_of
-from upskill.errors import ProviderError, SkillInvalid
+from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.measuring import Pairing, number_of_use
-from upskill.models import Ask, Endpoint, Served, Teacher
+from upskill.models import Ask, Endpoint, NotAnswered, Question, Reply, Served, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting.generated import attempt_lines, generated_json
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
@@ -23,6 +23,7 @@ from upskill.settings import Resolved
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
+from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
@@ -157,9 +158,10 @@ class CourseOfTeaching:
                 counts=self._order.counts,
                 backend=self._order.sandbox,
                 say=lambda line: self._listener.say(f"  {line}"),
+                window=self._roles.writer_served.window,
             )
             for dropped in written.dropped:
-                self._notes.append(f"a case was dropped: {dropped}")
+                self._notes.append(f"dropped of the cases: {dropped}")
             # Those of a person stay, whoever wrote the others.
             by_hand = tuple(case for case in cases if case.use is None)
             known = {case.id for case in by_hand}
@@ -236,7 +238,7 @@ class CourseOfTeaching:
             draft if old is None else self._named(old),
             cases=learn,
             measure=measure,
-            ask=ask,
+            ask=_ending_at_a_cap(ask),
             lessons=lessons,
             revisions=self._order.revisions,
             effort=self._order.effort,
@@ -281,8 +283,12 @@ class CourseOfTeaching:
             return 1
         run = self._folder.path.name
         earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
-        if self._target.in_place:
+        try:
             note_use(skill, HeldOutUse(cases=held_out, run=run, at=now()))
+        except EngineError as error:
+            if self._target.in_place:
+                raise
+            self._notes.append(f"the use of its held-out cases could not be noted: {error.message}")
         return number_of_use(held_out, [use.cases for use in earlier])
 
     def _save(self, best: Draft, cases: tuple[Case, ...], refined: Refined | None, proof: Proof | None) -> Generated:
@@ -319,7 +325,7 @@ class CourseOfTeaching:
         generated = Generated(
             skill=skill,
             saved=None if place is None else shown_path(place),
-            kept=shown_path(kept),
+            kept=None if unchanged else shown_path(kept),
             revision=old is not None,
             status=status,
             sentence=sentence,
@@ -334,7 +340,7 @@ class CourseOfTeaching:
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(dict.fromkeys((*self._notes, *self._cap_note()))),
+            notes=tuple(dict.fromkeys((*self._notes, *_measured_notes(proof), *self._cap_note()))),
         )
         self.record = replace(
             self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(generated)
@@ -347,6 +353,20 @@ class CourseOfTeaching:
             return ()
         run = shown_path(self._folder.path)
         return (f"stopped at {self._door.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+
+
+def _ending_at_a_cap(ask: Ask) -> Ask:
+    """A cap that is reached while a revision is asked for ends refining, and what there is by then is saved."""
+
+    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        try:
+            return ask(questions)
+        except NotAnswered as error:
+            if error.fault != "budget":
+                raise
+            raise TeacherUnusable(str(error)) from None
+
+    return asked
 
 
 def _is_settled(proof: Proof) -> bool:
@@ -367,6 +387,12 @@ def _claims(order: GenerateOrder, exhausted: str | None, proof: Proof | None, ro
     else:
         sentence = f"not proven: stopped at {exhausted} before the held-out cases"
     return tuple(StudentClaim(student=student.name, status=status, sentence=sentence) for student in roles.students)
+
+
+def _measured_notes(proof: Proof | None) -> tuple[str, ...]:
+    """What the held-out evaluation has to tell; where it stopped is told with the way to go on."""
+    evaluation = None if proof is None else proof.evaluation
+    return () if evaluation is None else tuple(note for note in evaluation.notes if not note.startswith("stopped at "))
 
 
 def _summaries(refined: Refined | None) -> tuple[AttemptSummary, ...]:

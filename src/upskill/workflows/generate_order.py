@@ -112,7 +112,9 @@ def _for_students(values: Settings, teacher: Endpoint) -> Settings:
     """Those that were named; else the teacher is its own student, where it is served."""
     names = tuple(dict.fromkeys(values.models))
     if names:
-        return replace(values, models=names)
+        # A name without a place of its own is asked where the teacher of that name is.
+        alone = values.base_url is None and teacher.is_custom and set(names) == {teacher.name}
+        return replace(values, models=names, base_url=teacher.base_url if alone else values.base_url)
     return replace(
         values,
         models=(teacher.name,),

@@ -48,13 +48,15 @@ class Proof:
 
 def say_student(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
     """One student in one sentence; `reported` is what the evaluation itself says, `seen` how many cases were run."""
-    if proof.lift is None or proof.verdict in ("invalid", "cheaper"):
+    held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
+    where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
+    if proof.verdict == "cheaper":
+        return f"{_WORDS['undecided', True]}, only {reported}{where}" if revision else f"{reported}{where}"
+    if proof.lift is None or proof.verdict == "invalid":
         return reported
     wide = proof.lift.cases_like_these
     narrow = wide is None or proof.claim == "these cases"
     measured = figures(proof.lift, proof.lift.these_cases if wide is None or narrow else wide)
-    held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
-    where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
     match proof.verdict:
         case "no difference":
             return f"no difference: {measured}{where}"

@@ -75,6 +75,8 @@ def test_the_value_is_found_whatever_stands_around_it(answer: str) -> None:
         ("items: [a: b: c", "no JSON object"),
         ("{" * 100_000, "not valid JSON"),
         ("[" * 100_000, "no JSON object"),
+        ('{"items": ' + "[" * 100 + "]" * 100 + "}", "nested too deeply"),
+        ("```a\n" * 70_000, "no JSON object"),
         ('{"items": NaN}', "number"),
         ("a: &a [x,x]\nb: &b [*a,*a]\nitems: *b", "no JSON object"),
         ("x" * 400_001, "400,000 are read"),

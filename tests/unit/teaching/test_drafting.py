@@ -1,12 +1,15 @@
 """Drafts: what a teacher may say, what is put right, what is refused, and where each section came from."""
 
 import json
+import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import skills_ref
+from hypothesis import given
+from hypothesis import strategies as st
 
 from secret_corpus.leaks import left_of
 from secret_corpus.planted import all_planted
@@ -380,9 +383,9 @@ def test_a_program_with_broken_syntax_is_told_once_and_then_left_out() -> None:
 
 
 def test_without_a_sandbox_or_a_proven_command_no_program_is_asked_for() -> None:
-    for given, run in ((material(), None), (Material(task="x"), Place(0))):
+    for made_from, run in ((material(), None), (Material(task="x"), Place(0))):
         teacher = Teacher(answer(scripts=[SCRIPT]))
-        draft = draft_skill(given, (), teacher, run=run)
+        draft = draft_skill(made_from, (), teacher, run=run)
         assert draft.files == {}
         assert "scripts" not in teacher.asked[0].schema["properties"]  # type: ignore[index, operator]
 
@@ -395,3 +398,60 @@ def test_one_trace_of_many_is_named_by_its_number() -> None:
     }
     draft, _ = drafted(answer(sections=[section]), digest=digest(traces=2))
     assert draft.sources[0].steps == ("trace 2 step 6", "trace 1 subagent 2 step 4")
+
+
+def test_a_source_that_does_not_exist_is_not_recorded_and_costs_no_call() -> None:
+    sections = [{"heading": "Check", "text": "Run `make test`.", "sources": ["step 99"]}]
+    draft, teacher = drafted(answer(sections=sections))
+    assert len(teacher.asked) == 1
+    assert draft.sources == (SectionSource(heading="Check"),)
+
+
+odd_text = st.text(st.sampled_from(list("aB-_ ./\\#`~<>:\n\t\r\0é\ud800\u202e\ufeff中|*{}[]\"'&%@!")), max_size=24)
+fair_path = st.text(st.sampled_from(list("abC.-é")), min_size=1, max_size=6).map(lambda name: f"references/x{name}")
+odd_path = st.one_of(fair_path, fair_path, fair_path, odd_text, odd_text.map(lambda name: f"evals/{name}"))
+odd_file = st.fixed_dictionaries({"path": odd_path, "text": odd_text}, optional={"when": odd_text})
+odd_section = st.fixed_dictionaries(
+    {"heading": odd_text, "text": odd_text}, optional={"sources": st.lists(odd_text, max_size=2)}
+)
+odd_answer = st.fixed_dictionaries(
+    {
+        "name": st.one_of(st.just(NAME), st.just(NAME), st.just(NAME.upper()), odd_text),
+        "description": odd_text.map(lambda more: f"{DESCRIPTION} {more}"),
+        "sections": st.lists(odd_section, min_size=1, max_size=3),
+        "references": st.lists(odd_file, max_size=2),
+        "scripts": st.lists(st.fixed_dictionaries({"path": st.just("a.sh"), "text": odd_text}), max_size=1),
+    }
+)
+
+
+@given(odd_answer)
+def test_any_answer_of_the_right_form_is_a_valid_skill_or_given_up(value: dict[str, Any]) -> None:
+    try:
+        draft = draft_skill(material(), (), Teacher(json.dumps(value)), run=Place(0))
+    except TeacherUnusable:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        assert_valid(draft, Path(folder))
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "action": st.sampled_from(["add", "replace", "remove"]),
+                "heading": st.one_of(odd_text, st.sampled_from(["Steps", "Errors", ""])),
+                "text": odd_text,
+            }
+        ),
+        max_size=3,
+    ),
+    st.lists(odd_file, max_size=2),
+)
+def test_any_improvement_of_the_right_form_is_a_valid_skill_or_given_up(changes: list[Any], files: list[Any]) -> None:
+    try:
+        draft, _ = improved(json.dumps({"changes": changes, "references": files}))
+    except TeacherUnusable:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        assert_valid(draft, Path(folder))

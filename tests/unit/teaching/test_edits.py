@@ -1,5 +1,7 @@
 """Edits apply where they say, exactly, or not at all."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -152,6 +154,7 @@ def test_edits_see_what_those_before_them_left() -> None:
         (Edit(file="assets/lamp.png", action="insert", text="x"), "it is no text file"),
         (Edit(file="references/../../x.md", action="insert", text="x"), "leads out of its folder"),
         (Edit(file="/etc/x.md", action="insert", text="x"), "is not relative"),
+        (Edit(file="references/all.md", action="insert", text="x" * 30_000), "a new file may have 20,000"),
         (Edit(file="evals/evals.json", action="insert", text="x"), "a Markdown file in references/"),
         (Edit(file="description", action="delete", heading="Use"), "the description has no headings"),
         (
@@ -203,6 +206,19 @@ def test_few_edits_are_taken() -> None:
 def test_texts_and_back_is_the_same_draft() -> None:
     assert with_texts(DRAFT, texts_of(DRAFT)) == DRAFT
     assert list(texts_of(DRAFT)) == ["description", "SKILL.md", "references/ports.md", "scripts/up.sh"]
+
+
+def test_hostile_lengths_are_applied_in_no_time() -> None:
+    body = "# Tarn\n" + "# " + " " * 100_000 + "x\n" + "\n".join(f"line {number} " + "y" * 300 for number in range(400))
+    draft = Draft(name="x", description="d", body=body)
+    edits = [
+        Edit(file="SKILL.md", action="replace", quote="z" * 200_000, text="x"),
+        Edit(file="SKILL.md", action="delete", heading="#" * 100_000),
+        Edit(file="SKILL.md", action="insert", heading="Tarn", text="#" + " " * 100_000),
+    ]
+    began = time.monotonic()
+    apply_edits(draft, edits)
+    assert time.monotonic() - began < 5
 
 
 WORDS = st.text(alphabet="#`~ \n\r\tab.-é", max_size=40)

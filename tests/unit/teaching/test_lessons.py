@@ -60,6 +60,15 @@ def test_each_piece_is_asked_for_once_and_every_question_fits_the_window() -> No
         assert estimate_tokens(said) + question.max_output_tokens <= WINDOW
 
 
+def test_what_is_asked_again_fits_the_window_as_well() -> None:
+    teacher = Teacher("I would rather talk. " * 500)
+    with pytest.raises(TeacherUnusable):
+        find_lessons(material(digest=long_digest()), teacher, window=WINDOW)
+    for question in teacher.asked:
+        said = question.system + "".join(message.text for message in question.messages)
+        assert estimate_tokens(said) + question.max_output_tokens <= WINDOW
+
+
 def test_a_lesson_that_names_no_step_of_its_piece_is_dropped() -> None:
     def reply(question: Question) -> str:
         steps = [int(n) for n in re.findall(r"\(steps (\d+),", question.messages[0].text)]

@@ -90,6 +90,11 @@ def test_edits_are_asked_for_and_applied() -> None:
         assert expected in told
 
 
+def test_edit_with_the_least_that_is_needed_is_enough() -> None:
+    least = json.dumps({"edits": [{"file": "SKILL.md", "action": "insert", "text": "Say the port."}]})
+    assert revise(DRAFT, [FAILURE], [], Teacher(least)).draft.body == DRAFT.body + "Say the port.\n"
+
+
 def test_edit_that_does_not_apply_is_told_back() -> None:
     teacher = Teacher(says(WRONG), says(RIGHT))
     assert "do not ask" in revise(DRAFT, [FAILURE], [], teacher).draft.body

@@ -12,7 +12,7 @@ from benchmarks.simulated_student import SimulatedMeasure, make_cases
 
 from unit.teaching.asking import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
-from upskill.errors import ProviderError
+from upskill.errors import EngineError, ProviderError
 from upskill.models import Question, Reply
 from upskill.workflows.measure import Measured
 from upskill.workflows.refine import Attempt, Effort, best_of, outcomes, refine
@@ -233,6 +233,51 @@ def test_search_works_with_few_learn_cases(count: int) -> None:
     refined = refine(DRAFT, cases=few, measure=simulated, ask=teacher, effort="high")
     assert simulated.trials <= 2 * count + 3 * count
     assert refined.best.passes in (0, count)
+
+
+@pytest.mark.parametrize("error", [ProviderError("down"), KeyboardInterrupt()])
+def test_what_ends_a_measurement_ends_the_search(error: BaseException) -> None:
+    simulated = measure(2, 3)
+    teacher = Teacher(to_level(1))
+
+    def fails(stage: str, *args: object, **options: object) -> Measured:
+        if stage.startswith("search"):
+            raise error
+        return simulated(stage, *args, **options)  # type: ignore[arg-type]
+
+    with pytest.raises(type(error)):
+        refine(DRAFT, cases=LEARN, measure=fails, ask=teacher, effort="high")
+    assert len(teacher.asked) == 1
+
+
+def test_cap_ends_the_search() -> None:
+    simulated = measure(2, 3, 4, 5, 6, 7, 8)
+
+    def cap(stage: str, *args: object, **options: object) -> Measured:
+        found = simulated(stage, *args, **options)  # type: ignore[arg-type]
+        return replace(found, cut_short="stopped at the cap of $1.00") if stage == "search-2" else found
+
+    teacher = Teacher(*(to_level(number) for number in range(1, 7)))
+    refined = refine(DRAFT, cases=LEARN, measure=cap, ask=teacher, effort="high")
+    assert refined.stopped.startswith("stopped at the cap of $1.00, after ")
+    assert simulated.stages[-1] == "search-2"
+
+
+def test_search_over_several_students_pays_for_each() -> None:
+    simulated = measure(2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9, 9, 9, 9, students=("a", "b"))
+    refined = refine(
+        DRAFT, cases=LEARN, measure=simulated, ask=Teacher(*(to_level(n) for n in range(1, 14))), effort="high"
+    )
+    assert simulated.trials <= 2 * (10 + 10 + 30)
+    assert all(len(attempt.passed) == 20 for attempt in refined.attempts)
+
+
+def test_error_of_ours_in_a_proposal_is_not_swallowed() -> None:
+    def broken(questions: Sequence[Question]) -> tuple[Reply, ...]:
+        raise ZeroDivisionError
+
+    with pytest.raises(EngineError, match="while a revision was made"):
+        refine(DRAFT, cases=LEARN, measure=measure(2), ask=broken, effort="high")
 
 
 def test_search_leaves_no_file_and_needs_no_model_library() -> None:

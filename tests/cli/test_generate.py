@@ -1,0 +1,397 @@
+"""`upskill generate` with a teacher and a student on two loopback servers: what is asked, printed, kept and saved."""
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import skills_ref
+
+import made_teacher
+from forking import Done, Forker
+from made_teacher import TASK, THINGS, line_for
+from provider import Asked, Behaviour, Provider
+from secret_corpus.leaks import left_of
+from secret_corpus.made_up import Planted
+from secret_corpus.planted import all_planted
+
+KEYS = {
+    "UPSKILL_TEACHER_KEY": "the-key-of-the-teacher-1234",
+    "UPSKILL_ENDPOINT_KEY": "the-key-of-the-students-5678",
+    "ANTHROPIC_API_KEY": "sk-ant-nobody-is-sent-this-9012",
+    "OPENAI_API_KEY": "sk-nobody-is-sent-this-either-3456",
+}
+
+
+class Place:
+    """Two servers and a folder to type in."""
+
+    def __init__(self, forker: Forker) -> None:
+        self._forker = forker
+        self.teach: Callable[[Asked], Behaviour] = made_teacher.teacher()
+        self.learn: Callable[[Asked], Behaviour] = made_teacher.student
+        self.teacher = Provider(lambda asked: self.teach(asked))
+        self.student = Provider(lambda asked: self.learn(asked))
+        self.here = Path()
+
+    def begin(self, here: Path) -> None:
+        """Every test types in a folder of its own, and nobody remembers what was asked before."""
+        here.mkdir()
+        self.here = here
+        self.teach, self.learn = made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=2), made_teacher.student
+        self.teacher.requests.clear()
+        self.student.requests.clear()
+
+    def generate(self, *words: str, at_both: bool = True, **variables: str) -> Done:
+        """Types the command. The last words win."""
+        both = ("--model", "any", "--base-url", self.teacher.url) if at_both else ()
+        students = ("--eval-model", "any", "--eval-base-url", self.student.url) if at_both else ()
+        return self._forker.run("generate", *both, *students, *words, cwd=self.here, **variables)
+
+    def run(self, *words: str) -> Done:
+        """Types any other command."""
+        return self._forker.run(*words, cwd=self.here)
+
+    def interrupt(self, after: int) -> None:
+        """Ctrl-C once the student was asked so often."""
+
+        def press() -> None:
+            while len(self.student.requests) < after or self._forker.child is None:
+                time.sleep(0.02)
+            os.kill(self._forker.child, signal.SIGINT)
+
+        threading.Thread(target=press, daemon=True).start()
+
+    @property
+    def asked(self) -> int:
+        """Requests to both servers."""
+        return len(self.teacher.requests) + len(self.student.requests)
+
+    def kinds(self) -> list[str]:
+        """What the teacher was asked for, in order."""
+        return [made_teacher.kind_of(asked.prompt) for asked in self.teacher.requests]
+
+    @property
+    def skill(self) -> Path:
+        """The one skill that was saved."""
+        (folder,) = (self.here / "skills").iterdir()
+        return folder
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What is known of it."""
+        found: dict[str, Any] = json.loads((self.skill / "skill_meta.json").read_text())
+        return found
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with Forker(tmp_path_factory.mktemp("forked")) as forker:
+        place = Place(forker)
+        with place.teacher, place.student:
+            yield place
+
+
+@pytest.fixture
+def place(servers: Place, tmp_path: Path) -> Place:
+    servers.begin(tmp_path / "here")
+    return servers
+
+
+def everything_below(folder: Path) -> dict[str, bytes]:
+    """All files, byte for byte."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _session(group: Sequence[Planted]) -> str:
+    """A chat with tools, each secret in a command, in its output and in the agent's words."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Begin with\n{group[0].text}"}]
+    for number, planted in enumerate(group):
+        function = {"name": "bash", "arguments": json.dumps({"command": f"make t{number} # \n{planted.text}"})}
+        calls = [{"id": f"c{number}", "type": "function", "function": function}]
+        messages.append({"role": "assistant", "content": planted.text, "tool_calls": calls})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"error: x\n{planted.text}"})
+    return "".join(json.dumps(message) + "\n" for message in messages)
+
+
+def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: Place) -> None:
+    planted = all_planted()
+    folder = place.here / "recorded"
+    folder.mkdir()
+    (folder / "session.jsonl").write_text(_session(planted[::2]))
+    (folder / "trace.md").write_text(
+        "\n\n".join(f"It failed with:\n{one.text}\n, then passed." for one in planted[1::2])
+    )
+    own = KEYS["ANTHROPIC_API_KEY"]
+    (place.here / "notes.rst").write_text(f"the key is {own}\n{all_planted()[0].text}\n")
+    sources = ("--from", "recorded/session.jsonl", "--from", "./recorded/trace.md")
+    example = f"deploy with {own}"
+    done = place.generate(
+        TASK, *sources, "--from", "notes.rst", "-e", example, "--cases", "4+8+2", "--fresh", "--yes", **KEYS
+    )
+    assert done.returncode == 0, done.stderr
+    for line in (
+        "Generating skill with any...",
+        "Generating test cases...",
+        "Evaluating on any... (attempt 1)",
+        "Evaluating on any... (attempt 2)",
+    ):
+        assert line in done.stderr.splitlines()
+    assert re.search(r"^  0% -> \d+% \(\+\d+%\) OK, on 4 learn cases$", done.stderr, re.MULTILINE)
+    assert re.search(r"^  teacher: .*price unknown; .*min", done.stderr, re.MULTILINE)
+    assert re.search(r"^  students: .*price unknown; time unknown", done.stderr, re.MULTILINE)
+    lines = done.stdout.splitlines()
+    assert lines[1:3] == ["  quarn", "  Facts about quarn, a tide gauge. Use for any question about quarn."]
+    assert re.fullmatch(r"  SKILL\.md              ~\d+ tokens", lines[4])
+    assert lines[6] == "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%"
+    assert lines[7] == "  with skill ████████████████████  100%  (+100%)"
+    figures = r"helps: \+100 points, between \+\d+ and \+100, \d+ pairs on (\d of )?8 held-out cases"
+    assert re.fullmatch(rf"Saved to \./skills/quarn \({figures}\)", lines[-1])
+    # The folder is complete, and whoever checks skills finds nothing wrong with it.
+    assert skills_ref.validate(place.skill) == []
+    meta = place.meta
+    uses = [case["use"] for case in meta["cases"]]
+    assert (uses.count("learn"), uses.count("held-out"), uses.count("negative")) == (4, 8, 2)
+    assert meta["status"] == "helps"
+    assert meta["provenance"]["task"] == TASK
+    assert re.fullmatch(r"[0-9a-f]{64}", meta["provenance"]["trace_digest"])
+    assert {"teacher", "versions", "started_at", "finished_at", "cost", "run"} <= meta["provenance"].keys()
+    (measured,) = meta["measured"]
+    assert measured["mean"] == 1.0
+    assert measured["cases_like_these"][0] > 0
+    assert len(meta["held_out_uses"][0]["cases"]) == 8
+    _no_secret_anywhere(place, done)
+    _no_key_at_the_wrong_door(place)
+    _no_held_out_case_in_any_request_after_they_were_written(place)
+    listed = place.run("runs", "--json")
+    assert json.loads(listed.stdout)["runs"][0]["found"].startswith("helps: +100")
+    evaluated = place.run("eval", "skills/quarn", "-m", "any", "--base-url", place.student.url, "--dry-run")
+    assert "2 negative cases are left out" in evaluated.stdout, "a generated skill can be evaluated as any other"
+
+
+def _no_secret_anywhere(place: Place, done: Done) -> None:
+    """In no request, no saved file, no run folder, and not on the screen."""
+    planted = all_planted()
+    assert len(planted) >= 40
+    requests = "\n".join(json.dumps(asked.body, ensure_ascii=False) for asked in place.teacher.requests)
+    assert "[redacted: " in requests, "the teacher was shown where they had been"
+    kept = b"\n".join(
+        data
+        for path, data in everything_below(place.here).items()
+        if not path.startswith(("recorded/", "notes.rst")) and not path.endswith(".eval")
+    ).decode("utf-8", "replace")
+    for text in (requests, kept, done.stdout, done.stderr):
+        assert [secret for one in planted for secret in left_of(one, text)] == []
+        assert [key for key in KEYS.values() if key in text] == []
+
+
+def _no_key_at_the_wrong_door(place: Place) -> None:
+    assert {asked.headers["authorization"] for asked in place.teacher.requests} == {
+        f"Bearer {KEYS['UPSKILL_TEACHER_KEY']}"
+    }
+    assert {asked.headers["authorization"] for asked in place.student.requests} == {
+        f"Bearer {KEYS['UPSKILL_ENDPOINT_KEY']}"
+    }
+
+
+def _no_held_out_case_in_any_request_after_they_were_written(place: Place) -> None:
+    kinds = place.kinds()
+    written = max(at for at, kind in enumerate(kinds) if kind == "cases")
+    assert kinds[written + 1 :] == ["sections", "edits"]
+    later = "\n".join(json.dumps(asked.body, ensure_ascii=False) for asked in place.teacher.requests[written + 1 :])
+    cases = place.meta["cases"]
+    held_out = [case for case in cases if case["use"] == "held-out"]
+    assert not [case["input"] for case in held_out if case["input"] in later]
+    assert not [case["reference"] for case in held_out if case["reference"] in later]
+    learned = [case for case in cases if case["use"] == "learn"]
+    assert any(case["input"] in later for case in learned), "what failed of the learn cases was shown"
+
+
+def test_four_cases_and_two_attempts_take_fifteen_calls_instead_of_nineteen(place: Place) -> None:
+    place.teach = made_teacher.teacher(THINGS[:4], known_at_first=2, negatives=0)
+    done = place.generate(TASK, "--cases", "4+0+0", "--revisions", "1", "--fresh", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert place.kinds() == ["cases", "sections", "edits"]
+    without = [asked for asked in place.student.requests if not asked.has_skill]
+    assert len(without) == 4, "the baseline is bought once"
+    assert len(place.student.requests) == 12
+    assert place.asked == 15
+    assert found["spent"]["teacher"]["calls"] == 3
+    assert found["spent"]["students"]["calls"] == 12
+    assert found["attempts"] == [{"number": 1, "passed": 2, "of": 4}, {"number": 2, "passed": 4, "of": 4}]
+    assert found["status"] == "not proven", "learn cases prove nothing"
+    assert "no held-out cases" in found["sentence"]
+    assert place.meta["status"] == "not proven"
+
+
+def test_what_is_not_proven_is_saved_and_says_so_and_a_requirement_is_not_met(place: Place) -> None:
+    place.learn = lambda asked: Behaviour(text="I do not know.")
+    place.teach = made_teacher.teacher(THINGS[:9], known_at_first=9, negatives=0)
+    done = place.generate(TASK, "--cases", "2+6+0", "--revisions", "0", "--fresh", "--require", "helps")
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"^Saved to \./skills/quarn \((not proven|no difference): 0", done.stdout.splitlines()[-1])
+    assert place.meta["status"] in ("undecided", "no difference")
+    assert place.meta["measured"][0]["cases_like_these"] is not None
+
+
+def _improvable(place: Place, things: int) -> Path:
+    """A skill that knows some facts, with a case for each of twelve."""
+    folder = place.here / "skills" / "quarn"
+    folder.mkdir(parents=True)
+    facts = "\n".join(map(line_for, THINGS[:things]))
+    head = "---\nname: quarn\ndescription: Facts about quarn. Use for any question about quarn.\nlicense: MIT\n---\n"
+    (folder / "SKILL.md").write_text(f"{head}## Facts\n\n{facts}\n")
+    cases = [made_teacher.case_about(thing, "direct") for thing in THINGS[:12]]
+    kept = [{key: case[key] for key in ("id", "input", "checks", "reference", "wrong")} for case in cases]
+    (folder / "skill_meta.json").write_text(json.dumps({"note": "by hand", "cases": kept}))
+    return folder
+
+
+def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(place: Place) -> None:
+    folder = _improvable(place, 2)
+    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--fresh", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert place.kinds() == ["edits"], "its own cases are used, and nothing is drafted anew"
+    assert "Facts about quarn." in place.teacher.requests[0].prompt
+    assert found["proven"]
+    assert found["saved"] == "./skills/quarn"
+    assert found["held_out"]["students"][0]["lifts"][0]["against"] == "previous"
+    text = (folder / "SKILL.md").read_text()
+    assert line_for(THINGS[11]) in text
+    assert "license" in text
+    assert place.meta["note"] == "by hand", "what others put there stays"
+    assert len(place.meta["cases"]) == 12
+    assert place.meta["provenance"]["improved_from"]
+    # The same held-out cases again: the second use is held to more, and nothing is left to mend.
+    place.teacher.requests.clear()
+    again = place.generate("--from", "skills/quarn/SKILL.md", "--cases", "4+8+0", "--fresh", "--json")
+    assert again.returncode == 0, again.stderr
+    assert not json.loads(again.stdout)["proven"]
+    assert "no held-out case was used" in json.loads(again.stdout)["sentence"]
+
+
+def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: Place) -> None:
+    folder = _improvable(place, 12)
+    before = everything_below(folder)
+    place.teach = lambda asked: Behaviour(
+        text=json.dumps(
+            {
+                "cause": "none",
+                "edits": [
+                    {
+                        "file": "SKILL.md",
+                        "action": "insert",
+                        "quote": None,
+                        "heading": "Facts",
+                        "text": "- Errors are handled with care",
+                        "why": "wished for",
+                    }
+                ],
+            }
+        )
+        if made_teacher.kind_of(asked.prompt) == "edits"
+        else json.dumps(made_teacher.teachers_answer(asked.prompt, THINGS[:12], 12, 0))
+    )
+    wish = "add more error handling and edge cases"
+    done = place.generate(wish, "--from", "./skills/quarn/", "-t", "skills/quarn/skill_meta.json", "--fresh", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("The old version stays (")
+    assert wish in place.teacher.requests[-1].prompt
+    after = everything_below(folder)
+    assert after["SKILL.md"] == before["SKILL.md"]
+    meta = json.loads(after["skill_meta.json"])
+    assert len(meta.pop("held_out_uses")) == 1, "a use of held-out cases is noted even so"
+    meta.pop("format")
+    assert meta == json.loads(before["skill_meta.json"])
+    assert "The revision is kept in ./runs/" in done.stdout
+
+
+def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
+    place.learn = lambda asked: Behaviour(text=made_teacher.student(asked).text, latency=0.3)
+    place.interrupt(after=5)
+    done = place.generate(TASK, "--cases", "4+8+0", "--concurrency", "1", "--fresh", "--yes")
+    assert done.returncode == 130, done.stderr
+    assert not (place.here / "skills").exists()
+    found = re.search(r"go on with: upskill (generate --resume \S+)", done.stderr)
+    assert found is not None, done.stderr
+    place.learn = made_teacher.student
+    taught = len(place.teacher.requests)
+    resumed = place.run(*found[1].split())
+    assert resumed.returncode == 0, resumed.stderr
+    assert "Saved to ./skills/quarn (helps" in resumed.stdout
+    assert [*place.kinds()[:taught], "edits"] == place.kinds(), "the teacher was asked for nothing twice"
+
+
+def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Place) -> None:
+    done = place.generate(TASK, "--cases", "4+8+0", "--max-calls", "9", "--concurrency", "1", "--fresh", "--json")
+    assert place.asked == 9, done.stderr
+    assert done.returncode == 0, "there is a draft by then, and it is saved as not proven"
+    found = json.loads(done.stdout)
+    assert found["status"] == "not proven"
+    assert "the cap of 9 calls" in found["sentence"]
+    again = place.run("generate", "--resume", found["run"], "--json")
+    assert again.returncode == 0, again.stderr
+    assert place.asked == 9, "what was spent before counts"
+    early = place.generate(TASK, "--cases", "4+8+0", "--max-calls", "2", "--fresh", "-o", "elsewhere/quarn")
+    assert early.returncode == 3, early.stderr
+    assert "nothing was saved: any: the cap of 2 calls was reached" in early.stderr
+    assert "--resume" in early.stderr
+    assert not (place.here / "elsewhere").exists()
+
+
+def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(place: Place) -> None:
+    done = place.generate(TASK, "--no-eval", "--cases", "4+8+0", "-o", "kept/tide-gauge")
+    assert done.returncode == 0, done.stderr
+    assert place.kinds().count("cases") >= 1
+    assert place.student.requests == []
+    assert done.stdout.splitlines()[-1] == "Saved to ./kept/tide-gauge (not measured: it was generated with --no-eval)"
+    assert skills_ref.validate(place.here / "kept" / "tide-gauge") == []
+    meta = json.loads((place.here / "kept" / "tide-gauge" / "skill_meta.json").read_text())
+    assert meta["status"] == "not measured"
+    assert len(meta["cases"]) == 12
+
+
+def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> None:
+    folder = _improvable(place, 2)
+    before = everything_below(place.here)
+    url = place.teacher.url
+    refused = {
+        ("x", "-o", "skills/quarn"): (2, "it would be overwritten"),
+        ("x", "-o", "kept/My Skill"): (2, "cannot be the name of one"),
+        (): (2, "no task was given"),
+        ("x", "--from", "nowhere.md"): (2, "no such file"),
+        ("write", "kernels", "–from", "x"): (2, "type two hyphens: --from"),
+        ("x", "--cases", "many"): (2, "cannot be understood"),
+        ("--from", "skills/quarn", "--no-eval"): (2, "not replaced by one that nobody measured"),
+        ("x", "--from", "skills/quarn", "--from", "skills/quarn/SKILL.md"): (2, "only one skill"),
+        ("x", "--eval-base-url", "http://127.0.0.1:9/v1"): (3, "nothing answers"),
+        ("x", "--resume", "runs/x"): (2, "leave out"),
+    }
+    for words, (code, said) in refused.items():
+        done = place.generate(*words)
+        assert (done.returncode, said in done.stderr) == (code, True), (words, done.stderr)
+    nobody = place.generate("x", at_both=False)
+    assert nobody.returncode == 3
+    assert "ANTHROPIC_API_KEY" in nobody.stderr
+    assert "--base-url" in nobody.stderr
+    strongest = place.generate("x", "--dry-run", at_both=False, ANTHROPIC_API_KEY="made-up", HF_TOKEN="made-up")
+    assert strongest.returncode == 0, strongest.stderr
+    assert strongest.stdout.startswith("Teacher: opus (built-in alias for anthropic/claude-opus")
+    assert "the strongest for which a key is set" in strongest.stdout
+    asks = place.generate(
+        "x", "--eval-model", "any", "--eval-base-url", url, at_both=False, ANTHROPIC_API_KEY="made-up"
+    )
+    assert asks.returncode == 2
+    assert "teacher: about" in asks.stderr
+    assert "add --yes" in asks.stderr
+    assert place.asked == 0
+    assert everything_below(place.here) == before
+    assert folder.is_dir()

@@ -1,0 +1,116 @@
+"""The whole loop with a real student: a scripted draft fails, its revision mends it, held-out cases prove it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import skills_ref
+import yaml
+
+from upskill.teaching.case_form import read_written
+from upskill.teaching.splitting import CaseCounts, split_cases
+
+COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
+TASK = "answer questions about tarnctl"
+FACTS = {
+    "config file": "tarn.kdl",
+    "default port": "7413",
+    "start command": "tarnctl rouse",
+    "stop command": "tarnctl lull",
+    "current version": "4.19",
+    "backup folder": "/srv/brine",
+    "health page": "/pulse",
+    "poll interval": "47 seconds",
+}
+COUNTS = CaseCounts(learn=4, held_out=12, negative=0)
+
+
+def _case(thing: str, wording: str) -> dict[str, Any]:
+    asked = {
+        "direct": f"What is the {thing} of tarnctl?",
+        "paraphrased": f"Please name the {thing} that tarnctl uses.",
+    }
+    return {
+        "id": f"{thing}-{wording}",
+        "topic": thing,
+        "wording": wording,
+        "negative": False,
+        "input": asked[wording],
+        "files": [],
+        "checks": [{"contains": [FACTS[thing]]}],
+        "reference": {"text": FACTS[thing], "files": []},
+        "wrong": [{"text": "tarnctl.yaml", "files": []}, {"text": "8080", "files": []}],
+    }
+
+
+def _teacher(path: Path) -> None:
+    """Cases about all facts; a draft that knows only those that no learn case asks for; a revision that knows all."""
+    items = [_case(thing, wording) for wording in ("direct", "paraphrased") for thing in FACTS]
+    cases = [read_written(item, check_problems=lambda _: []).case for item in items]
+    learned = {str(case.extra["topic"]) for case in split_cases(cases, COUNTS) if case.use == "learn"}
+    assert 2 <= len(learned) <= 4
+    lines = {thing: f"- The {thing} is {value}" for thing, value in FACTS.items()}
+    draft = {
+        "name": "tarnctl-facts",
+        "description": "Facts about tarnctl, a tide gauge. Use for any question about tarnctl.",
+        "sections": [
+            {"heading": "Facts", "text": "\n".join(lines[one] for one in FACTS if one not in learned), "sources": []}
+        ],
+        "references": [],
+    }
+    edit = {"file": "SKILL.md", "action": "insert", "heading": "Facts", "text": "\n".join(lines[o] for o in learned)}
+    rules = [
+        {"when": r"Answer with `\{\"cases\"", "replies": [json.dumps({"cases": items})]},
+        {"when": "Write the skill for this task", "replies": [json.dumps(draft)]},
+        {
+            "when": "Which edits would have let the student pass",
+            "replies": [json.dumps({"cause": "it is not said", "edits": [{**edit, "quote": None, "why": "missing"}]})],
+        },
+        {"replies": ["I do not know."]},
+    ]
+    path.write_text(yaml.safe_dump({"rules": rules}), encoding="utf-8")
+
+
+def _generate(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [COMMAND, "generate", TASK, *words],
+        cwd=here,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(here), "LANG": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_model: str, tmp_path: Path) -> None:
+    _teacher(tmp_path / "teacher.yaml")
+    students = ("--eval-model", "smollm2", "--eval-base-url", local_model, "--temperature", "0")
+    more = ("--max-output-tokens", "24", "--concurrency", "2", "--json", "--yes")
+    done = _generate(tmp_path, "--model", "scripted/teacher.yaml", *students, "--cases", str(COUNTS), *more)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    first, second = found["attempts"][:2]
+    assert first["passed"] < second["passed"], "the revision mends what failed"
+    assert found["status"] == "helps", found["sentence"]
+    assert found["proven"]
+    (student,) = found["held_out"]["students"]
+    assert student["arms"]["baseline"]["pass_rate"] <= 0.2
+    assert student["lifts"][0]["cases_like_these"][0] > 0
+    assert found["spent"]["teacher"]["calls"] <= 5
+    assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
+
+
+def test_a_hopeless_local_teacher_ends_cleanly_says_why_and_saves_nothing(local_model: str, tmp_path: Path) -> None:
+    done = _generate(tmp_path, "--model", "smollm2", "--base-url", local_model, "--cases", "1+1+0", "--yes")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert not (tmp_path / "skills").exists()
+    last = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(last) == 1, done.stderr
+    assert "teacher" in last[0]
+    assert "Traceback" not in done.stderr
+    (run,) = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
+    assert json.loads((run / "generate.json").read_text())["status"] == "failed"

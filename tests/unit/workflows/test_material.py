@@ -1,0 +1,85 @@
+"""What a teacher is given: recordings, documents, repositories, skills, each taken for what it is, without secrets."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from upskill.errors import UsageError
+from upskill.workflows.material import gather, gathered_text, read_gathered
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+
+
+def _skill(folder: Path, *, meta: object = None) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: gauge\ndescription: Reads tide gauges.\n---\nRead it.\n")
+    if meta is not None:
+        (folder / "skill_meta.json").write_text(json.dumps(meta))
+    return folder
+
+
+def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> None:
+    (tmp_path / "trace.md").write_text("It failed.\n\nThen `make` passed.\n" * 30)
+    (tmp_path / "page.html").write_text(f"<p>Use port 7413. {SECRET}</p>")
+    (tmp_path / "table.json").write_text('{"port": 7413}')
+    sources = [str(tmp_path / name) for name in ("trace.md", "page.html", "table.json")]
+    gathered = gather("read gauges", sources=sources, folder=tmp_path, environment={})
+    assert gathered.material.digest is not None
+    assert [document.name for document in gathered.material.documents] == ["page.html", "table.json"]
+    assert SECRET not in gathered_text(gathered)
+    assert gathered.redacted == 1
+    again = read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None)
+    assert again == gathered, "going on with a run begins with the very same material"
+
+
+def test_of_a_repository_the_prose_comes_first_and_what_is_hidden_is_not_read(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    for name, text in {
+        "src/a.py": "print(1)",
+        "README.md": "Read me.",
+        "docs/use.md": "Use it.",
+        ".env": f"TOKEN={SECRET}",
+        ".git/config": "x",
+        "node_modules/b.js": "x",
+        "picture.png": "x",
+    }.items():
+        (repository / name).parent.mkdir(parents=True, exist_ok=True)
+        (repository / name).write_text(text)
+    gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
+    assert [one.name for one in gathered.material.documents] == ["README.md", "docs/use.md", "src/a.py"]
+
+
+def test_a_folder_of_recordings_is_no_repository(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "README.md").write_text("Sessions.")
+    chat = [{"role": "user", "content": "Build it."}, {"role": "assistant", "content": "Built."}]
+    (folder / "one.jsonl").write_text("".join(json.dumps(line) + "\n" for line in chat))
+    gathered = gather("build", sources=[str(folder)], folder=tmp_path, environment={})
+    assert gathered.material.digest is not None
+    assert gathered.material.documents == ()
+
+
+def test_the_task_of_a_skill_is_what_it_was_made_for_or_what_it_says_of_itself(tmp_path: Path) -> None:
+    provenance = {"task": "read tide gauges", "teacher": "opus", "teacher_model": "x"}
+    made = _skill(tmp_path / "a" / "gauge", meta={"format": "upskill.skill/1", "provenance": provenance})
+    plain = _skill(tmp_path / "b" / "gauge")
+    assert gather(None, sources=[str(made)], folder=tmp_path, environment={}).material.task == "read tide gauges"
+    found = gather(None, sources=[str(plain / "SKILL.md")], folder=tmp_path, environment={})
+    assert found.material.task == "Reads tide gauges."
+    assert found.wish is None
+    assert found.material.skill is not None
+    assert gather("be brief", sources=[str(plain)], folder=tmp_path, environment={}).wish == "be brief"
+
+
+def test_secrets_in_the_task_and_the_examples_go(tmp_path: Path) -> None:
+    gathered = gather(f"deploy with {SECRET}", examples=[f"push {SECRET}"], folder=tmp_path, environment={})
+    assert SECRET not in gathered_text(gathered)
+    assert gathered.redacted == 2
+
+
+@pytest.mark.parametrize("task", [None, ""])
+def test_without_a_task_and_a_source_there_is_nothing_to_do(tmp_path: Path, task: str | None) -> None:
+    with pytest.raises(UsageError, match="no task was given"):
+        gather(task, folder=tmp_path, environment={})
