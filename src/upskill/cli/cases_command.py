@@ -160,7 +160,7 @@ def write(
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
-    for note in (*(f"dropped: {line}" for line in found.dropped), *found.notes):
+    for note in (*found.dropped_notes, *found.notes):
         click.echo(f"note: {note}", err=True)
     click.echo(f"Saved to {found.path}")
     return EXIT_DONE
@@ -174,7 +174,7 @@ def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
             "writer": {"name": plan.writer.name, "model": plan.writer.model},
             "cases": counts,
             "path": str(plan.target),
-            **dict(plan.estimate.share.as_json()),
+            "estimate": plan.estimate.share.as_json(),
         }
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Bought, Case, Skill
+from upskill.domain import Bought, Case, CaseUse, Skill
 from upskill.domain.case import Json
 
 WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
-_USES = ("learn", "held-out", "negative")
+_USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
 
 
 def written_cases_json(

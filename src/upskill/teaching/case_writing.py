@@ -220,7 +220,8 @@ class _Writing:
             if desk.failure is not None:
                 yield f"an answer could not be read: {_one_line(desk.failure)}"
         if self.doubles:
-            yield f"{self.doubles} that asked what another asks"
+            are = "case" if self.doubles == 1 else "cases"
+            yield f"{self.doubles} {are} that asked what another asks"
 
 
 def _items(text: str) -> list[dict[str, Any]]:

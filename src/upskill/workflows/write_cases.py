@@ -139,8 +139,16 @@ class SkillCases:
     writer: Endpoint
     cases: tuple[Case, ...]
     dropped: tuple[str, ...]
+    wanted: int
     bought: Bought
     notes: tuple[str, ...] = ()
+
+    @property
+    def dropped_notes(self) -> tuple[str, ...]:
+        """What was dropped, and whether that left too few, in a line each."""
+        short = self.wanted - len(self.cases)
+        told = (f"{len(self.cases)} of {self.wanted} cases could be had",) if short > 0 else ()
+        return (*(f"dropped: {line}" for line in self.dropped), *told)
 
 
 def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
@@ -225,6 +233,7 @@ def cases_for_skill(
         writer=plan.writer,
         cases=written.cases,
         dropped=written.dropped,
+        wanted=order.counts.total,
         bought=Bought(
             calls=door.spent.calls,
             failed_calls=door.spent.failed_calls,
@@ -286,6 +295,6 @@ def write_missing_cases(
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
     found = cases_for_skill(CasesOrder(skill=skill, sandbox=sandbox), settings=settings, say=say, confirm=confirm)
-    for line in found.dropped:
-        say(f"a case was dropped: {line}")
+    for note in (*found.dropped_notes, *found.notes):
+        say(f"note: {note}")
     say(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")

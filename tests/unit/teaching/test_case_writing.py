@@ -151,7 +151,7 @@ def test_cases_that_ask_the_same_are_dropped() -> None:
 
     result = written(CaseTeacher(spoil=same), CaseCounts(learn=2, held_out=2, negative=0))
     assert len(result.cases) == 4
-    assert "1 that asked what another asks" in result.dropped
+    assert "1 case that asked what another asks" in result.dropped
 
 
 def test_secrets_in_what_comes_back_are_taken_out_and_such_cases_written_again() -> None:
