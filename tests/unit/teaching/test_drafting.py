@@ -200,6 +200,13 @@ def test_a_wish_is_told_once(changes: dict[str, Any], told: str) -> None:
     assert told in teacher.asked[1].messages[-1].text
 
 
+@pytest.mark.parametrize("worse", ["nothing", answer(name="?"), answer(sections=[])])
+def test_asking_for_better_never_loses_what_was_good_enough(worse: str) -> None:
+    draft, teacher = drafted(answer(description="Softmax kernels."), worse)
+    assert draft.description == "Softmax kernels."
+    assert len(teacher.asked) == (3 if worse == "nothing" else 2)
+
+
 def test_a_name_that_is_taken_gets_a_number() -> None:
     teacher = Teacher(GOOD)
     draft = draft_skill(material(), (), teacher, avoid=[NAME, f"{NAME}-2"])
