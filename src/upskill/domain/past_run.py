@@ -22,7 +22,7 @@ class PastResult:
     """The pass rate with the skill."""
     lift: float | None
     interval: Interval | None
-    """For cases like these; for these very cases where `narrow`."""
+    """The one that the verdict rests on: for cases like these, or for these very cases where `narrow`."""
     narrow: bool
     pairs: int | None
     spent: float | None

@@ -121,7 +121,7 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
             table.add_row(Text(skill if number == 0 else ""), Text(model), cell(skill, model))
     print_table(table, console)
     if any(result.narrow for _, result in newest.values()):
-        console.print(Text("* on these very cases: too few to speak of others", style="dim"), soft_wrap=True)
+        console.print(Text("* on these very cases; not shown for others like them", style="dim"), soft_wrap=True)
 
 
 def show_history(runs: Sequence[PastRun], console: "Console") -> None:

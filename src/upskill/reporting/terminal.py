@@ -246,10 +246,12 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         yield Text()
 
 
-def _between(lift: Lift) -> str:
-    """The interval that the verdict looks at first, in brackets."""
-    interval = lift.cases_like_these or lift.these_cases
-    return f"({round(interval.low * 100):+d} to {round(interval.high * 100):+d})"
+def _between(lift: Lift, report: StudentReport) -> str:
+    """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
+    narrow = report.claim == "these cases"
+    interval = lift.these_cases if narrow else lift.cases_like_these or lift.these_cases
+    where = " on these cases" if narrow else ""
+    return f"({round(interval.low * 100):+d} to {round(interval.high * 100):+d}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
@@ -266,7 +268,7 @@ def table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{signed(lift.mean)} {_between(lift)} {report.verdict}" if lift else report.verdict or "-"
+        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
         style = _STYLES.get(report.verdict or "", "")
         rows.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
     return rows

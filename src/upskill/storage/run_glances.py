@@ -77,6 +77,8 @@ def _result(student: Mapping[str, Any]) -> PastResult:
     if arm is None:
         arm = next((name for name in arms if name not in ("baseline", "previous")), None)
     wide, narrow = _interval(lift.get("cases_like_these")), _interval(lift.get("these_cases"))
+    if student.get("claim") == "these cases" and narrow is not None:
+        wide = None  # what the verdict rests on is what is shown beside it
     pairs = lift.get("pairs")
     return PastResult(
         model=_text(student.get("model")) or "?",

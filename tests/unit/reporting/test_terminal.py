@@ -59,6 +59,12 @@ def test_several_models_stand_in_one_table_with_their_intervals() -> None:
     assert sum("+25% (-5 to +50) helps" in line for line in lines) == 2
 
 
+def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
+    narrow = report("kimi", claim="these cases")
+    lines = shown(evaluation(report("haiku"), narrow), width=120)
+    assert sum("+25% (+10 to +40) helps on these cases" in line for line in lines) == 1
+
+
 def test_errors_come_last_under_everything_else() -> None:
     lines = shown(evaluation(ERRORED, interrupted=True), width=100)
     assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"

@@ -134,3 +134,12 @@ def test_a_glance_bears_whatever_is_written(tmp_path: Path, written: str) -> Non
     assert run.status == "unreadable"
     assert (run.skill or "").isprintable()
     assert all(result.lift is None for result in run.results)
+
+
+@pytest.mark.parametrize(("claim", "low"), [("cases like these", -0.05), ("these cases", 0.1), (None, -0.05)])
+def test_a_glance_takes_the_interval_that_the_verdict_rests_on(tmp_path: Path, claim: str | None, low: float) -> None:
+    make_run(tmp_path, "x", results={"students": [student(claim=claim)]})
+    ((result,),) = (run.results for run in glance_at_runs(tmp_path))
+    assert result.interval is not None
+    assert result.interval.low == low
+    assert result.narrow == (claim == "these cases")
