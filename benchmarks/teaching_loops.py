@@ -275,7 +275,14 @@ def null_rows(loops: int, seed: str) -> list[Row]:
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/high/{name}")
         done = [new_skill_loop(rng, draw, effort="high") for _ in range(loops // 4)]
-        rows.append(_row("the same with `--effort high`", name, done, most=at_most(loops // 4, 0.05)))
+        rows.append(
+            _row(
+                "a new skill that does not help, `--effort high`: called helpful or cheaper",
+                name,
+                done,
+                most=at_most(loops // 4, 0.05),
+            )
+        )
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/revision/{name}")
         done = [revision_loop(rng, draw) for _ in range(loops)]
@@ -289,7 +296,15 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         rng = random.Random(f"{seed}/students/{name}")
         done = [revision_loop(rng, draw, students=("a", "b", "c")) for _ in range(loops // 4)]
         taken = sum(loop.proof.proven for loop in done)
-        rows.append(_row("the same with three students", name, done, taken, most=at_most(loops // 4, 0.025)))
+        rows.append(
+            _row(
+                "a revision that is no better, three students: replaces the old version",
+                name,
+                done,
+                taken,
+                most=at_most(loops // 4, 0.025),
+            )
+        )
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/uses/{name}")
         taken = sum(line_of_uses(rng, draw) is not None for _ in range(loops))

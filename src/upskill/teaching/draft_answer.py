@@ -1,7 +1,6 @@
 """From a teacher's answer to a draft. What is plainly meant is put right; everything else is told, all at once."""
 
 import json
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from typing import Any
 
 from upskill.domain import Draft, Lesson, SectionSource, estimate_tokens
 from upskill.teaching.answer_text import Unusable
+from upskill.teaching.draft_files import naming_files, placed, short, with_programs
 from upskill.teaching.draft_rules import (
     BODY_TOKENS,
     Clean,
@@ -20,17 +20,12 @@ from upskill.teaching.draft_rules import (
     without_hidden,
 )
 from upskill.teaching.places import KnownPlaces
-from upskill.teaching.programs import Judged, Program, RunProgram, judge_programs
-from upskill.teaching.prompts import quoted
+from upskill.teaching.programs import Program, RunProgram, judge_programs
 from upskill.teaching.sections import Section, join_body, split_body, tidy_section
-
-logger = logging.getLogger(__name__)
 
 MOST_SECTIONS = 12
 MOST_WRITTEN_FILES = 8
 MOST_FILE_TOKENS = 5_000
-MORE = "More"
-"""The heading under which files are named that no section mentions: else nobody would open them."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -45,6 +40,8 @@ class DraftReader:
     proven: Sequence[str] = ()
     run: RunProgram | None = None
     tries: int = 0
+    good_enough: Draft | None = None
+    """A draft that could be used and was asked to be better."""
 
     def new(self, text: str) -> Draft:
         """A whole skill. Raises `Unusable`."""
@@ -56,7 +53,7 @@ class DraftReader:
         draft = Draft(
             name=name,
             description=self._description(value["description"]),
-            body=join_body(sections) if sections else "",
+            body=self.clean(join_body(sections)),  # once more: a heading and its text can make a secret together
             files=files,
             sources=tuple(sources),
         )
@@ -96,18 +93,25 @@ class DraftReader:
         known = {_numberless(problem) for problem in draft_problems(before, clean=self.clean)} if before else set()
         problems += [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]
         if problems:
-            raise Unusable(problems)
+            return self._instead(problems)
         judged = judge_programs(programs, proven=self.proven, files=draft.files, run=self.run)
         wanted = [one.why for one in judged if one.fate == "broken"]
         if before is None:
             wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
-        if wanted and self.tries == 1:
-            raise Unusable(wanted)
-        draft, whens = _with_programs(draft, judged, {item["path"]: item for item in scripts}, self._source)
-        draft = _naming_files(draft, {**more, **whens})
+        draft, whens = with_programs(draft, judged, {item["path"]: item for item in scripts}, self._source)
+        draft = naming_files(draft, {**more, **whens})
         if late := [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]:
-            raise Unusable(late)
+            return self._instead(late)
+        if wanted and self.tries == 1:
+            self.good_enough = draft
+            raise Unusable(wanted)
         return draft
+
+    def _instead(self, problems: list[str]) -> Draft:
+        """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
+        if self.good_enough is None:
+            raise Unusable(problems)
+        return self.good_enough
 
     def _name(self, text: str, problems: list[str]) -> str:
         name = mended_name(without_hidden(text))
@@ -187,7 +191,7 @@ class DraftReader:
                 sources.append(self._source(heading, change.get("sources", ())))
             else:
                 problems.append(f"the new text of section {wanted!r} is empty; remove it instead")
-        return join_body(sections) if sections else ""
+        return join_body(sections)
 
     def _files(
         self, listed: Sequence[Any], problems: list[str], sources: list[SectionSource]
@@ -196,7 +200,7 @@ class DraftReader:
         files: dict[str, bytes] = {}
         when: dict[str, str] = {}
         for item in listed:
-            path = _placed(item["path"], "references")
+            path = placed(item["path"], "references")
             text = self._text(item["text"]).strip("\n")
             if not text.strip():
                 continue
@@ -208,7 +212,8 @@ class DraftReader:
                 problems.append(f"{path} has about {tokens:,} tokens; at most {MOST_FILE_TOKENS:,} are allowed")
             else:
                 files[path] = f"{text}\n".encode()
-                when[path] = _short(self._text(item.get("when", "")))
+                sources[:] = [source for source in sources if source.heading != path]
+                when[path] = short(self._text(item.get("when", "")))
                 sources.append(self._source(path, item.get("sources", ())))
         if len(listed) > MOST_WRITTEN_FILES:
             problems.append(f"there are {len(listed)} files; at most {MOST_WRITTEN_FILES} are allowed")
@@ -217,7 +222,7 @@ class DraftReader:
     def _programs(self, listed: Sequence[Any], problems: list[str]) -> list[Program]:
         found: list[Program] = []
         for item in listed[:MOST_WRITTEN_FILES]:
-            path = item["path"] = _placed(item["path"], "scripts")
+            path = item["path"] = placed(item["path"], "scripts")
             inputs = {one["path"]: one["text"].encode() for one in item.get("inputs", ())}
             if problem := next((text for one in (path, *inputs) if (text := file_problem(one))), None):
                 problems.append(f"the path {path[:120]!r}, or one of its inputs, {problem}")
@@ -227,59 +232,6 @@ class DraftReader:
                 arguments = tuple(one.replace("\0", "") for one in item.get("arguments", ()))
                 found.append(Program(path=path, text=f"{text}\n", arguments=arguments, inputs=inputs))
         return found
-
-
-def _placed(path: str, folder: str) -> str:
-    """A path where it belongs, if only the folder was left out."""
-    plain = path.strip().removeprefix("./")
-    return f"{folder}/{plain}" if plain and "/" not in plain and "\\" not in plain else plain
-
-
-def _with_programs(
-    draft: Draft, judged: Sequence[Judged], items: Mapping[str, Any], source: Any
-) -> tuple[Draft, dict[str, str]]:
-    """The draft with the programs that ran; the others as text under references/, and so named in the body."""
-    files, executable, body = dict(draft.files), set(draft.executable), draft.body
-    sources = list(draft.sources)
-    when: dict[str, str] = {}
-    for one in judged:
-        logger.info("program %s: %s", one.fate, one.why)
-        program, path = one.program, one.program.path
-        if one.fate == "broken":
-            body = "\n".join(line for line in body.split("\n") if path not in line)
-            continue
-        if one.fate == "ran":
-            files[path] = program.text.encode()
-            executable.add(path)
-        else:
-            stem = path.removeprefix("scripts/").replace("/", "-").rsplit(".", 1)
-            path = f"references/{'-'.join(stem)}.md"
-            language = "python" if program.path.endswith(".py") else "sh"
-            files[path] = f"{quoted(program.text, language=language)}\n".encode()
-            body = body.replace(program.path, path)
-        item = items[program.path]
-        when[path] = _short(item.get("when", ""))
-        sources.append(source(path, item.get("sources", ())))
-    changed = replace(draft, body=body, files=files, executable=frozenset(executable), sources=tuple(sources))
-    return changed, when
-
-
-def _naming_files(draft: Draft, when: Mapping[str, str]) -> Draft:
-    """The draft with a line for every new file that its body does not mention."""
-    missing = [path for path in sorted(when) if path not in draft.body]
-    if not missing:
-        return draft
-    lines = "\n".join(f"- `{path}`" + (f": {when[path]}" if when[path] else "") for path in missing)
-    sections = list(split_body(draft.body))
-    if sections and sections[-1].heading == MORE:
-        sections[-1] = replace(sections[-1], text=f"{sections[-1].text}\n{lines}", raw=None)
-    else:
-        sections.append(Section(heading=MORE, text=lines))
-    return replace(draft, body=join_body(sections))
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[:200]
 
 
 def _numberless(problem: str) -> str:

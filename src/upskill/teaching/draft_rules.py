@@ -22,7 +22,9 @@ _NOT_PARTS = frozenset({"skill_meta.json", "evals", "skill.md"})
 _NOT_ANYWHERE = frozenset({".git", "__pycache__", "node_modules", ".ds_store"})
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _OTHER_SYSTEMS = re.compile(r'[<>:"|?*]')
-_HIDDEN = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+_HIDDEN = re.compile(
+    "[\u00ad\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e01ef]"
+)
 """Characters that cannot be seen and turn, hide or smuggle text. Joiners stay: some scripts need them."""
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\Users\\)(?!<)([\w.-]+)")
 _ANYBODY = frozenset({"user", "username", "you", "me", "agent", "runner", "ubuntu", "name", "root", "app", "node"})

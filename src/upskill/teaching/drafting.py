@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from upskill.domain import Draft, Lesson
 from upskill.models import Ask, Message, Question
-from upskill.teaching.answers import ask_for
+from upskill.teaching.answers import TeacherUnusable, ask_for
 from upskill.teaching.draft_answer import DraftReader
 from upskill.teaching.draft_forms import draft_form, improvement_form
 from upskill.teaching.draft_rules import BODY_TOKENS, Clean, body_tokens, clean_of_strangers
@@ -48,9 +48,14 @@ def draft_skill(
     )
     question = _question(material, lessons, reader, window=window)
     skill = material.skill
-    if skill is None:
-        return ask_for(ask, question, reader.new)
-    return ask_for(ask, question, lambda text: reader.improved(text, skill))
+    try:
+        if skill is None:
+            return ask_for(ask, question, reader.new)
+        return ask_for(ask, question, lambda text: reader.improved(text, skill))
+    except TeacherUnusable:
+        if reader.good_enough is None:
+            raise
+        return reader.good_enough
 
 
 def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader, *, window: int | None) -> Question:

@@ -3,26 +3,41 @@
 from collections.abc import Sequence
 
 from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.teaching.chunks import pieces
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted
 
 MOST_SHOWN_FILE = 4_000
 """Tokens up to which a file of an existing skill is shown, and not only named."""
 MOST_SHOWN_FILES = 12_000
+LEAST_SHOWN = 100
+"""Tokens below which a piece of a text says nothing."""
 
 
 def material_text(material: Material, lessons: Sequence[Lesson], *, room: int) -> str:
-    """Examples, then lessons where there are any, else the digest and the documents themselves."""
+    """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the room."""
     parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
     if lessons:
         parts.append(_lessons(lessons, room=room))
     else:
-        if material.digest is not None and material.digest.text.strip():
-            parts.append(f"## Recorded work (digest)\n\n{quoted(material.digest.text)}")
-        parts += [f"## document {document.name}\n\n{quoted(document.text)}" for document in material.documents]
+        texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
+        texts += [(f"document {document.name}", document.text) for document in material.documents]
+        for title, text in texts:
+            shown = _cut(text, room)
+            room -= estimate_tokens(shown)
+            if shown.strip():
+                parts.append(f"## {title}\n\n{quoted(shown)}")
     if not parts:
         return "There is no material beside the task: write only what you are certain of."
     return "Material:\n\n" + "\n\n".join(parts)
+
+
+def _cut(text: str, room: int) -> str:
+    """What there is room for. Only where no piece of a material too long brought a lesson is anything lost here."""
+    if estimate_tokens(text) <= room:
+        return text
+    first = next(iter(pieces(text, most_tokens=room)), "") if room >= LEAST_SHOWN else ""
+    return f"{first}\n[… cut here]" if first else ""
 
 
 def _lessons(lessons: Sequence[Lesson], *, room: int) -> str:

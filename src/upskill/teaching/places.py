@@ -6,6 +6,7 @@ A teacher names places loosely ("steps 3-5", "[14]", "trace 2, step 9"); records
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from upskill.teaching.material import Material
 
@@ -15,6 +16,8 @@ _TRACE = re.compile(r"\btraces?\s+#?(\d{1,9})\b[\s,:#]*", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\bexamples?\s+#?(\d{1,9})\b", re.IGNORECASE)
 _STEPS = re.compile(r"\bsteps?\s+([\d,\s–#-]+(?:(?:to|through|and)\s+\d+)*)", re.IGNORECASE)
 _BARE = re.compile(r"[\s\[(#]*\d{1,9}(?:\s*[-–,]\s*\d{1,9})*[\s\])]*")
+MOST_WORDS = 5_000
+"""Names of places that are looked at: a piece of a digest has as many, a section far fewer."""
 _MOST_IN_A_RANGE = 200
 
 
@@ -32,7 +35,7 @@ class KnownPlaces:
     """The places of a material that a lesson or a section may name."""
 
     def __init__(self, material: Material) -> None:
-        self._documents = [document.name for document in material.documents]
+        self._documents = {document.name for document in material.documents}
         self._examples = len(material.examples)
         self._has_task, self._has_skill = bool(material.task.strip()), material.skill is not None
         kept = material.digest.kept if material.digest is not None else ()
@@ -45,6 +48,12 @@ class KnownPlaces:
                 spots.append(_Spot(trace=place.trace, thread=place.thread, lines=place.lines))
             for spot in spots:
                 self._spots[spot] = self._name(spot)
+        self._by_step: dict[int, list[_Spot]] = {}
+        for spot in self._spots:
+            if spot.step is not None:
+                self._by_step.setdefault(spot.step, []).append(spot)
+        threads = {spot.thread for spot in self._spots if spot.thread}
+        self._threads = sorted(threads, key=lambda name: (-len(name), name))
 
     @property
     def of_traces(self) -> frozenset[str]:
@@ -53,13 +62,14 @@ class KnownPlaces:
 
     def named_in(self, words: Iterable[str]) -> tuple[str, ...]:
         """The places that these words name, each once, in their own spelling; what does not exist is left out."""
-        return tuple(dict.fromkeys(name for word in words for name in self._named(word[:300])))
+        few = islice(words, MOST_WORDS)
+        return tuple(dict.fromkeys(name for word in few for name in self._named(word[:300])))
 
     def _named(self, word: str) -> list[str]:
         plain = " ".join(word.split())
-        for document in self._documents:
-            if plain == document or plain.removeprefix("document ").strip("`\"' ") == document:
-                return [f"document {document}"]
+        for name in (plain, plain.removeprefix("document ").strip("`\"' ")):
+            if name in self._documents:
+                return [f"document {name}"]
         if self._has_task and plain.lower().strip(". ") in {"task", "the task"}:
             return ["task"]
         if self._has_skill and plain.lower().strip(". ") in {"skill", "the skill", "existing skill"}:
@@ -76,13 +86,18 @@ class KnownPlaces:
             return [spot for piece in pieces for spot in self._spots_named(piece)]
         trace = int(traces[0][1]) if traces else None
         rest = _TRACE.sub(" ", word)
-        threads = sorted({spot.thread for spot in self._spots if spot.thread}, key=len, reverse=True)
-        thread = next((name for name in threads if re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)), None)
+        thread = next(
+            (name for name in self._threads if re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)), None
+        )
         if thread is not None:
             rest = re.sub(re.escape(thread), " ", rest, flags=re.IGNORECASE)
         if lines := _LINES.search(rest):
             first, last = int(lines[1]), int(lines[2] or lines[1])
-            return [spot for spot in self._of(trace, thread) if spot.lines and _overlap(spot.lines, (first, last))]
+            return [
+                spot
+                for spot in self._spots
+                if spot.lines and _overlap(spot.lines, (first, last)) and trace in (None, spot.trace)
+            ]
         numbers: set[int] = set()
         for found in _STEPS.finditer(rest):
             numbers |= _numbers(found[1])
@@ -92,15 +107,9 @@ class KnownPlaces:
 
     def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Spot]:
         """The one step of that number, of the main thread unless another is named; of several traces' none."""
-        spots = [spot for spot in self._of(trace, thread or "") if spot.step == number]
+        named = self._by_step.get(number, ())
+        spots = [spot for spot in named if spot.thread == (thread or "") and trace in (None, spot.trace)]
         return spots if len(spots) == 1 else []
-
-    def _of(self, trace: int | None, thread: str | None) -> list[_Spot]:
-        return [
-            spot
-            for spot in self._spots
-            if (trace is None or spot.trace == trace) and (thread is None or spot.thread == thread)
-        ]
 
     def _name(self, spot: _Spot) -> str:
         words = [f"trace {spot.trace}"] if self._many else []

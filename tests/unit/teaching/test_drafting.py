@@ -200,6 +200,13 @@ def test_a_wish_is_told_once(changes: dict[str, Any], told: str) -> None:
     assert told in teacher.asked[1].messages[-1].text
 
 
+@pytest.mark.parametrize("worse", ["nothing", answer(name="?"), answer(sections=[])])
+def test_asking_for_better_never_loses_what_was_good_enough(worse: str) -> None:
+    draft, teacher = drafted(answer(description="Softmax kernels."), worse)
+    assert draft.description == "Softmax kernels."
+    assert len(teacher.asked) == (3 if worse == "nothing" else 2)
+
+
 def test_a_name_that_is_taken_gets_a_number() -> None:
     teacher = Teacher(GOOD)
     draft = draft_skill(material(), (), teacher, avoid=[NAME, f"{NAME}-2"])
@@ -226,6 +233,13 @@ def test_a_secret_in_an_answer_is_not_in_the_draft(number: int, tmp_path: Path) 
     write_draft(tmp_path, draft)
     written = "\n".join(path.read_text() for path in sorted((tmp_path / draft.name).rglob("*.md")))
     assert left_of(secret, written) == []
+
+
+def test_a_heading_and_its_text_do_not_make_a_secret_together() -> None:
+    sections = [{"heading": "PASSWORD=", "text": "Tr0ub4dor-and-3-horses"}, {"heading": "A", "text": "b"}]
+    draft, teacher = drafted(answer(sections=sections))
+    assert draft_problems(draft) == []
+    assert len(teacher.asked) == 1
 
 
 def test_the_users_own_keys_are_taken_out_where_they_are_known() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.teaching.asking import Teacher
-from unit.teaching.made import digest, material
+from unit.teaching.made import answer, digest, material
 from upskill.domain import Lesson, estimate_tokens
 from upskill.domain.trace_digest import Finding, Place, TraceDigest
 from upskill.errors import UsageError
@@ -21,6 +22,7 @@ from upskill.teaching.lessons import find_lessons, lesson_calls, merge_lessons
 from upskill.teaching.material import Document, Material
 from upskill.teaching.places import KnownPlaces
 from upskill.teaching.room import answer_room, material_room
+from upskill.workflows.read_trace import read_trace
 
 WINDOW = 8_192
 
@@ -113,6 +115,17 @@ def test_a_library_is_refused_before_anything_is_asked() -> None:
     with pytest.raises(UsageError, match="fills the teacher's window"):
         find_lessons(Material(task="a", documents=documents), teacher, window=WINDOW)
     assert teacher.asked == []
+
+
+def test_without_a_single_lesson_the_draft_is_made_from_what_fits() -> None:
+    made_from = material(digest=long_digest(), documents=(Document(name="a.md", text="word " * 9_000),))
+    assert find_lessons(made_from, Teacher(lessons()), window=WINDOW) == ()
+    teacher = Teacher(answer())
+    draft_skill(made_from, (), teacher, window=WINDOW)
+    said = teacher.asked[0].messages[0].text
+    assert "(steps 1, 2)" in said
+    assert "[… cut here]" in said
+    assert estimate_tokens(said + teacher.asked[0].system) + answer_room(WINDOW) <= WINDOW
 
 
 def test_near_duplicates_are_one_lesson_with_all_its_steps() -> None:
@@ -210,3 +223,22 @@ def test_no_words_name_a_place_that_does_not_exist(words: str) -> None:
 def test_there_is_always_some_room(window: int | None) -> None:
     assert material_room(window) >= 256
     assert answer_room(window) >= 256
+
+
+def test_every_place_of_a_real_digest_can_be_named_from_its_own_piece() -> None:
+    samples = Path(__file__).parents[2] / "samples" / "traces"
+    source = read_trace(str(samples), budget=60_000, folder=samples, environment={}, say=lambda line: None, now=0.0)
+    made_from = Material(task="x", digest=source.digest)
+    asked: list[str] = []
+
+    def reply(question: Question) -> str:
+        asked.append(question.messages[0].text)
+        named = re.findall(r"\(([^()\n]*steps? [^()\n]*|[^()\n]*lines \d+ to \d+)\)", asked[-1])
+        return lessons(*(("fact", f"Fact {len(asked)} {n} `{text}`.", [text]) for n, text in enumerate(named[:24])))
+
+    found = find_lessons(made_from, Teacher(reply), window=4_096)
+    assert len(asked) > 2
+    places = KnownPlaces(made_from).of_traces
+    assert len(places) > 40
+    seen = {step for lesson in found for step in lesson.steps}
+    assert len(seen) > 0.9 * len(places), sorted(places - seen)
