@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from upskill import checks, storage
-from upskill.domain import Bought, Case, Skill
+from upskill.domain import Bought, Case, Qualification, Skill
 from upskill.domain.case import Json
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, NotAnswered, Served, Teacher, probe
@@ -23,7 +23,7 @@ from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
 from upskill.teaching.splitting import CaseCounts
-from upskill.workflows.check_cases import qualify_within
+from upskill.workflows.check_cases import qualify_within, say_what_takes_long
 from upskill.workflows.estimate_teaching import Share, Teaching, estimate_teaching
 from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, door_for
 from upskill.workflows.material import gather
@@ -50,11 +50,23 @@ def write_cases_for(
     `window` is that of whoever writes. Raises `TeacherUnusable`, and whatever `ask` raises.
     """
     confined = _confined(backend, say)
+    said: set[str] = set()
+
+    def say_once(line: str) -> None:
+        if line not in said:
+            said.add(line)
+            say(line)
+
+    def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
+        if confined is not None:
+            say_what_takes_long(cases, say_once)
+        return qualify_within(cases, skill or _NO_SKILL, backend=confined)
+
     return write_cases(
         material,
         ask,
         counts=counts,
-        examine=lambda cases: qualify_within(cases, skill or _NO_SKILL, backend=confined),
+        examine=examine,
         check_problems=partial(checks.check_problems, judge=False),
         say=say,
         clean=redactor_from(os.environ).clean,
@@ -158,6 +170,8 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     target = order.output or folder / META_FILE
     if not order.replace:
         _refuse_to_replace(order, folder, skill)
+    if not os.access(target.parent, os.W_OK):
+        raise UsageError(f"{target}: cannot be written there", hint="name a case file in another folder with -o FILE")
     writer = case_writer_for(settings)
     served = probe(writer)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
@@ -284,8 +298,6 @@ def write_missing_cases(
 
     The students are looked at first: nobody buys cases for a model that cannot be reached.
     """
-    for student in students:
-        probe(student)
     try:
         case_writer_for(settings.values)
     except (ProviderError, UsageError) as error:
@@ -294,6 +306,8 @@ def write_missing_cases(
             f"{error.message}",
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
+    for student in students:
+        probe(student)
     found = cases_for_skill(CasesOrder(skill=skill, sandbox=sandbox), settings=settings, say=say, confirm=confirm)
     for note in (*found.dropped_notes, *found.notes):
         say(f"note: {note}")
