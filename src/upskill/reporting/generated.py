@@ -105,7 +105,16 @@ def _spent(bought: Bought) -> str:
 def _print(lines: Iterator[Text], console: Console, *, indent: int = 0) -> None:
     for line in lines:
         width = max(20, console.width - indent)
-        for part in textwrap.wrap(line.plain, width, subsequent_indent="  ", replace_whitespace=False) or [""]:
+        # A path that is broken in two cannot be copied.
+        wrapped = textwrap.wrap(
+            line.plain,
+            width,
+            subsequent_indent="  ",
+            replace_whitespace=False,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for part in wrapped or [""]:
             console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
