@@ -11,7 +11,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Timer
 from typing import NamedTuple
 
 import click
@@ -110,7 +112,14 @@ class Typist:
             assert self._process.stdout is not None
             self._process.stdin.write(json.dumps({"words": words[1:], "cwd": str(cwd), "variables": variables}) + "\n")
             self._process.stdin.flush()
-            heard = json.loads(self._process.stdout.readline())
+            stuck = Timer(120, self._process.kill)
+            stuck.start()
+            try:
+                line = self._process.stdout.readline()
+            finally:
+                stuck.cancel()
+            assert line, f"$ {command}\ncame to no end"
+            heard = json.loads(line)
             code, stdout, stderr = heard["code"], heard["stdout"], heard["stderr"]
         assert code == 0, f"$ {command}\n{stderr}"
         assert stdout.strip(), f"$ {command}\nprinted nothing"
@@ -152,8 +161,10 @@ def copy(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("page", SHOWN, ids=_named)
 def test_the_commands_of_a_page_run_as_shown(page: Path, copy: Path, typist: Typist) -> None:
     here = copy
-    with Provider(_answer, port=8080):
-        for command in _shown(page):
+    commands = _shown(page)
+    asks = any("localhost:8080" in command for command in commands)
+    with Provider(_answer, port=8080) if asks else nullcontext():
+        for command in commands:
             if command.startswith("cd "):
                 here = here / command.removeprefix("cd ")
             else:
