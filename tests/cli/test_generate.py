@@ -6,7 +6,10 @@ import re
 import signal
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -185,16 +188,26 @@ def _no_secret_anywhere(place: Place, done: Done) -> None:
     assert len(planted) >= 40
     requests = "\n".join(json.dumps(asked.body, ensure_ascii=False) for asked in place.teacher.requests)
     assert "[redacted: " in requests, "the teacher was shown where they had been"
-    kept = b"\n".join(
-        data
+    files = {
+        path: data
         for path, data in everything_below(place.here).items()
-        if not path.startswith(("recorded/", "notes.rst")) and not path.endswith(".eval")
-    ).decode("utf-8", "replace")
-    for text in (requests, kept, done.stdout, done.stderr):
+        if not path.startswith(("recorded/", "notes.rst"))
+    }
+    kept = b"\n".join(data for path, data in files.items() if not path.endswith(".eval")).decode("utf-8", "replace")
+    logs = "\n".join(_log(data) for path, data in files.items() if path.endswith(".eval"))
+    assert "quarn" in logs, "what students were asked can be read there"
+    for text in (requests, kept, logs, done.stdout, done.stderr):
         # Of a passphrase, single words are left in any text.
         left = [secret for one in planted for secret in left_of(one, text) if " " not in secret or secret in text]
         assert left == []
         assert [key for key in KEYS.values() if key in text] == []
+
+
+def _log(data: bytes) -> str:
+    """Everything in a log of the engine."""
+    import_module("zipfile_zstd")  # teaches zipfile how they are packed
+    with zipfile.ZipFile(BytesIO(data)) as log:
+        return "\n".join(log.read(name).decode("utf-8", "replace") for name in log.namelist())
 
 
 def _no_key_at_the_wrong_door(place: Place) -> None:

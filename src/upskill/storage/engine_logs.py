@@ -4,6 +4,8 @@ import os
 import secrets
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 
@@ -12,6 +14,10 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
 
     An engine that was killed leaves a log without its end. That is no reason to lose a run.
     """
+    with suppress(ImportError):
+        # Logs are packed with zstd. Older interpreters learn it from this package, which comes with the engine; a run
+        # that had nothing left to do has not loaded that.
+        import_module("zipfile_zstd")
     notes: list[str] = []
     for path in sorted(folder.glob("*.eval")):
         try:
