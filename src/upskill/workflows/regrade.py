@@ -1,6 +1,6 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -133,11 +133,16 @@ def _replayed(plan: TrialPlan, trials: list[Trial], record: RunRecord) -> FixedC
     if plan.design == "fixed":
         return FixedCourse(plan)
     course = SequentialCourse.of(plan, min_lift=record.min_lift)
-    found = {(trial.case_id, trial.repeat, trial.arm): trial for trial in trials if isinstance(trial.outcome, Scored)}
+    tries: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if isinstance(trial.outcome, Scored) or trial.outcome.was_run:
+            tries[trial.case_id, trial.repeat, trial.arm].append(trial)
+    taken: Counter[tuple[str, int]] = Counter()
     while (turn := course.take()) is not None:
-        mine = {arm: found.get((turn.case.id, turn.repeat, arm)) for arm in turn.arms}
-        there = {arm: trial for arm, trial in mine.items() if trial is not None}
-        if len(there) < len(turn.arms):
+        # A pair that errored was put again at the end: the first time its first try counts, then the next.
+        mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
+        taken[turn.key] += 1
+        if not all(mine.values()):
             break
-        course.ended(turn, there)
+        course.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items()})
     return course
