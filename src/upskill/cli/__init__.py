@@ -12,7 +12,7 @@ COMMANDS = {
     "cases": "Check the test cases of a skill, or have them written.",
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
-    "generate": "Make a skill from a task, a recording or an older skill, and measure it.",
+    "generate": "Make a skill from a task or a recording, and measure it.",
     "init": "Write an example project that works at once, without a key.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import anyio
-
 from upskill.domain.tokens import estimated_tokens
 from upskill.models.asking import NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
@@ -62,6 +60,8 @@ class Teacher:
         Raises `NotAnswered` where a question brought no answer, once the others have come to their end: what was
         bought by then has been heard.
         """
+        import anyio
+
         return anyio.run(self._ask_all, tuple(questions), heard)
 
     async def _ask_all(self, questions: tuple[Question, ...], heard: Callable[[Heard], None]) -> tuple[Reply, ...]:

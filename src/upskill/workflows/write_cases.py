@@ -302,7 +302,7 @@ def write_missing_cases(
         case_writer_for(settings.values)
     except (ProviderError, UsageError) as error:
         raise UsageError(
-            f"{storage.read_skill(skill).name}: there are no cases to put to a student, and nobody to write them: "
+            f"{storage.read_skill(skill).name}: there are no test cases to put to a student, and nobody to write them: "
             f"{error.message}",
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
