@@ -162,7 +162,7 @@ def test_without_a_teacher_an_evaluation_says_what_to_do_and_asks_nobody(upskill
         done = upskill("eval", str(quay), "-m", "any", "--base-url", provider.url)
         assert not [request for request in provider.requests if request.prompt]
     assert done.returncode == 2
-    assert "there are no cases to put to a student, and nobody to write them: there is no teacher" in done.stderr
+    assert "there are no test cases to put to a student, and nobody to write them: there is no teacher" in done.stderr
     assert "--test-gen-model" in done.stderr
 
 

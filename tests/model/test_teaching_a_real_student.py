@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import skills_ref
 import yaml
 
@@ -104,6 +105,7 @@ def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_m
     assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
 
 
+@pytest.mark.full
 def test_a_hopeless_local_teacher_ends_cleanly_says_why_and_saves_nothing(local_model: str, tmp_path: Path) -> None:
     done = _generate(tmp_path, "--model", "smollm2", "--base-url", local_model, "--cases", "1+1+0", "--yes")
     assert done.returncode == 3, done.stdout + done.stderr
