@@ -17,8 +17,8 @@ import json, os, sys
 import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress
 import upskill.workflows.generate, upskill.trials.engine, upskill.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai
-from upskill.models.metering import _import_what_the_first_sample_needs
-_import_what_the_first_sample_needs()
+from upskill.models.engine_start import ready_the_engine
+ready_the_engine()
 inspect_ai.model._model_info._get_lookup_index()  # seconds of reading lists, once
 print("ready", flush=True)
 for line in sys.stdin:

@@ -1,6 +1,8 @@
 """The one metered door: every provider can be opened through it, and it alone decides what is sent again."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,32 @@ def test_no_model_is_opened_with_a_key_that_was_not_set() -> None:
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
     with pytest.raises(Exception, match="ANTHROPIC_API_KEY"):
         Door().open(resolve_model("anthropic/claude-haiku-5-5"))
+
+
+CLIENTS = """
+import sys
+from upskill.models import Door, resolve_model
+
+def clients():
+    return [name for name in ("openai", "anthropic") if name in sys.modules]
+
+Door().open(resolve_model(sys.argv[1]))
+print("scripted:", clients())
+Door().open(resolve_model("anthropic/any"))
+from inspect_ai.model import _assistant_internal as states
+from inspect_ai.model._providers.anthropic import assistant_internal
+before = assistant_internal()
+states.init_sample_assistant_internal()
+print("anthropic:", clients(), "a state of its own:", assistant_internal() is not before)
+"""
+
+
+def test_no_client_is_loaded_that_no_model_asked_for(scripted_student: Path) -> None:
+    """Each takes seconds of every command that asks a model."""
+    variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "ANTHROPIC_API_KEY": "made-up"}
+    command = [sys.executable, "-c", CLIENTS, f"scripted/{scripted_student}"]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.splitlines() == ["scripted: []", "anthropic: ['anthropic'] a state of its own: True"], done.stderr
 
 
 def test_calls_tokens_and_retries_are_counted_per_trial(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:

@@ -8,8 +8,6 @@ import json
 import math
 import random
 from collections.abc import Awaitable, Callable
-from contextvars import copy_context
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -27,6 +25,7 @@ from upskill.models.body_cap import cap_bodies
 from upskill.models.budget import BudgetReached, Spent
 from upskill.models.door import Door
 from upskill.models.endpoint import Endpoint
+from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
     AttemptTimeout,
     BodyTooLarge,
@@ -250,7 +249,7 @@ class _Wait(wait_base):
 
 def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
-    _import_what_the_first_sample_needs()
+    ready_the_engine()
     meter = Meter(door, endpoint)
     provider: Any = type(model.api)
 
@@ -279,15 +278,6 @@ def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
 
     model.api.__class__ = Metered
     _fit_client(model.api, door.policy.max_body_bytes)
-
-
-@cache
-def _import_what_the_first_sample_needs() -> None:
-    """The engine imports every provider's client with its first sample, on the event loop: a standstill of seconds."""
-    import inspect_ai.agent._acp.server  # noqa: F401 - the heaviest of them, although nothing is served
-    from inspect_ai.model._assistant_internal import init_sample_assistant_internal
-
-    copy_context().run(init_sample_assistant_internal)
 
 
 def _fit_client(api: Any, max_body_bytes: int) -> None:
