@@ -149,7 +149,7 @@ def test_ctrl_c_ends_every_sandbox(tarn: Path, here: Path, environment: dict[str
     finally:
         process.kill()
     assert process.returncode == 130, err
-    assert took < 15, "5 s on an idle machine"
+    assert took < 25, "5 s on an idle machine"
     if presses == 1:
         assert "interrupted" in out
     until = time.monotonic() + 5

@@ -223,7 +223,7 @@ def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
         stopped = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-        assert time.monotonic() - stopped < 5
+        assert time.monotonic() - stopped < 20, "the answers would come after thirty; `make full` holds it to five"
     assert process.returncode == 130, err
     assert "interrupted: 12 of 80 attempts ended" in out
     assert "4 pairs" in out

@@ -34,6 +34,6 @@ def test_the_second_interrupt_ends_a_process_that_is_still_tidying_up() -> None:
     pressed = time.monotonic()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
-    assert time.monotonic() - pressed < 1
+    assert time.monotonic() - pressed < 10, "it would be tidying for thirty"
     assert process.returncode == 130
     assert "interrupted twice" in err

@@ -26,6 +26,9 @@ class Called:
     answer: str | None
     """`None` where there was no answer."""
     seconds: float
+    """Waiting for a turn included."""
+    ended: float
+    """On the clock of `provider.Asked.at`."""
 
 
 def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | None = None) -> list[Called]:
@@ -40,7 +43,8 @@ def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | No
             except Exception as error:  # noqa: BLE001 - the boundary of a trial, as in the engine
                 if bill.fault is None:
                     bill.blame("crash", f"{type(error).__name__}: {error}")
-        called.append(Called(prompt=prompt, bill=bill, answer=answer, seconds=time.monotonic() - began))
+        ended = time.monotonic()
+        called.append(Called(prompt=prompt, bill=bill, answer=answer, seconds=ended - began, ended=ended))
 
     async def all_of_them() -> None:
         init_concurrency()  # outside an evaluation the engine keeps the limits of whoever asked first

@@ -61,7 +61,9 @@ def test_no_client_is_loaded_that_no_model_asked_for(scripted_student: Path) -> 
     variables = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "ANTHROPIC_API_KEY": "made-up"}
     command = [sys.executable, "-c", CLIENTS, f"scripted/{scripted_student}"]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout.splitlines() == ["scripted: []", "anthropic: ['anthropic'] a state of its own: True"], done.stderr
+    assert done.stdout.splitlines() == ["scripted: []", "anthropic: ['anthropic'] a state of its own: True"], (
+        done.stderr
+    )
 
 
 def test_calls_tokens_and_retries_are_counted_per_trial(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:

@@ -124,7 +124,7 @@ def test_time_is_up_after_the_limit_and_nobody_is_left(place: Sandbox, marker: s
     assert ran.ended == "timeout"
     assert ran.exit_code is None
     assert ran.stdout == b"before\n"
-    assert 1 <= time.monotonic() - started < 3.5
+    assert 1 <= time.monotonic() - started < 15
     assert processes_named(marker) == []
     assert place.run(["echo", "alive"], seconds=20).stdout == b"alive\n"
 
@@ -141,7 +141,7 @@ def test_a_background_process_that_holds_the_output_holds_nobody_up(place: Sandb
     started = time.monotonic()
     ran = place.run(["sh", "-c", f"sleep {marker} & echo there"], seconds=20)
     assert (ran.ended, ran.stdout) == ("exit", b"there\n")
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 15
     assert processes_named(marker)
     place.close()
 

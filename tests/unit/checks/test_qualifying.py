@@ -204,14 +204,14 @@ def test_a_changed_reference_of_another_case_is_not_answered_from_memory() -> No
     assert state_of(loose, case("How do I add?", {"contains": "add"}, reference="berth add")).state == "rejected"
 
 
-def test_twelve_text_cases_take_well_under_a_fifth_of_a_second() -> None:
+def test_twelve_text_cases_take_no_time_worth_telling() -> None:
     cases = [
         case(f"What is fact {n} of quayctl?", {"contains": f"fact-{n}-{n * 7919}"}, reference=f"fact-{n}-{n * 7919}")
         for n in range(12)
     ]
     started = time.process_time()
     qualify(cases, skill("speed"))
-    assert time.process_time() - started < 0.2
+    assert time.process_time() - started < 1, "an idle machine takes a twentieth"
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_aliases_that_multiply_are_stopped_before_they_are_written_out(line: str
         text += line.format(name=name, nine=", ".join([f"*{above}"] * 9))
     began = time.process_time()
     seen = look("yaml", {}, text)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 8
     assert seen.saw == "not yaml: more than 100,000 values once its aliases are written out"
 
 
@@ -125,7 +125,7 @@ def test_many_different_items_are_compared_in_time_that_grows_with_their_number(
     text = "[" + ",".join(f'{{"a": {number}}}' for number in range(30_000)) + "]"
     began = time.process_time()
     assert look("json", {"schema": {"uniqueItems": True}}, text).passed
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 15
     assert not look("json", {"schema": {"uniqueItems": True}}, "[1, 1.0]").passed
 
 

@@ -13,7 +13,7 @@ from upskill.traces import read_traces
 from upskill.traces.plain_text import LARGEST
 
 MANY = 12_000
-LONGEST_SECONDS = 4
+LONGEST_SECONDS = 10
 """Processor time. Each takes a second or less; a square of what is in it would take minutes."""
 
 ASK = {"role": "user", "content": "Go on."}

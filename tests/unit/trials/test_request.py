@@ -66,7 +66,7 @@ def test_a_plan_of_a_hundred_thousand_trials_is_identified_in_seconds() -> None:
     started = time.process_time()
     identities = {requests.trial_id(planned, STUDENT) for planned in plan.trials()}
     assert len(identities) == len(plan) == 100_000
-    assert time.process_time() - started < 4, "on an idle machine it takes one"
+    assert time.process_time() - started < 8, "on an idle machine it takes one"
 
 
 def test_the_identities_of_chat_trials_are_those_of_the_first_release() -> None:
