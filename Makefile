@@ -43,7 +43,7 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 	$(BIN)/python -m pytest tests/unit -q
 
 test: setup agents pages  ## all tests: the real engine, the real local model, real agents, the installed command
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full

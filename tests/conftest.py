@@ -7,6 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents")
+LONG_FIRST = ("model", "cli", "pages", "agents", "engine", "sandbox", "unit")
+"""With several processes the longest must not begin last, or one works while the others wait."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell, everything we start would inherit that Ctrl-C is ignored.
@@ -14,10 +16,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Open loopback for the folders that need it."""
+    """Open loopback for the folders that need it, and put the long tests first."""
     for item in items:
-        if item.path.relative_to(ROOT / "tests").parts[0] in MAY_USE_LOOPBACK:
+        if _folder(item) in MAY_USE_LOOPBACK:
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1", "localhost", "::1"]))
+    items.sort(key=lambda item: LONG_FIRST.index(_folder(item)))
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT / "tests").parts[0]
 
 
 @pytest.fixture

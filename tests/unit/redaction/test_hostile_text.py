@@ -58,6 +58,7 @@ PIECES = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
 def test_a_megabyte_of_anything_is_read_in_time(piece: str) -> None:
     text = (piece * (LONG // len(piece) + 1))[:LONG]
@@ -66,6 +67,7 @@ def test_a_megabyte_of_anything_is_read_in_time(piece: str) -> None:
     assert time.monotonic() - started < SECONDS
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("anchor", sorted({anchor for family in families.FAMILIES for anchor in family.anchors}))
 def test_no_family_is_slow_on_its_own_beginning(anchor: str) -> None:
     started = time.monotonic()

@@ -25,6 +25,7 @@ def fresh(folder: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=folder))
 
 
+@pytest.mark.once
 @settings(max_examples=1_000)
 @given(
     name=strategies.names,
@@ -66,6 +67,7 @@ def test_a_random_skill_comes_back_as_it_went_and_so_does_its_copy(
         shutil.rmtree(place)
 
 
+@pytest.mark.once
 @settings(max_examples=200)  # the reference reader takes many times as long as everything else here
 @given(name=strategies.names, description=strategies.descriptions, body=strategies.bodies, fields=strategies.fields)
 def test_a_random_skill_is_valid_and_the_same_for_the_reference_reader(
@@ -79,6 +81,7 @@ def test_a_random_skill_is_valid_and_the_same_for_the_reference_reader(
     assert their_body == body.strip()
 
 
+@pytest.mark.once
 @settings(max_examples=1_000)
 @given(cases=strategies.case_lists)
 def test_random_cases_come_back_as_they_went(quick_folder: Path, cases: list[Case]) -> None:
@@ -89,6 +92,7 @@ def test_random_cases_come_back_as_they_went(quick_folder: Path, cases: list[Cas
     assert [case.digest for case in read] == [case.digest for case in cases]
 
 
+@pytest.mark.once
 @settings(max_examples=1_000)
 @given(damaged=strategies.damaged_skills)
 def test_a_damaged_skill_is_read_or_explained_but_never_a_traceback(quick_folder: Path, damaged: Damaged) -> None:
@@ -109,6 +113,7 @@ def test_a_damaged_skill_is_read_or_explained_but_never_a_traceback(quick_folder
         assert "\x1b" not in line
 
 
+@pytest.mark.once
 @settings(max_examples=1_000)
 @given(damaged=strategies.damaged_case_files)
 def test_a_damaged_case_file_is_read_or_explained_but_never_a_traceback(quick_folder: Path, damaged: Damaged) -> None:

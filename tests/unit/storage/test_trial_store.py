@@ -309,6 +309,7 @@ def test_keeping_does_not_wait_for_a_writer_in_another_process(path: Path) -> No
         assert store.recall("t99", fingerprint="f") is not None
 
 
+@pytest.mark.once
 def test_trials_that_a_slow_disk_does_not_take_do_not_pile_up_without_end(path: Path) -> None:
     with TrialStore(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         store.flush()
@@ -589,6 +590,7 @@ OPENING_CROWD = """
 """
 
 
+@pytest.mark.once
 @needs_posix
 def test_eight_processes_that_make_the_same_store_at_once_make_one(tmp_path: Path) -> None:
     helper(OPENING_CROWD, str(tmp_path))
@@ -641,6 +643,7 @@ CROWD = """
 """
 
 
+@pytest.mark.once
 @needs_posix
 def test_eight_processes_write_and_read_one_new_store_at_once(path: Path) -> None:
     helper(CROWD, str(path))
@@ -689,6 +692,7 @@ KILLS = """
 """
 
 
+@pytest.mark.once
 @needs_posix
 def test_kill_9_at_twenty_points_loses_nothing_committed_and_leaves_a_sound_file(path: Path) -> None:
     assert int(helper(KILLS, str(path))) > 300
@@ -730,6 +734,7 @@ def megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1_000 if sys.platform == "linux" else 1_000_000)
 
 
+@pytest.mark.once
 @needs_posix
 def test_tens_of_thousands_of_trials_are_recalled_in_seconds_with_flat_memory(path: Path) -> None:
     _, grown = map(float, helper(KEEP_MANY, str(path)).split())

@@ -69,6 +69,7 @@ LINES = {
 }
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", LINES)
 def test_many_of_everything_is_read_in_time(name: str, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
