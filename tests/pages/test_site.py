@@ -68,6 +68,14 @@ def test_a_page_of_the_docs_has_no_serious_finding(page: str, site: Path, browse
     assert serious(audit(site / page, browser=browser)) == []
 
 
+@pytest.mark.full
+def test_no_page_of_the_docs_has_a_serious_finding_in_any_look(site: Path, browser: Browser) -> None:
+    pages = sorted(path for path in site.rglob("*.html") if path.name != "404.html")
+    assert len(pages) > 40
+    found = {str(page.relative_to(site)): serious(audit(page, browser=browser)) for page in pages}
+    assert {page: faults for page, faults in found.items() if faults} == {}
+
+
 def test_the_search_works_from_a_folder_and_nothing_is_asked_of_a_server(site: Path, browser: Browser) -> None:
     browser.open(site / "how-to" / "write-cases.html")
     browser.run(
