@@ -19,7 +19,7 @@ from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_backend
-from upskill.workflows.course import FixedCourse, SequentialCourse, TakenUp
+from upskill.workflows.course import Course, TakenUp, course_of
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import without_own_keys
@@ -291,22 +291,19 @@ def door_for(settings: Settings) -> Door:
     )
 
 
-def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCourse | SequentialCourse:
-    plan = prepared.plan
+def _course(student: Student, prepared: Prepared, progress: Progress) -> Course:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
         progress.paired(student.name, pair, over=over)
 
-    if plan.design == "fixed":
-        return FixedCourse(plan, after_pair=after_pair)
-    return SequentialCourse.of(plan, min_lift=prepared.min_lift, after_pair=after_pair)
+    return course_of(prepared.plan, min_lift=prepared.min_lift, after_pair=after_pair)
 
 
 def _run(
     prepared: Prepared,
     door: Door,
     folder: RunFolder,
-    courses: dict[str, FixedCourse | SequentialCourse],
+    courses: dict[str, Course],
     reuse: Reuse,
     write: Callable[[Trial], None],
     bench: checks.Bench,
@@ -350,7 +347,7 @@ def _run(
     )
 
 
-def _cut_short(student: Student, end: trials.RunEnd, course: FixedCourse | SequentialCourse) -> CutShort | None:
+def _cut_short(student: Student, end: trials.RunEnd, course: Course) -> CutShort | None:
     if end.interrupted:
         return "interrupted"
     # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
