@@ -1,0 +1,6 @@
+"""Text that came from elsewhere may hold half a character (a lone surrogate), which has no UTF-8."""
+
+
+def whole_characters(text: str) -> str:
+    """The text as it can be written and sent: half a character becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
