@@ -24,7 +24,7 @@ from upskill.domain import (
 )
 from upskill.measuring import default_rounds
 from upskill.workflows.conclude import sum_up
-from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.course import Course, course_of
 from upskill.workflows.measure import Measured
 
 Rate = Callable[[str, Draft | None, Case], float]
@@ -79,9 +79,9 @@ class SimulatedMeasure:
         )
         drafts: dict[Arm, Draft | None] = {arms[0]: against, arms[1]: draft}
         finished: list[Trial] = []
-        courses: dict[str, FixedCourse | SequentialCourse] = {}
+        courses: dict[str, Course] = {}
         for student in self._students:
-            course = FixedCourse(plan) if plan.design == "fixed" else SequentialCourse.of(plan, min_lift=None)
+            course = course_of(plan, min_lift=None)
             courses[student.name] = course
             while (turn := course.take()) is not None:
                 trials = {

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -17,11 +17,12 @@ import pytest
 import skills_ref
 
 import made_teacher
+from everything import everything_below
 from forking import Done, Forker
 from made_teacher import TASK, THINGS, line_for
 from provider import Asked, Behaviour, Provider
+from secret_corpus.chats import chat_with
 from secret_corpus.leaks import left_of
-from secret_corpus.made_up import Planted
 from secret_corpus.planted import all_planted
 
 KEYS = {
@@ -111,27 +112,11 @@ def place(servers: Place, tmp_path: Path) -> Place:
     return servers
 
 
-def everything_below(folder: Path) -> dict[str, bytes]:
-    """All files, byte for byte."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def _session(group: Sequence[Planted]) -> str:
-    """A chat with tools, each secret in a command, in its output and in the agent's words."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Begin with\n{group[0].text}"}]
-    for number, planted in enumerate(group):
-        function = {"name": "bash", "arguments": json.dumps({"command": f"make t{number} # \n{planted.text}"})}
-        calls = [{"id": f"c{number}", "type": "function", "function": function}]
-        messages.append({"role": "assistant", "content": planted.text, "tool_calls": calls})
-        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"error: x\n{planted.text}"})
-    return "".join(json.dumps(message) + "\n" for message in messages)
-
-
 def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: Place) -> None:
     planted = all_planted()
     folder = place.here / "recorded"
     folder.mkdir()
-    (folder / "session.jsonl").write_text(_session(planted[::2]))
+    (folder / "session.jsonl").write_text(chat_with(planted[::2]))
     (folder / "trace.md").write_text(
         "\n\n".join(f"It failed with:\n{one.text}\n, then passed." for one in planted[1::2])
     )

@@ -1,6 +1,5 @@
 """`upskill --help` answers at once, because nothing heavy is imported for it."""
 
-import json
 import resource
 import statistics
 import subprocess
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import COMMAND
+from made_runs import make_run, student_json
 from upskill.cli import COMMANDS, GROUPS, grouped
 
 ROOT = Path(__file__).parent.parent.parent
@@ -60,30 +60,16 @@ def test_help_leads_with_what_people_come_for_and_names_every_command_once() -> 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
     """Two hundred run folders, each with two models."""
-    lift = {
-        "arm": "with_skill",
-        "against": "baseline",
-        "mean": 0.25,
-        "these_cases": [0.1, 0.4],
-        "cases_like_these": [-0.05, 0.5],
-        "pairs": 18,
-    }
-    arms = {"baseline": {"pass_rate": 0.5}, "with_skill": {"pass_rate": 0.75}}
-    students = [{"model": name, "verdict": "helps", "arms": arms, "lifts": [lift]} for name in ("haiku", "kimi")]
+    students = [student_json(name) for name in ("haiku", "kimi")]
     states = [{"case_id": f"c{number}", "state": "unproven", "reasons": [{"saw": "x" * 200}]} for number in range(100)]
     for number in range(200):
-        folder = tmp_path / f"2026-11-{number:04d}"
-        folder.mkdir()
-        record = {
-            "format": "upskill.run/1",
-            "status": "finished",
-            "started_at": "2026-11-15T09:30:00+00:00",
-            "skill_name": f"skill-{number % 20}",
-            "skill_digest": f"{number:064d}",
-            "case_states": states,
-            "results": {"students": students},
-        }
-        (folder / "run.json").write_text(json.dumps(record))
+        make_run(
+            tmp_path / f"2026-11-{number:04d}",
+            skill=f"skill-{number % 20}",
+            students=students,
+            skill_digest=f"{number:064d}",
+            case_states=states,
+        )
     return tmp_path
 
 

@@ -10,8 +10,11 @@ from urllib.parse import quote
 
 import pytest
 
-from provider import Asked, Behaviour
+from provider import Asked, Behaviour, Provider
 from upskill.reporting import evaluation_json
+from upskill.settings import resolve_settings
+from upskill.workflows.check_cases import check_cases
+from upskill.workflows.probe_cases import probe_cases
 
 KEY = "canary/7Qz+4Kx9" + "LmW2=vT8pR"
 
@@ -71,6 +74,25 @@ def test_the_key_is_nowhere_in_what_a_run_leaves(
     assert [form for form in _forms() if form in shown.encode()] == []
     if behave is not _healthy:
         assert "[redacted: UPSKILL_ENDPOINT_KEY]" in (ran.run / "trials.jsonl").read_text()
+
+
+@pytest.mark.parametrize("behave", [_says, _refuses])
+def test_the_key_is_nowhere_in_what_a_probe_leaves(
+    behave: Callable[[Asked], Behaviour],
+    skill: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", KEY)
+    folder = skill([("Which port?", {"contains": "x"})])
+    with Provider(behave) as provider:
+        flags = {"models": ("any",), "base_url": provider.url, "runs_dir": "runs", "max_retries": 0}
+        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        probe_cases(check_cases(folder), folder, settings=settings)
+        assert provider.requests
+    assert "[redacted: UPSKILL_ENDPOINT_KEY]" in next(tmp_path.glob("runs/*/trials.jsonl")).read_text()
+    assert _found(tmp_path) == []
 
 
 def test_the_search_would_find_it(tmp_path: Path) -> None:

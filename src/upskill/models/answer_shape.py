@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from upskill.domain.characters import whole_characters
 from upskill.models.faults import MalformedAnswer, TransportFault
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def mend_tool_calls(output: "ModelOutput") -> None:
 
 def _whole(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")
+        return whole_characters(value)
     if isinstance(value, dict):
         return {_whole(key): _whole(inner) for key, inner in value.items()}
     return [_whole(inner) for inner in value] if isinstance(value, list) else value

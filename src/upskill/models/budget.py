@@ -6,6 +6,8 @@ flight; the cap on calls is exact.
 
 from dataclasses import dataclass
 
+from upskill.domain.counting import count
+
 
 class BudgetReached(Exception):
     """A cap of the run is reached: the request was not sent, and asking again will not help."""
@@ -53,7 +55,7 @@ class Budget:
     def reached(self, spent: Spent, *, seconds: float) -> str | None:
         """The cap that leaves no room for another request, in words; `None` while there is room."""
         if self.max_calls is not None and spent.calls >= self.max_calls:
-            return f"the cap of {self.max_calls:,} call{'' if self.max_calls == 1 else 's'}"
+            return f"the cap of {count(self.max_calls, 'call')}"
         if self.max_total_tokens is not None and spent.tokens >= self.max_total_tokens:
             return f"the cap of {self.max_total_tokens:,} tokens"
         if self.max_cost is not None and spent.cost_known >= self.max_cost:

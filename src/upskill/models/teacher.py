@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from upskill.domain.characters import whole_characters
 from upskill.domain.tokens import estimated_tokens
 from upskill.models.asking import NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
@@ -101,7 +102,7 @@ class Teacher:
         if output.stop_reason == "model_length" and not output.usage:
             raise NotAnswered(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
         # Half a character cannot be kept.
-        text = output.completion.encode("utf-8", "replace").decode("utf-8")
+        text = whole_characters(output.completion)
         return Reply(text=text, cut=output.stop_reason in _CUT)
 
     async def _generate(self, model: "Model", question: Question, bill: Bill, *, with_schema: bool) -> "ModelOutput":

@@ -3,8 +3,9 @@
 Each name is imported when it is asked for: a sum of money needs no XML.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from upskill.on_demand import names_on_demand
 
 # This one at once: its module has the same name, and would take its place once somebody imports that.
 from upskill.reporting.csv_report import csv_report
@@ -13,14 +14,15 @@ if TYPE_CHECKING:
     from upskill.reporting.json_report import EVALUATION_SCHEMA, evaluation_json, evaluation_schema
     from upskill.reporting.junit import junit_report
     from upskill.reporting.money import dollars
-
-_HOMES = {
-    "EVALUATION_SCHEMA": "json_report",
-    "dollars": "money",
-    "evaluation_json": "json_report",
-    "evaluation_schema": "json_report",
-    "junit_report": "junit",
-}
+else:
+    __getattr__ = names_on_demand(
+        __name__,
+        {
+            "json_report": ("EVALUATION_SCHEMA", "evaluation_json", "evaluation_schema"),
+            "junit": ("junit_report",),
+            "money": ("dollars",),
+        },
+    )
 
 __all__ = [
     "EVALUATION_SCHEMA",
@@ -30,10 +32,3 @@ __all__ = [
     "evaluation_schema",
     "junit_report",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Where a name lives, imported now."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

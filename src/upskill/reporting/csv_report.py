@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 
 from upskill.domain import Errored, Evaluation, Trial
+from upskill.reporting.csv_cells import Cell, safe_cell
 
 COLUMNS = (
     "student",
@@ -34,26 +35,21 @@ COLUMNS = (
 )
 """Later versions add columns at the end only."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-"""A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
-
-_Cell = str | int | float | None
-
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     """One row per trial, in the order given, under a row of names. What is unknown is empty, never 0."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    last = [_safe(text) for text in (evaluation.skill.name, evaluation.skill.digest, evaluation.run)]
+    last = [safe_cell(text) for text in (evaluation.skill.name, evaluation.skill.digest, evaluation.run)]
     for trial in trials:
-        writer.writerow([*map(_safe, _cells(trial)), *last, *map(_safe, _with_tools(trial))])
+        writer.writerow([*map(safe_cell, _cells(trial)), *last, *map(safe_cell, _with_tools(trial))])
     return file.getvalue()
 
 
-def _cells(trial: Trial) -> tuple[_Cell, ...]:
+def _cells(trial: Trial) -> tuple[Cell, ...]:
     outcome, usage = trial.outcome, trial.usage
-    measured: tuple[_Cell, ...]
+    measured: tuple[Cell, ...]
     if isinstance(outcome, Errored):
         measured = ("errored", None, outcome.fault, None, None, None)
     else:
@@ -76,7 +72,7 @@ def _cells(trial: Trial) -> tuple[_Cell, ...]:
     )
 
 
-def _with_tools(trial: Trial) -> tuple[_Cell, ...]:
+def _with_tools(trial: Trial) -> tuple[Cell, ...]:
     """Empty for a student without tools."""
     use = trial.skill_use
     return (
@@ -85,11 +81,3 @@ def _with_tools(trial: Trial) -> tuple[_Cell, ...]:
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
     )
-
-
-def _safe(cell: _Cell) -> _Cell:
-    if not isinstance(cell, str):
-        return cell
-    if not cell.isascii():
-        cell = cell.encode("utf-8", "replace").decode("utf-8")  # half a character has no UTF-8
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell

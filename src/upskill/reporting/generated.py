@@ -8,6 +8,7 @@ from rich.text import Text
 
 from upskill.domain import Bought, Evaluation, StudentReport, estimate_tokens
 from upskill.domain.case import Json
+from upskill.domain.counting import count
 from upskill.domain.generated import Generated
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.money import dollars
@@ -98,7 +99,7 @@ def _facts(generated: Generated) -> Iterator[Text]:
 
 
 def _spent(bought: Bought) -> str:
-    calls = f"{bought.calls:,} call{'' if bought.calls == 1 else 's'}"
+    calls = count(bought.calls, "call")
     return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
 
 

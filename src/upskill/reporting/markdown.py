@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
+from upskill.domain.counting import count
 from upskill.reporting.arms import arm_name
 from upskill.reporting.money import dollars
-from upskill.reporting.pictures.wording import between, count, percent, points
+from upskill.reporting.pictures.wording import between, percent, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 

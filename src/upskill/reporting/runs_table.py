@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain.case import Json
 from upskill.domain.past_run import PastResult, PastRun
+from upskill.reporting.csv_cells import safe_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +34,6 @@ COLUMNS = (
 _STYLES = {"helps": "green", "cheaper": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
 _MARKS = {"helps": "helps", "hurts": "hurts", "cheaper": "cheaper", "no difference": "same", "invalid": "invalid"}
 _MOST_NAMES = 2
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def newest_results(runs: Iterable[PastRun]) -> dict[tuple[str, str], tuple[PastRun, PastResult]]:
@@ -226,7 +226,7 @@ def runs_csv(runs: Iterable[PastRun]) -> str:
     writer.writerow(COLUMNS)
     for run in runs:
         for result in run.results or (None,):
-            writer.writerow([_safe(cell) for cell in _cells(run, result)])
+            writer.writerow([safe_cell(cell) for cell in _cells(run, result)])
     return file.getvalue()
 
 
@@ -237,14 +237,6 @@ def _cells(run: PastRun, result: PastResult | None) -> tuple[str | float | None,
         measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, _reach(result))
         measured += (result.pairs, result.spent)
     return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder)
-
-
-def _safe(cell: str | float | None) -> str | float | None:
-    """A spreadsheet would take a cell that begins so for a formula."""
-    if not isinstance(cell, str):
-        return cell
-    cell = cell.encode("utf-8", "replace").decode("utf-8")
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def _draws(console: "Console") -> bool:

@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
+from upskill.domain.counting import count
 from upskill.reporting.arms import arm_name, widest_name
 from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars
@@ -78,7 +79,7 @@ def _bought(bought: Bought) -> str:
     """What it cost, in one line."""
     said = f"spent: {dollars(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
-        said += f"; {bought.failed_calls:,} call{'' if bought.failed_calls == 1 else 's'} brought no answer"
+        said += f"; {count(bought.failed_calls, 'call')} brought no answer"
         said += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
@@ -88,7 +89,7 @@ def _bought(bought: Bought) -> str:
 
 def _judged(judge: JudgeReport) -> str:
     """Who judged, and how far that agrees with the other assertions, in one line."""
-    said = f"judge: {judge.model}, {judge.judged:,} answer{'' if judge.judged == 1 else 's'}"
+    said = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
     said += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
         return f"{said}; no answer had other assertions to compare it with"

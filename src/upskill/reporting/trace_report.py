@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from upskill.domain.case import Json
+from upskill.domain.counting import count
 from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceSource, TraceSummary
 from upskill.reporting.listings import show_rows
 
@@ -83,9 +84,9 @@ def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
         yield _row("task", "not in the recording; say what it was", style="yellow")
     else:
         yield _row("task", _cut(trace.task, max(40, width - _INDENT)))
-    corrections = f", {_count(trace.corrections, 'correction')}" if trace.corrections else ""
-    yield _row("person", f"{_count(trace.turns, 'turn')}{corrections}")
-    yield _row("agent", f"{_count(trace.agent_steps, 'step')}, {_count(trace.calls, 'call')}{_tools(trace.tools)}")
+    corrections = f", {count(trace.corrections, 'correction')}" if trace.corrections else ""
+    yield _row("person", f"{count(trace.turns, 'turn')}{corrections}")
+    yield _row("agent", f"{count(trace.agent_steps, 'step')}, {count(trace.calls, 'call')}{_tools(trace.tools)}")
     if trace.subagents:
         yield _row("subagents", f"{trace.subagents}, counted among the calls")
     yield _row("failures", _failures(trace))
@@ -93,9 +94,9 @@ def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
         yield _row("outcome", "scored as a success" if trace.success else "scored as a failure")
     left = []
     if trace.dropped_branches:
-        left.append(f"{_count(trace.dropped_branches, 'branch', 'branches')} that the person took back")
+        left.append(f"{count(trace.dropped_branches, 'branch', 'branches')} that the person took back")
     if trace.commands:
-        left.append(f"{_count(trace.commands, 'slash command')}")
+        left.append(f"{count(trace.commands, 'slash command')}")
     if left:
         yield _row("left out", ", ".join(left))
 
@@ -106,7 +107,7 @@ def _failures(trace: TraceSummary) -> str:
         said.append(f"{trace.marked_failures} marked by the recording")
     if trace.unmarked_failures:
         said.append(f"{trace.unmarked_failures} by their text alone, not marked")
-    return f"{', '.join(said)}; {_count(trace.fixes, 'fix', 'fixes')}, {_count(trace.dead_ends, 'dead end')}"
+    return f"{', '.join(said)}; {count(trace.fixes, 'fix', 'fixes')}, {count(trace.dead_ends, 'dead end')}"
 
 
 def _tools(tools: Mapping[str, int]) -> str:
@@ -153,19 +154,19 @@ def _totals(source: TraceSource) -> Iterator[Text]:
     digest = source.digest
     if len(source.traces) > 1:
         different = sum(trace.same_as is None for trace in source.traces)
-        yield _row("source", f"{_count(different, 'trace')} read as one")
+        yield _row("source", f"{count(different, 'trace')} read as one")
     yield _row("redacted", _redacted(source.redactions))
     if source.bad_lines:
-        yield _row("skipped", f"{_count(source.bad_lines, 'line')} that could not be read", style="yellow")
+        yield _row("skipped", f"{count(source.bad_lines, 'line')} that could not be read", style="yellow")
     whole = source.whole_tokens
     share = f" ({digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%})" if digest.tokens < whole else ""
     yield _row("digest", f"~{digest.tokens:,} of ~{whole:,} tokens{share}, budget {digest.budget:,}")
     if digest.left_out or digest.cut:
-        said = [_count(digest.cut, "finding") + " in brief"] if digest.cut else []
+        said = [count(digest.cut, "finding") + " in brief"] if digest.cut else []
         said += [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []
         yield _row("", f"{len(digest.kept)} findings kept, {', '.join(said)}")
     else:
-        yield _row("", f"{_count(len(digest.kept), 'finding')}, all in full")
+        yield _row("", f"{count(len(digest.kept), 'finding')}, all in full")
     yield Text()
 
 
@@ -173,7 +174,7 @@ def _redacted(redactions: Mapping[str, int]) -> str:
     total = sum(redactions.values())
     if not total:
         return "no secret was found"
-    return f"{_count(total, 'secret')}: " + ", ".join(f"{kind} {count}" for kind, count in redactions.items())
+    return f"{count(total, 'secret')}: " + ", ".join(f"{kind} {found}" for kind, found in redactions.items())
 
 
 def _findings(source: TraceSource, width: int) -> Iterator[Text]:
@@ -231,10 +232,6 @@ def _row(name: str, what: str, *, style: str = "") -> Text:
 def _plain(name: str) -> str:
     """A name of a file may hold anything, also what would move the cursor."""
     return "".join(char if char.isprintable() else "?" for char in name)
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _cut(text: str, most: int) -> str:

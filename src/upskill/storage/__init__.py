@@ -3,8 +3,9 @@
 Each name is imported when it is asked for: a list of skills needs no trial store, and no schemas.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from upskill.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
@@ -17,37 +18,22 @@ if TYPE_CHECKING:
     from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
     from upskill.storage.trial_store_file import StoredTrial
     from upskill.storage.whole_file import write_whole
-
-_HOMES = {
-    "AGE_LIMIT": "trial_store",
-    "CaseFile": "cases",
-    "RunFolder": "runs",
-    "RunRecord": "runs",
-    "StoredTrial": "trial_store_file",
-    "TrialStore": "trial_store",
-    "clean_logs": "engine_logs",
-    "collector_paused": "trial_log",
-    "copy_skill": "skills",
-    "create_run": "runs",
-    "default_store_path": "trial_store",
-    "emptied": "trial_log",
-    "find_skills": "skills",
-    "glance": "run_glances",
-    "is_at_work": "run_folders",
-    "past_runs": "run_glances",
-    "read_case_file": "cases",
-    "read_contents": "skills",
-    "read_run": "runs",
-    "read_skill": "skills",
-    "read_skill_cases": "cases",
-    "remove": "run_folders",
-    "run_folder_at": "runs",
-    "runs_in": "run_folders",
-    "size_of": "run_folders",
-    "write_case_file": "cases",
-    "write_skill": "skills",
-    "write_whole": "whole_file",
-}
+else:
+    __getattr__ = names_on_demand(
+        __name__,
+        {
+            "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
+            "engine_logs": ("clean_logs",),
+            "run_folders": ("is_at_work", "remove", "runs_in", "size_of"),
+            "run_glances": ("glance", "past_runs"),
+            "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
+            "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
+            "trial_log": ("collector_paused", "emptied"),
+            "trial_store": ("AGE_LIMIT", "TrialStore", "default_store_path"),
+            "trial_store_file": ("StoredTrial",),
+            "whole_file": ("write_whole",),
+        },
+    )
 
 __all__ = [
     "AGE_LIMIT",
@@ -79,10 +65,3 @@ __all__ = [
     "write_skill",
     "write_whole",
 ]
-
-
-def __getattr__(name: str) -> object:
-    """Where a name lives, imported now."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

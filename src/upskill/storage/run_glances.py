@@ -4,7 +4,8 @@ Whoever needs the whole record asks `read_run`.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,45 +19,40 @@ MOST_BYTES = 50_000_000
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
     """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
     for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE)):
-        yield _generated(folder) if (folder / TEACHING_FILE).exists() else glance(folder)
+        if (folder / TEACHING_FILE).exists():
+            yield _read(folder, TEACHING_FILE, TEACHING_FORMAT, _generated)
+        else:
+            yield glance(folder)
 
 
 def glance(folder: Path) -> PastRun:
     """One run. Never raises for what is in the file."""
-    record = _record(folder, RUN_FILE, RUN_FORMAT)
-    if isinstance(record, PastRun):
-        return record
+    return _read(folder, RUN_FILE, RUN_FORMAT, _evaluated)
+
+
+def _evaluated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
     results = _object(record.get("results"))
-    return PastRun(
-        folder=folder.as_posix(),
-        status=_text(record.get("status")) or "unreadable",
+    return replace(
+        run,
         skill=_text(record.get("skill_name")),
         digest=_text(record.get("skill_digest")),
-        started_at=_text(record.get("started_at")),
-        finished_at=_text(record.get("finished_at")),
         results=tuple(_result(_object(student)) for student in _list(results.get("students"))),
         cost=_number(_object(results.get("bought")).get("cost")),
     )
 
 
-def _generated(folder: Path) -> PastRun:
+def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
     """One `generate`: the skill that came of it, or how far it got. Its evaluations are inside it."""
-    record = _record(folder, TEACHING_FILE, TEACHING_FORMAT)
-    if isinstance(record, PastRun):
-        return record
     results = _object(record.get("results"))
-    return PastRun(
-        folder=folder.as_posix(),
-        status=_text(record.get("status")) or "unreadable",
+    return replace(
+        run,
         skill=_text(_object(results.get("skill")).get("name")),
-        started_at=_text(record.get("started_at")),
-        finished_at=_text(record.get("finished_at")),
         sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
     )
 
 
-def _record(folder: Path, name: str, wanted: str) -> Mapping[str, Any] | PastRun:
-    """What a record says, or what to say of a folder whose record says nothing."""
+def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping[str, Any]], PastRun]) -> PastRun:
+    """What a record says, `more` of it by its kind; or what to say of a folder whose record says nothing."""
     try:
         with (folder / name).open("rb") as file:
             record = _object(json.loads(file.read(MOST_BYTES)))
@@ -67,7 +63,13 @@ def _record(folder: Path, name: str, wanted: str) -> Mapping[str, Any] | PastRun
     written_as = _text(record.get("format"))
     if written_as != wanted:
         return _unreadable(folder, f"{name} is written as {written_as!r}; this version reads {wanted}")
-    return record
+    run = PastRun(
+        folder=folder.as_posix(),
+        status=_text(record.get("status")) or "unreadable",
+        started_at=_text(record.get("started_at")),
+        finished_at=_text(record.get("finished_at")),
+    )
+    return more(run, record)
 
 
 def _result(student: Mapping[str, Any]) -> PastResult:

@@ -4,8 +4,6 @@
 `trials.jsonl` (one line per finished trial, appended) and `logs/` (the engine's own logs).
 """
 
-import json
-import os
 import re
 import secrets
 from dataclasses import dataclass, field
@@ -13,16 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Arm, Design, Qualification, Student
-from upskill.errors import EngineError, UsageError
-from upskill.redaction import redactor_from
+from upskill.errors import EngineError
+from upskill.storage.records import keep_text, read_record, record_text
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
-from upskill.storage.wording import on_one_line
 
 RESERVED_BYTES = 65_536
 
@@ -138,19 +134,7 @@ class RunFolder:
 
     def write_record(self, record: RunRecord) -> None:
         """Replace `run.json`, whole or not at all."""
-        try:
-            write_whole(self.path / RUN_FILE, redactor_from(os.environ).clean_own(_text(record)))
-        except OSError as error:
-            raise EngineError(f"{self.path / RUN_FILE}: cannot be written ({error.strerror})") from error
-
-
-def _text(record: RunRecord) -> str:
-    try:
-        return _RECORD.dump_json(record, indent=2).decode() + "\n"
-    except PydanticSerializationError:
-        # A path on this machine need not be UTF-8; a record must be.
-        text = json.dumps(_RECORD.dump_python(record, mode="json"), indent=2, ensure_ascii=False, allow_nan=False)
-        return text.encode("utf-8", "replace").decode("utf-8") + "\n"
+        keep_text(self.path / RUN_FILE, record_text(_RECORD, record))
 
 
 def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
@@ -193,25 +177,13 @@ def new_folder(runs_dir: Path, about: str) -> Path:
 
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
-    path = folder / RUN_FILE
-    try:
-        record = _RECORD.validate_json(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(
-            f"{folder}: not a run folder, there is no {RUN_FILE} in it", hint="list them: upskill runs"
-        ) from None
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise EngineError(on_one_line(f"{path}: cannot be read as {RUN_FORMAT}: {where}: {first['msg']}")) from None
-    if record.format != RUN_FORMAT:
-        raise EngineError(
-            on_one_line(f"{path}: is written as {record.format!r}; this version reads {RUN_FORMAT}"),
-            hint="read it with the version of upskill that wrote it",
-        )
-    return record
+    return read_record(
+        folder / RUN_FILE,
+        _RECORD,
+        wanted=RUN_FORMAT,
+        missing="not a run folder",
+        other="read it with the version of upskill that wrote it",
+    )
 
 
 def now() -> str:

@@ -10,10 +10,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill.domain import Case
 from upskill.domain.case import Json
-from upskill.errors import EngineError
+from upskill.domain.characters import whole_characters
 from upskill.storage.cases import cases_as_json
+from upskill.storage.records import first_problem, write_text
 from upskill.storage.skill_files import META_FILE
-from upskill.storage.whole_file import read_json, write_whole
+from upskill.storage.whole_file import read_json
 from upskill.storage.wording import skill_invalid
 
 META_FORMAT = "upskill.skill/1"
@@ -109,9 +110,7 @@ def read_meta(folder: Path) -> SkillMeta:
     try:
         return _META.validate_python(own)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise skill_invalid(f"{folder / META_FILE}: cannot be read", [f"{where}: {first['msg']}"]) from None
+        raise skill_invalid(f"{folder / META_FILE}: cannot be read", [first_problem(error)]) from None
 
 
 def meta_text(meta: SkillMeta, cases: Iterable[Case], *, before: dict[str, Json] | None = None) -> str:
@@ -119,13 +118,13 @@ def meta_text(meta: SkillMeta, cases: Iterable[Case], *, before: dict[str, Json]
     own = _META.dump_python(meta, mode="json")
     others = {key: value for key, value in (before or {}).items() if key not in (*_OWN, *_CASES)}
     whole = {**own, **others, "cases": cases_as_json(cases)}
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return _text(whole)
 
 
 def write_meta(folder: Path, meta: SkillMeta, cases: Iterable[Case]) -> None:
     """Replace what is known of a skill, and its cases; keys of others stay."""
-    text = meta_text(meta, cases, before=_load(folder / META_FILE))
-    _write(folder / META_FILE, text)
+    path = folder / META_FILE
+    write_text(path, meta_text(meta, cases, before=_load(path)))
 
 
 def note_use(folder: Path, use: HeldOutUse) -> None:
@@ -137,7 +136,7 @@ def note_use(folder: Path, use: HeldOutUse) -> None:
         return
     noted = TypeAdapter(tuple[HeldOutUse, ...]).dump_python((*uses, use), mode="json")
     whole = {**value, "format": META_FORMAT, "held_out_uses": noted}
-    _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, _text(whole))
 
 
 def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: dict[str, Json] | None = None) -> None:
@@ -147,7 +146,7 @@ def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: di
     if written_by is not None:
         kept["cases_written_by"] = written_by
     whole = {**kept, "cases": cases_as_json(cases)}
-    _write(path, json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    write_text(path, _text(whole))
 
 
 def _load(path: Path) -> dict[str, Json]:
@@ -161,8 +160,9 @@ def _load(path: Path) -> dict[str, Json]:
     return value if isinstance(value, dict) else {"cases": value}
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, text)
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
+def _text(whole: dict[str, Json]) -> str:
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if whole_characters(text) == text:
+        return text
+    # Half a character, which a file of another tool can hold, has no UTF-8: it stays escaped, as it was.
+    return json.dumps(whole, indent=2, allow_nan=False) + "\n"

@@ -5,25 +5,22 @@ a teacher), `material.json`, `lessons.json`, `cases.json`, `drafts/N/<name>/` wi
 (the skill that is improved, as it was), and `trials/<stage>/`, each of them an ordinary run folder.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Case
 from upskill.domain.draft import Draft, SectionSource
-from upskill.errors import EngineError, UsageError
-from upskill.redaction import redactor_from
+from upskill.errors import EngineError
 from upskill.storage.cases import CheckProblems, read_case_file, write_case_file
 from upskill.storage.draft_folder import read_draft, write_draft
 from upskill.storage.journal import Journal
+from upskill.storage.records import keep_text, read_record, record_text, write_text
 from upskill.storage.run_folders import JOURNAL_FILE, TEACHING_FILE, TEACHING_FORMAT
 from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
 from upskill.storage.skills import copy_skill
-from upskill.storage.whole_file import write_whole
-from upskill.storage.wording import on_one_line
 
 _SOURCES = TypeAdapter(tuple[SectionSource, ...])
 
@@ -66,14 +63,11 @@ class TeachingFolder:
 
     def write_record(self, record: TeachingRecord) -> None:
         """Replace `generate.json`, whole or not at all."""
-        self.save(TEACHING_FILE, _RECORD.dump_json(record, indent=2).decode() + "\n")
+        self.save(TEACHING_FILE, record_text(_RECORD, record))
 
     def save(self, name: str, text: str) -> None:
         """Keep what a stage brought, whole or not at all, without keys of the user's own."""
-        try:
-            write_whole(self.path / name, redactor_from(os.environ).clean_own(text))
-        except OSError as error:
-            raise EngineError(f"{self.path / name}: cannot be written ({error.strerror})") from error
+        keep_text(self.path / name, text)
 
     def saved(self, name: str) -> bytes | None:
         """What a stage brought; `None` if it has not ended."""
@@ -120,7 +114,7 @@ class TeachingFolder:
         place = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
         place.parent.mkdir(parents=True)
         write_draft(place.parent, draft)
-        write_whole(place.parent / "sources.json", _SOURCES.dump_json(draft.sources, indent=2).decode() + "\n")
+        write_text(place.parent / "sources.json", record_text(_SOURCES, draft.sources))
         return place
 
     def stage(self, name: str) -> RunFolder:
@@ -149,25 +143,10 @@ def create_teaching_run(runs_dir: Path, *, about: str) -> TeachingFolder:
 
 def read_teaching_run(folder: Path) -> TeachingRecord:
     """Read `generate.json`."""
-    path = folder / TEACHING_FILE
-    try:
-        record = _RECORD.validate_json(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(
-            f"{folder}: not the run folder of a generate, there is no {TEACHING_FILE} in it",
-            hint="list them: upskill runs",
-        ) from None
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise EngineError(
-            on_one_line(f"{path}: cannot be read as {TEACHING_FORMAT}: {where}: {first['msg']}")
-        ) from None
-    if record.format != TEACHING_FORMAT:
-        raise EngineError(
-            on_one_line(f"{path}: is written as {record.format!r}; this version reads {TEACHING_FORMAT}"),
-            hint="go on with it with the version of upskill that wrote it",
-        )
-    return record
+    return read_record(
+        folder / TEACHING_FILE,
+        _RECORD,
+        wanted=TEACHING_FORMAT,
+        missing="not the run folder of a generate",
+        other="go on with it with the version of upskill that wrote it",
+    )

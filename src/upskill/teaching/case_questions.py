@@ -8,6 +8,7 @@ from typing import Any
 from upskill.models import Ask, Message, Question, Reply
 from upskill.teaching.case_form import WrittenCase
 from upskill.teaching.case_material import batch_size, slices
+from upskill.teaching.forms import TEXT, TEXTS, Form, list_of, object_of, one_of
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.splitting import WORDINGS, CaseCounts
@@ -144,48 +145,37 @@ LOOSE_FORM: Mapping[str, Any] = {
 """What an answer must fit to be read at all. What is wrong within a case costs that case, not the answer."""
 
 
-def _object(required: Sequence[str] | None = None, /, **properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*(properties if required is None else required)],
-        "additionalProperties": False,
-    }
-
-
-_TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
-_FILES = {"type": "array", "items": _object(path=_TEXT, text=_TEXT)}
-_ANSWER = _object(text=_TEXT, files=_FILES)
-_VALUE = {"anyOf": [_TEXT, {"type": "number"}, {"type": "boolean"}, {"type": "array", "items": _TEXT}]}
-_AT = _object(("at",), path=_TEXT, at=_TEXT, equals=_VALUE, matches=_TEXT, absent={"type": "boolean"})
+_FILES = list_of(object_of(path=TEXT, text=TEXT))
+_ANSWER = object_of(text=TEXT, files=_FILES)
+_VALUE = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
+_AT = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
 _CHECKS = [
-    _object(contains=_TEXTS),
-    _object(excludes=_TEXTS),
-    _object(equals=_TEXT),
-    _object(regex=_TEXT),
-    _object(file=_object(("path",), path=_TEXT, contains=_TEXTS, excludes=_TEXTS, matches=_TEXT)),
-    _object(json=_AT),
-    _object(toml=_AT),
-    _object(yaml=_AT),
+    object_of(contains=TEXTS),
+    object_of(excludes=TEXTS),
+    object_of(equals=TEXT),
+    object_of(regex=TEXT),
+    object_of(file=object_of(("path",), path=TEXT, contains=TEXTS, excludes=TEXTS, matches=TEXT)),
+    object_of(json=_AT),
+    object_of(toml=_AT),
+    object_of(yaml=_AT),
 ]
-_COMMAND = _object(command=_object(("run", "files"), run=_TEXTS, files=_FILES, programs=_TEXTS))
+_COMMAND = object_of(command=object_of(("run", "files"), run=TEXTS, files=_FILES, programs=TEXTS))
 
 
-def guiding_form(*, programs: bool) -> dict[str, Any]:
+def guiding_form(*, programs: bool) -> Form:
     """The form that a model is held to where it can be: every answer that fits it can be read as cases."""
-    case = _object(
-        id=_TEXT,
-        topic=_TEXT,
-        wording={"type": "string", "enum": list(WORDINGS)},
+    case = object_of(
+        id=TEXT,
+        topic=TEXT,
+        wording=one_of(*WORDINGS),
         negative={"type": "boolean"},
-        input=_TEXT,
+        input=TEXT,
         files=_FILES,
-        checks={"type": "array", "items": {"anyOf": [*_CHECKS, *([_COMMAND] if programs else [])]}},
+        checks=list_of({"anyOf": [*_CHECKS, *([_COMMAND] if programs else [])]}),
         reference=_ANSWER,
-        wrong={"type": "array", "items": _ANSWER},
+        wrong=list_of(_ANSWER),
     )
-    return _object(cases={"type": "array", "items": case})
+    return object_of(cases=list_of(case))
 
 
 def guided(ask: Ask, *, programs: bool) -> Ask:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Draft
+from upskill.domain.characters import readable_text
 from upskill.domain.paths import path_problem
 from upskill.teaching.edit_places import Refused, find_quote, find_section, headings, insert_between, is_open, plain
 
@@ -89,7 +90,7 @@ def texts_of(draft: Draft) -> dict[str, str]:
     """All that can be edited, by name: the description, the body, and the text files beside it."""
     texts = {DESCRIPTION: draft.description, BODY: draft.body}
     for path, data in sorted(draft.files.items()):
-        text = _decode(data)
+        text = readable_text(data)
         if text is not None:
             texts[path] = text
     return texts
@@ -183,11 +184,3 @@ def _kept(before: str, after: str) -> float:
         return 1.0
     new = Counter(line.strip() for line in after.splitlines() if line.strip())
     return (old & new).total() / count
-
-
-def _decode(data: bytes) -> str | None:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text

@@ -15,6 +15,7 @@ from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
 from upskill.teaching.chunks import pieces
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
+from upskill.teaching.forms import TEXT, TEXTS, list_of, object_of, one_of
 from upskill.teaching.material import Material
 from upskill.teaching.places import KnownPlaces
 from upskill.teaching.prompts import prompt, quoted
@@ -27,26 +28,7 @@ LESSONS_OF_A_PIECE = 12
 ALIKE = 0.6
 """Two lessons that share this part of their words, and all of their numbers and code, are one."""
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "lessons": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "kind": {"type": "string", "enum": list(get_args(LessonKind))},
-                    "text": {"type": "string"},
-                    "sources": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["kind", "text", "sources"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["lessons"],
-    "additionalProperties": False,
-}
+SCHEMA = object_of(lessons=list_of(object_of(kind=one_of(*get_args(LessonKind)), text=TEXT, sources=TEXTS)))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

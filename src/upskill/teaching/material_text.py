@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.characters import readable_text
 from upskill.teaching.chunks import pieces
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted
@@ -60,7 +61,7 @@ def skill_text(skill: Draft) -> str:
     parts = [f"description: {skill.description}", f"body of `SKILL.md`:\n\n{quoted(skill.body)}"]
     room = MOST_SHOWN_FILES
     for path, data in sorted(skill.files.items()):
-        text = _readable(data)
+        text = readable_text(data)
         tokens = estimate_tokens(text) if text is not None else MOST_SHOWN_FILE + 1
         if text is not None and tokens <= min(MOST_SHOWN_FILE, room):
             parts.append(f"file `{path}`:\n\n{quoted(text)}")
@@ -68,11 +69,3 @@ def skill_text(skill: Draft) -> str:
         else:
             parts.append(f"file `{path}`: {len(data):,} bytes, not shown")
     return "\n\n".join(parts)
-
-
-def _readable(data: bytes) -> str | None:
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return None if "\0" in text else text

@@ -14,6 +14,7 @@ from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, draft_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
+from upskill.teaching.forms import TEXT, list_of, object_of, one_of
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.room import answer_room, material_room
 
@@ -25,30 +26,20 @@ CHARACTERS_PER_TOKEN = 3
 """Rather few: what does not fit a window is an error, and what is left unused costs nothing."""
 LEAST_FOR_FAILURES = 1_500
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "cause": {"type": "string", "description": "why the student failed, in one or two sentences"},
-        "edits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "file": {"type": "string"},
-                    "action": {"type": "string", "enum": ["replace", "insert", "delete"]},
-                    "quote": {"type": "string"},
-                    "heading": {"type": "string"},
-                    "text": {"type": "string"},
-                    "why": {"type": "string"},
-                },
-                "required": ["file", "action"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["edits"],
-    "additionalProperties": False,
-}
+_EDIT = object_of(
+    ("file", "action"),
+    file=TEXT,
+    action=one_of("replace", "insert", "delete"),
+    quote=TEXT,
+    heading=TEXT,
+    text=TEXT,
+    why=TEXT,
+)
+SCHEMA = object_of(
+    ("edits",),
+    cause={**TEXT, "description": "why the student failed, in one or two sentences"},
+    edits=list_of(_EDIT),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from upskill.domain.characters import whole_characters
+
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
@@ -16,7 +18,7 @@ def final_text(output: "ModelOutput") -> str:
     """What checks look at. Text that is still thinking when the answer is cut is no answer."""
     text = strip_thinking(output.choices[0].message.text) if output.choices else ""
     # Half a character cannot be stored: what is graded is what is kept.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return whole_characters(text)
 
 
 def strip_thinking(text: str) -> str:

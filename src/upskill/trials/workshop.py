@@ -16,6 +16,7 @@ import anyio.to_thread
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
 from upskill.domain import Case, Files, SkillUse
+from upskill.domain.characters import whole_characters
 from upskill.sandbox import WORKSPACE, FileRefused, Furnishing, Ran, Sandbox, SandboxGone
 from upskill.trials.skill_use import SkillWatch
 from upskill.trials.terms import Terms
@@ -122,13 +123,13 @@ class Workshop:
         """The student's tools. They know the arm as little as the student does."""
 
         async def shell(command: str) -> str:
-            return await self._run(_whole(command))
+            return await self._run(whole_characters(command))
 
         async def read_file(path: str) -> str:
-            return await self._read(_whole(path))
+            return await self._read(whole_characters(path))
 
         async def write_file(path: str, content: str) -> str:
-            return await self._write(_whole(path), _whole(content))
+            return await self._write(whole_characters(path), whole_characters(content))
 
         return [_tool(SHELL, shell), _tool(READ_FILE, read_file), _tool(WRITE_FILE, write_file)]
 
@@ -202,7 +203,7 @@ class Workshop:
             return Taken({}, ())
         # A name that is no UTF-8 could be neither asked for by a check nor printed.
         return Taken(
-            files={_whole(path): data for path, data in left.items() if given.get(path) != data},
+            files={whole_characters(path): data for path, data in left.items() if given.get(path) != data},
             removed=tuple(path for path in given if path not in left),
         )
 
@@ -260,8 +261,3 @@ def _tool(spec: ToolSpec, execute: Callable[..., Any]) -> Tool:
     )
     # The engine must not cut a second time.
     return ToolDef(execute, name=spec.name, description=spec.description, parameters=parameters, max_output=0).as_tool()
-
-
-def _whole(text: str) -> str:
-    """Half a character has no UTF-8, and no program could be handed it."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -19,7 +19,7 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.measuring.verdict import CutShort
-from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.course import Course, SequentialCourse
 
 
 @storage.collector_paused()  # a run of 100,000 trials makes that many values and lets none go
@@ -29,7 +29,7 @@ def sum_up(
     *,
     skill: Skill,
     run: str,
-    courses: Mapping[str, FixedCourse | SequentialCourse],
+    courses: Mapping[str, Course],
     cut_short: Callable[[Student], CutShort | None],
     min_lift: float | None,
     case_states: tuple[Qualification, ...] = (),
@@ -100,7 +100,7 @@ def _refusal_of_tools(trial: Trial) -> str | None:
 def conclude(
     student: Student,
     plan: TrialPlan,
-    course: FixedCourse | SequentialCourse,
+    course: Course,
     finished: list[Trial],
     *,
     min_lift: float | None = None,
@@ -165,9 +165,7 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     return tuple(lift for lift in lifts if lift is not None)
 
 
-def _paired(
-    course: FixedCourse | SequentialCourse, counted: list[Trial], plan: TrialPlan
-) -> tuple[measuring.Pairing, float]:
+def _paired(course: Course, counted: list[Trial], plan: TrialPlan) -> tuple[measuring.Pairing, float]:
     """The pairs that the verdict rests on, and the quantile that their design pays with."""
     if isinstance(course, SequentialCourse):
         return course.pairing, measuring.Z_SEQUENTIAL
@@ -178,7 +176,7 @@ def _paired(
 def _judge(
     pairing: measuring.Pairing,
     z: float,
-    course: FixedCourse | SequentialCourse,
+    course: Course,
     counted: list[Trial],
     *,
     plan: TrialPlan,

@@ -16,6 +16,10 @@ AfterPair = Callable[[Pair | Dropped, bool], None]
 """Hears of every pair that counts, and whether it was the one that ended the course."""
 
 
+def nobody_hears(pair: Pair | Dropped, over: bool) -> None:
+    """Where nobody wants to know."""
+
+
 def _called_off(trials: Mapping[Arm, Trial]) -> bool:
     """Whether a person or a cap ended one of these: then there was no pair, and none was lost."""
     return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
@@ -24,7 +28,7 @@ def _called_off(trials: Mapping[Arm, Trial]) -> bool:
 class FixedCourse:
     """Every turn of the plan in order; then those that errored, again."""
 
-    def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = lambda pair, over: None) -> None:
+    def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = nobody_hears) -> None:
         self._plan = plan
         self._after_pair = after_pair
         self._turns = plan.turns()
@@ -72,25 +76,7 @@ class FixedCourse:
 class SequentialCourse:
     """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
 
-    @classmethod
-    def of(
-        cls,
-        plan: TrialPlan,
-        *,
-        min_lift: float | None,
-        after_pair: AfterPair = lambda pair, over: None,
-    ) -> "SequentialCourse":
-        """The course of a sequential plan."""
-        design = Sequential(
-            cases=len(plan.cases),
-            rounds=plan.repeats,
-            min_lift=min_lift,
-            arm=plan.measured,
-            against=plan.against or "baseline",
-        )
-        return cls(plan, design, after_pair=after_pair)
-
-    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = lambda pair, over: None) -> None:
+    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = nobody_hears) -> None:
         self._queue = FixedCourse(plan)
         self._design = design
         self._after_pair = after_pair
@@ -145,12 +131,29 @@ class SequentialCourse:
         return (trial.case_id, trial.repeat) in self._fed
 
 
+Course = FixedCourse | SequentialCourse
+
+
+def course_of(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPair = nobody_hears) -> Course:
+    """The course that the design of a plan asks for."""
+    if plan.design == "fixed":
+        return FixedCourse(plan, after_pair=after_pair)
+    design = Sequential(
+        cases=len(plan.cases),
+        rounds=plan.repeats,
+        min_lift=min_lift,
+        arm=plan.measured,
+        against=plan.against or "baseline",
+    )
+    return SequentialCourse(plan, design, after_pair=after_pair)
+
+
 class TakenUp:
     """A course that a resumed run goes on with: what had ended is fed to it before the engine is even loaded."""
 
     def __init__(
         self,
-        course: FixedCourse | SequentialCourse,
+        course: Course,
         recall: Callable[[PlannedTrial], Trial | None],
     ) -> None:
         """`recall` knows the trials of the run so far."""

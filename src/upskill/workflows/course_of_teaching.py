@@ -20,6 +20,7 @@ from upskill.redaction import redactor_from
 from upskill.reporting.generated import attempt_lines, generated_json
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.settings import Resolved
+from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
@@ -172,7 +173,7 @@ class CourseOfTeaching:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._gathered.material, self._roles.teacher_served.window
         lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
-        self._folder.save("lessons.json", _LESSONS.dump_json(lessons, indent=2).decode() + "\n")
+        self._folder.save("lessons.json", record_text(_LESSONS, lessons))
         if material.skill is not None and not self._drafts:
             return lessons, self._named(material.skill)
         draft = draft_skill(

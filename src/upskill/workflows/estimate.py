@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from upskill import measuring
 from upskill.checks import judge_questions
 from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.domain.counting import count
 from upskill.models import Endpoint
 from upskill.models.asking import MOST_OUTPUT_TOKENS
 from upskill.reporting import dollars
@@ -44,18 +45,13 @@ class PlanEstimate:
     @property
     def calls(self) -> str:
         """In words."""
-        if self.calls_expected == self.calls_at_most:
-            return f"{self.calls_at_most:,} calls"
-        return f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
+        return calls_in_words(self.calls_expected, self.calls_at_most)
 
     @property
     def minutes(self) -> str:
         """In words: nobody knows how fast a model answers before it was asked."""
-        if self.minutes_expected is None or self.minutes_at_most is None:
-            return "time unknown until the first pair"
-        if self.minutes_at_most < 1:
-            return "less than a minute, at the pace of the last run"
-        return f"about {self.minutes_expected:.0f} min, at most {self.minutes_at_most:.0f}, at the pace of the last run"
+        said = minutes_in_words(self.minutes_expected, self.minutes_at_most)
+        return said if self.minutes_at_most is None else f"{said}, at the pace of the last run"
 
     @property
     def price(self) -> str:
@@ -68,6 +64,20 @@ class PlanEstimate:
         if self.price_at_most == 0:
             return "unknown"
         return f"{known}, and unknown for {', '.join(self.unknown)}"
+
+
+def calls_in_words(expected: int, at_most: int) -> str:
+    """How many calls."""
+    return count(at_most, "call") if expected == at_most else f"about {expected:,} calls, at most {at_most:,}"
+
+
+def minutes_in_words(expected: float | None, at_most: float | None) -> str:
+    """How long; nobody waits for no minutes."""
+    if expected is None or at_most is None:
+        return "time unknown until the first pair"
+    if at_most < 1:
+        return "less than a minute"
+    return f"about {max(1, round(expected))} min, at most {max(1, round(at_most))}"
 
 
 def estimate_plan(

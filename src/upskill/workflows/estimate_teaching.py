@@ -14,6 +14,13 @@ from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.material import Material
 from upskill.teaching.splitting import CaseCounts
+from upskill.workflows.estimate import (
+    EXPECTED_ANSWER_TOKENS,
+    EXPECTED_SHARE,
+    EXPECTED_TURNS,
+    calls_in_words,
+    minutes_in_words,
+)
 from upskill.workflows.pace import seconds_per_call
 
 PROMPT_TOKENS = 2_000
@@ -28,11 +35,8 @@ TOKENS_PER_SECOND = 60
 """How fast a large model writes."""
 STUDENT_PROMPT_TOKENS = 1_200
 """Frame, skill and task; the skill is not written yet."""
-EXPECTED_ANSWER_TOKENS = 300
-EXPECTED_SHARE = 0.5
 GUARD_ROUNDS = 3
 SUSPECT_TRIALS = 16
-EXPECTED_TURNS = 6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,16 +54,14 @@ class Share:
     @property
     def words(self) -> str:
         """In one line."""
-        calls = f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
-        if self.calls_expected == self.calls_at_most:
-            calls = f"{self.calls_at_most:,} call{'' if self.calls_at_most == 1 else 's'}"
+        calls = calls_in_words(self.calls_expected, self.calls_at_most)
         if self.price_expected is None or self.price_at_most is None:
             price = "price unknown"
         elif self.price_at_most == 0:
             price = "price $0"
         else:
             price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
-        return f"{calls}; {price}; {self._minutes}"
+        return f"{calls}; {price}; {minutes_in_words(self.minutes_expected, self.minutes_at_most)}"
 
     def as_json(self) -> Json:
         """The same for programs; what is unknown is null."""
@@ -68,14 +70,6 @@ class Share:
             "price": {"expected": self.price_expected, "at_most": self.price_at_most},
             "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
         }
-
-    @property
-    def _minutes(self) -> str:
-        if self.minutes_expected is None or self.minutes_at_most is None:
-            return "time unknown until the first pair"
-        if self.minutes_at_most < 1:
-            return "less than a minute"
-        return f"about {max(1, round(self.minutes_expected))} min, at most {max(1, round(self.minutes_at_most))}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

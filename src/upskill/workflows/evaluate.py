@@ -1,31 +1,31 @@
 """Evaluate a skill: put it on trial, measure, and keep everything in one run folder that can be resumed."""
 
-import importlib.metadata
 import os
-import platform
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from upskill import __version__, checks, measuring, reporting, storage, trials
+from upskill import checks, measuring, reporting, storage, trials
 from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
-from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
+from upskill.storage.runs import CaseReference, RunFolder, RunRecord, now
 from upskill.workflows.conclude import sum_up
-from upskill.workflows.confine import bench_for, no_sandbox, recorded, recorded_backend
-from upskill.workflows.course import FixedCourse, SequentialCourse, TakenUp
+from upskill.workflows.confine import bench_for, recorded, recorded_backend
+from upskill.workflows.course import Course, TakenUp, course_of
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
-from upskill.workflows.own_keys import without_own_keys
+from upskill.workflows.own_keys import clean_logs
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare, student_endpoint, students_named
+from upskill.workflows.recording import recorded_settings, settings_record, versions
 from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
+from upskill.workflows.running import run_prepared
 
 ASK_ABOVE_DOLLARS = 1.0
 ASK_ABOVE_MINUTES = 10.0
@@ -160,7 +160,7 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
     progress = progress or Silence()
     record = storage.read_run(run)
     folder = RunFolder(path=run)
-    settings = _recorded_settings(record)
+    settings = recorded_settings(record.settings).values
     prepared = prepare(
         EvaluationOrder(
             skill=run / record.skill_source,
@@ -224,9 +224,9 @@ def _carry_out(
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
     folder.release_space()
-    own_keys = redactor_from(os.environ)
-    unread = storage.clean_logs(folder.logs, own_keys.clean_own) if own_keys.knows_any else ()
-    notes = tuple(map(own_keys.clean_own, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
+    unread = clean_logs(folder)
+    clean = redactor_from(os.environ).clean_own
+    notes = tuple(map(clean, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     evaluation = sum_up(
         prepared.plan,
         finished,
@@ -291,22 +291,19 @@ def door_for(settings: Settings) -> Door:
     )
 
 
-def _course(student: Student, prepared: Prepared, progress: Progress) -> FixedCourse | SequentialCourse:
-    plan = prepared.plan
+def _course(student: Student, prepared: Prepared, progress: Progress) -> Course:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
         progress.paired(student.name, pair, over=over)
 
-    if plan.design == "fixed":
-        return FixedCourse(plan, after_pair=after_pair)
-    return SequentialCourse.of(plan, min_lift=prepared.min_lift, after_pair=after_pair)
+    return course_of(prepared.plan, min_lift=prepared.min_lift, after_pair=after_pair)
 
 
 def _run(
     prepared: Prepared,
     door: Door,
     folder: RunFolder,
-    courses: dict[str, FixedCourse | SequentialCourse],
+    courses: dict[str, Course],
     reuse: Reuse,
     write: Callable[[Trial], None],
     bench: checks.Bench,
@@ -314,10 +311,7 @@ def _run(
     *,
     begun: Callable[[Door], None],
 ) -> trials.RunEnd:
-    clean = redactor_from(os.environ).clean_own
-
     def bought(trial: Trial) -> None:
-        trial = without_own_keys(trial, clean)
         write(trial)
         reuse.keep(trial)
 
@@ -329,28 +323,19 @@ def _run(
     if all(course.is_over for course in taken_up.values()):
         return trials.RunEnd(interrupted=False, down={}, exhausted=None)
     begun(door)
-    return trials.run_trials(
-        trials.TrialRun(
-            plan=prepared.plan,
-            skill=prepared.skill,
-            previous=prepared.previous,
-            endpoints=prepared.endpoints,
-            door=door,
-            grade=partial(checks.grade, bench=bench),
-            courses=taken_up,
-            record=bought,
-            recall=reuse.recall,
-            logs=folder.logs,
-            engine_data=folder.engine_data,
-            terms=prepared.terms,
-            contents=prepared.contents,
-            open_sandbox=bench.open_sandbox or no_sandbox,
-            close=None if asker is None else asker.close,
-        )
+    return run_prepared(
+        prepared,
+        door=door,
+        folder=folder,
+        courses=taken_up,
+        bench=bench,
+        asker=asker,
+        record=bought,
+        recall=reuse.recall,
     )
 
 
-def _cut_short(student: Student, end: trials.RunEnd, course: FixedCourse | SequentialCourse) -> CutShort | None:
+def _cut_short(student: Student, end: trials.RunEnd, course: Course) -> CutShort | None:
     if end.interrupted:
         return "interrupted"
     # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
@@ -372,14 +357,9 @@ def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
 def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
     """What is known of a run before it begins."""
     plan = prepared.plan
-    values = asdict(settings.values)
     return RunRecord(
         started_at=now(),
-        versions={
-            "upskill": __version__,
-            "inspect-ai": importlib.metadata.version("inspect-ai"),
-            "python": platform.python_version(),
-        },
+        versions=versions(),
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
         skill_source=_relative(prepared.skill_folder, folder.path),
@@ -398,16 +378,9 @@ def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> R
         frame=trials.FRAMES[plan.harness],
         sandbox=recorded(prepared.sandbox),
         judge=identity(prepared.judge),
-        settings={name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()},
+        settings=settings_record(settings),
         notes=prepared.notes,
     )
-
-
-def _recorded_settings(record: RunRecord) -> Settings:
-    """The settings a run was begun with. What a later version added keeps its default."""
-    values = {name: entry.value for name, entry in record.settings.items() if name in Settings.__dataclass_fields__}
-    models = values.get("models")
-    return Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
 
 
 def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:

@@ -4,22 +4,20 @@ Every stage is kept when it ends, every answer of a teacher when it comes, every
 run is running the same again: what was bought is found, and only what is missing is bought.
 """
 
-import importlib.metadata
-import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from upskill import __version__, checks, storage
+from upskill import checks, storage
 from upskill.domain import Case, Trial
 from upskill.domain.case import Json
 from upskill.domain.generated import Generated
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NotAnswered
-from upskill.settings import Resolved, Settings
-from upskill.storage.runs import SettingRecord, now
+from upskill.settings import Resolved
+from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.teaching.lessons import lesson_calls
 from upskill.workflows.course_of_teaching import CourseOfTeaching
@@ -39,6 +37,7 @@ from upskill.workflows.generate_order import (
 from upskill.workflows.judging import identity
 from upskill.workflows.material import Gathered, gather, gathered_text, read_gathered, skill_in
 from upskill.workflows.prepare import choose_harness, student_of
+from upskill.workflows.recording import recorded_settings, settings_record, versions
 
 __all__ = ["GenerateOrder", "GeneratePlan", "Listener", "generate", "plan_generate", "resume_generate"]
 
@@ -241,11 +240,11 @@ def resume_generate(run: Path, *, max_cost: float | None = None, listener: Liste
     record = read_teaching_run(run)
     folder = TeachingFolder(path=run)
     order = order_from(record.order)
-    settings = _recorded(record)
+    settings = recorded_settings(record.settings)
     if max_cost is not None:
         values = replace(settings.values, max_cost=max_cost)
         settings = Resolved(values=values, origins={**settings.origins, "max_cost": "--max-cost"})
-        record = replace(record, settings=_settings_record(settings))
+        record = replace(record, settings=settings_record(settings))
     text = folder.saved(MATERIAL)
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start it anew")
@@ -284,21 +283,25 @@ def _carry_out(
         drafts=_drafts(order, gathered),
         listener=listener,
     )
+
+    def ended(status: Status) -> None:
+        folder.write_record(replace(course.record, status=status, finished_at=now()))
+
     try:
         return course.run()
     except KeyboardInterrupt:
-        folder.write_record(replace(course.record, status="interrupted", finished_at=now()))
+        ended("interrupted")
         raise
     except NotAnswered as error:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        ended("failed")
         raise _unanswered(error, folder) from None
     except UpskillError as error:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        ended("failed")
         if error.hint is None:
             error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
         raise
     except BaseException:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        ended("failed")
         raise
 
 
@@ -361,29 +364,12 @@ def _about(gathered: Gathered) -> str:
 def _first_record(order: GenerateOrder, roles: Roles, settings: Resolved, gathered: Gathered) -> TeachingRecord:
     return TeachingRecord(
         started_at=now(),
-        versions={
-            "upskill": __version__,
-            "inspect-ai": importlib.metadata.version("inspect-ai"),
-            "python": platform.python_version(),
-        },
+        versions=versions(),
         # The task as it is sent: a person may have typed a secret into it.
         order=order_json(replace(order, task=gathered.material.task if order.task else None, examples=())),
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
-        settings=_settings_record(settings),
+        settings=settings_record(settings),
         notes=gathered.notes,
     )
-
-
-def _settings_record(settings: Resolved) -> dict[str, SettingRecord]:
-    values = asdict(settings.values)
-    return {name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()}
-
-
-def _recorded(record: TeachingRecord) -> Resolved:
-    known = {name: entry for name, entry in record.settings.items() if name in Settings.__dataclass_fields__}
-    values = {name: entry.value for name, entry in known.items()}
-    models = values.get("models")
-    settings = Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
-    return Resolved(values=settings, origins={name: entry.origin for name, entry in known.items()})

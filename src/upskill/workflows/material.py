@@ -11,10 +11,12 @@ from pydantic import TypeAdapter
 
 from upskill import storage
 from upskill.domain import digest_of
+from upskill.domain.characters import whole_characters
 from upskill.domain.trace_digest import TraceDigest
 from upskill.errors import UsageError
-from upskill.redaction import Redactor, redactor_from
+from upskill.redaction import redactor_from
 from upskill.storage.draft_folder import read_draft
+from upskill.storage.records import record_text
 from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
@@ -72,6 +74,11 @@ def gather(
     """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills."""
     environment = os.environ if environment is None else environment
     redactor = redactor_from(environment)
+
+    def clean(text: str) -> str:
+        # What is typed, and names of files, need not be UTF-8; what is kept and sent must be.
+        return redactor.clean(whole_characters(text))
+
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
         raise UsageError("only one skill can be improved at a time", hint="name one skill with --from, and its traces")
@@ -101,20 +108,20 @@ def gather(
         digest, taken_out = read.digest, sum(read.redactions.values())
         notes += [*read.notes, *(f"not read: {why}" for why in read.refused)]
     material = Material(
-        task=redactor.clean(_task(task, skill_folder, digest)),
-        examples=tuple(map(redactor.clean, examples)),
+        task=clean(_task(task, skill_folder, digest)),
+        examples=tuple(map(clean, examples)),
         digest=digest,
-        documents=_cleaned(documents, redactor, notes),
+        documents=_cleaned(documents, clean, notes),
         skill=None if skill_folder is None else read_draft(skill_folder),
     )
     return Gathered(
         material=material,
         skill_folder=skill_folder,
-        sources=tuple(map(redactor.clean, sources)),
+        sources=tuple(map(clean, sources)),
         trace_digest=None if digest is None else digest_of(digest.text),
         redacted=taken_out + redactor.found.total,
-        notes=tuple(dict.fromkeys(notes)),
-        wish=redactor.clean(task) if task and skill_folder is not None else None,
+        notes=tuple(dict.fromkeys(map(whole_characters, notes))),
+        wish=clean(task) if task and skill_folder is not None else None,
     )
 
 
@@ -238,17 +245,17 @@ def _text(path: Path) -> str | None:
     return data.decode("utf-8", "replace").strip() or None
 
 
-def _cleaned(documents: list[Document], redactor: Redactor, notes: list[str]) -> tuple[Document, ...]:
+def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list[str]) -> tuple[Document, ...]:
     cleaned: list[Document] = []
     room = MOST_DOCUMENT_CHARACTERS
     for document in documents:
-        text = redactor.clean(document.text)
+        text = clean(document.text)
         if len(text) > min(room, MOST_OF_ONE):
             notes.append(f"{document.name}: only the first {min(room, MOST_OF_ONE):,} of {len(text):,} characters read")
         text = text[: min(room, MOST_OF_ONE)]
         room -= len(text)
         if text:
-            cleaned.append(Document(name=redactor.clean(document.name), text=text))
+            cleaned.append(Document(name=clean(document.name), text=text))
     return tuple(cleaned)
 
 
@@ -284,7 +291,7 @@ def gathered_text(gathered: Gathered) -> str:
         notes=gathered.notes,
         wish=gathered.wish,
     )
-    return _KEPT.dump_json(kept, indent=2).decode() + "\n"
+    return record_text(_KEPT, kept)
 
 
 def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> Gathered:

@@ -6,10 +6,9 @@ The trials are a run of their own, with the baseline arm only. No evaluation tak
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-from upskill import checks, storage, trials
+from upskill import storage, trials
 from upskill.domain import Arm, Errored, Scored, Trial, TrialPlan, Turn
 from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
@@ -18,12 +17,14 @@ from upskill.models import Door
 from upskill.settings import Resolved
 from upskill.storage.runs import now
 from upskill.workflows.check_cases import CheckedCases, with_baselines
-from upskill.workflows.confine import bench_for, no_sandbox
+from upskill.workflows.confine import bench_for
 from upskill.workflows.course import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
 from upskill.workflows.evaluate import door_for, first_record, is_much
 from upskill.workflows.judging import with_judge
+from upskill.workflows.own_keys import clean_logs
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
+from upskill.workflows.running import run_prepared
 from upskill.workflows.telling import Step, nobody
 
 
@@ -84,6 +85,7 @@ def probe_cases(
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
+    unread = clean_logs(folder)
     folder.write_record(replace(record, status="interrupted" if end.interrupted else "finished", finished_at=now()))
     tallies = tally_baselines(
         (trial.student, trial.case_id, trial.outcome.passed) for trial in finished if isinstance(trial.outcome, Scored)
@@ -97,7 +99,7 @@ def probe_cases(
         + f"; kept in {folder.path.as_posix()}"
     )
     labelled = with_baselines(checked.qualifications, tallies)
-    return replace(checked, qualifications=labelled, notes=(*checked.notes, note))
+    return replace(checked, qualifications=labelled, notes=(*checked.notes, note, *unread))
 
 
 def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial], step: Step) -> trials.RunEnd:
@@ -110,22 +112,13 @@ def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: li
             step("answers without the skill", len(finished), len(prepared.plan))
 
         bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
-        return trials.run_trials(
-            trials.TrialRun(
-                plan=prepared.plan,
-                skill=prepared.skill,
-                previous=None,
-                endpoints=prepared.endpoints,
-                door=door,
-                grade=partial(checks.grade, bench=bench),
-                courses={student.name: ProbeCourse(prepared.plan) for student in prepared.plan.students},
-                record=write,
-                recall=lambda *_: None,
-                logs=folder.logs,
-                engine_data=folder.engine_data,
-                terms=prepared.terms,
-                contents=prepared.contents,
-                open_sandbox=bench.open_sandbox or no_sandbox,
-                close=None if asker is None else asker.close,
-            )
+        return run_prepared(
+            prepared,
+            door=door,
+            folder=folder,
+            courses={student.name: ProbeCourse(prepared.plan) for student in prepared.plan.students},
+            bench=bench,
+            asker=asker,
+            record=write,
+            recall=lambda *_: None,
         )

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from upskill.domain.counting import count
 from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
@@ -192,10 +193,10 @@ def _mode(path: Path, asked: str) -> int:
 
 
 def _read_folder(folder: Path, source: _Source) -> None:
-    texts = count = 0
+    texts = found = 0
     for path in recordings_below(folder):
-        count += 1
-        if count > MOST_FILES:
+        found += 1
+        if found > MOST_FILES:
             source.note(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
             break
         name = path.relative_to(folder).as_posix()
@@ -207,7 +208,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
         except UpskillError as error:
             source.refuse(f"{name}: {error.message.removeprefix(f'{path}: ')}")
     if texts:
-        source.note(f"{texts:,} plain text file{'' if texts == 1 else 's'} not read: pass such a file by its own name")
+        source.note(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
     if source.empty:
         raise UsageError(
             f"{folder.as_posix()}: no recording in it",

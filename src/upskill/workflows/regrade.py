@@ -1,6 +1,6 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -8,14 +8,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Bought, Case, Evaluation, Qualification, Scored, Skill, Trial, TrialPlan
+from upskill.domain import Bought, Case, Evaluation, Qualification, Scored, Skill, Trial
 from upskill.errors import UsageError
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.check_cases import qualify_within
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.confine import bench_for, recorded_backend, unconfined_notes
-from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.feeding import feed, recorded_plan
 from upskill.workflows.judging import grade_without_asking, judge_report
 from upskill.workflows.telling import Step, nobody
 
@@ -35,15 +35,7 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
             f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
             hint="cases are matched by their id; the run knows " + ", ".join(asked[:5]),
         )
-    plan = TrialPlan(
-        cases=tuple(known[case_id] for case_id in asked),
-        students=record.students,
-        arms=record.arms,
-        repeats=record.repeats,
-        seed=record.seed,
-        harness=record.harness.partition("/")[0],
-        design=record.design,
-    )
+    plan = recorded_plan(record, tuple(known[case_id] for case_id in asked))
     backend = recorded_backend(record)
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     sandbox = require_sandbox(backend) if executes else None
@@ -60,7 +52,9 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
         regraded,
         skill=skill,
         run=run.as_posix(),
-        courses={student.name: _replayed(plan, by_student[student.name], record) for student in plan.students},
+        courses={
+            student.name: feed(plan, by_student[student.name], min_lift=record.min_lift) for student in plan.students
+        },
         cut_short=lambda _: None if record.status == "finished" else "interrupted",
         min_lift=record.min_lift,
         case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
@@ -126,23 +120,3 @@ def _grade_again(
             hint="put the `judge` checks back as they were, or measure again with `upskill eval … --judge MODEL`",
         )
     return regraded, changed
-
-
-def _replayed(plan: TrialPlan, trials: list[Trial], record: RunRecord) -> FixedCourse | SequentialCourse:
-    """The course as it would have gone with these grades, as far as answers are there."""
-    if plan.design == "fixed":
-        return FixedCourse(plan)
-    course = SequentialCourse.of(plan, min_lift=record.min_lift)
-    tries: dict[tuple[str, int, str], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        if isinstance(trial.outcome, Scored) or trial.outcome.was_run:
-            tries[trial.case_id, trial.repeat, trial.arm].append(trial)
-    taken: Counter[tuple[str, int]] = Counter()
-    while (turn := course.take()) is not None:
-        # A pair that errored was put again at the end: the first time its first try counts, then the next.
-        mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
-        taken[turn.key] += 1
-        if not all(mine.values()):
-            break
-        course.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items()})
-    return course

@@ -1,13 +1,13 @@
 """How a student's estimate moved: the pairs of a run in planned order, as the design was fed them."""
 
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from upskill.domain import Arm, Errored, Trial, TrialPlan
-from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, Pair, Pairing, measure_lift, pair_up
+from upskill.domain import Trial, TrialPlan
+from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, Dropped, Pair, Pairing, measure_lift
 from upskill.reporting.pictures import PathPoint, StudentPath
-from upskill.workflows.course import FixedCourse, SequentialCourse
+from upskill.workflows.course import Course
+from upskill.workflows.feeding import feed
 
 MOST_POINTS = 60
 
@@ -16,41 +16,24 @@ MOST_POINTS = 60
 class Replay:
     """One student's course, gone through again."""
 
-    course: FixedCourse | SequentialCourse
+    course: Course
     path: StudentPath
 
 
 def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: float | None) -> Replay:
-    """Feed the course what was measured, try after try, until something is missing or it has decided."""
-    tries: dict[tuple[str, int, Arm], list[Trial]] = defaultdict(list)
-    for trial in trials:
-        if not (isinstance(trial.outcome, Errored) and not trial.outcome.was_run):
-            tries[trial.case_id, trial.repeat, trial.arm].append(trial)
-    course: FixedCourse | SequentialCourse
-    course = SequentialCourse.of(plan, min_lift=min_lift) if plan.design == "sequential" else FixedCourse(plan)
+    """The course as it went, and the estimate after every pair of it."""
     pairs: list[Pair] = []
     round_ends: list[int] = []
-    turns = 0
-    taken: dict[tuple[str, int], int] = defaultdict(int)
-    while (turn := course.take()) is not None:
-        there = {}
-        for arm in turn.arms:
-            mine = tries.get((turn.case.id, turn.repeat, arm))
-            if mine:
-                there[arm] = mine[min(taken[turn.key], len(mine) - 1)]
-        if len(there) < len(turn.arms):
-            if plan.design == "fixed":
-                continue
-            break
-        turns += taken[turn.key] == 0
-        taken[turn.key] += 1
-        course.ended(turn, there)
-        if plan.against is not None:
-            pair = pair_up(there[plan.measured], there[plan.against])
-            if isinstance(pair, Pair):
-                pairs.append(pair)
-        if turns % len(plan.cases) == 0 and pairs and (not round_ends or round_ends[-1] != len(pairs)):
+    begun: set[tuple[str, int]] = set()
+
+    def after_pair(pair: Pair | Dropped, _over: bool) -> None:
+        begun.add((pair.case_id, pair.repeat))
+        if isinstance(pair, Pair):
+            pairs.append(pair)
+        if len(begun) % len(plan.cases) == 0 and pairs and (not round_ends or round_ends[-1] != len(pairs)):
             round_ends.append(len(pairs))
+
+    course = feed(plan, trials, min_lift=min_lift, after_pair=after_pair)
     return Replay(course=course, path=_path(plan, student, pairs, round_ends))
 
 

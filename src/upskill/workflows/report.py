@@ -26,6 +26,7 @@ from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.log_samples import LogSamples
 from upskill.workflows.conclude import sum_up
+from upskill.workflows.feeding import recorded_plan
 from upskill.workflows.own_keys import without_own_keys
 from upskill.workflows.replay import Replay, replay
 
@@ -103,15 +104,7 @@ def read_report(
     trials = _trials(run, problems)
     known = _known_cases(run, record, cases, problems)
     stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
-    plan = TrialPlan(
-        cases=stubs,
-        students=record.students,
-        arms=record.arms,
-        repeats=record.repeats,
-        seed=record.seed,
-        harness=record.harness.partition("/")[0],
-        design=record.design,
-    )
+    plan = recorded_plan(record, stubs)
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:
         by_student[trial.student].append(trial)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import skills_ref
 
+from everything import everything_below
 from upskill.domain import Draft
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.storage.draft_folder import read_draft, write_draft
@@ -24,10 +25,6 @@ DRAFT = Draft(
 )
 
 
-def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_a_draft_is_written_valid_and_read_back_equal(tmp_path: Path) -> None:
     skill = write_draft(tmp_path / "skills", DRAFT)
     folder = tmp_path / "skills" / "pdf-merge"
@@ -41,17 +38,17 @@ def test_a_draft_is_written_valid_and_read_back_equal(tmp_path: Path) -> None:
 
 def test_a_folder_that_exists_is_refused_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
     make_skill(tmp_path / "pdf-merge")
-    before = everything(tmp_path)
+    before = everything_below(tmp_path)
     with pytest.raises(UsageError, match="exists already"):
         write_draft(tmp_path, DRAFT)
-    assert everything(tmp_path) == before
+    assert everything_below(tmp_path) == before
 
 
 def test_replacing_keeps_the_cases_and_drops_the_rest(tmp_path: Path) -> None:
     kept = {"skill_meta.json": "{}", "evals/evals.json": "[]", ".git/HEAD": "ref"}
     folder = make_skill(tmp_path / "pdf-merge", {**kept, "references/old.md": "old", "note.txt": "x"})
     write_draft(tmp_path, DRAFT, replace=True)
-    found = everything(folder)
+    found = everything_below(folder)
     assert set(found) == {"SKILL.md", *DRAFT.files, *kept}
     assert [path.name for path in tmp_path.iterdir()] == ["pdf-merge"]
     assert read_draft(folder) == DRAFT
@@ -76,19 +73,19 @@ def test_replacing_keeps_the_cases_and_drops_the_rest(tmp_path: Path) -> None:
 def test_a_path_that_is_no_file_of_a_skill_writes_nothing(tmp_path: Path, path: str) -> None:
     with pytest.raises(UsageError, match="cannot be a file of a skill"):
         write_draft(tmp_path / "skills", replace(DRAFT, files={path: b"x"}, executable=frozenset()))
-    assert everything(tmp_path) == {}
+    assert everything_below(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["../x", "A", "a b", "", "a/b", "a" * 65])
 def test_a_name_that_breaks_the_rules_writes_nothing(tmp_path: Path, name: str) -> None:
     with pytest.raises((UsageError, EngineError)):
         write_draft(tmp_path / "skills", replace(DRAFT, name=name))
-    assert everything(tmp_path) == {}
+    assert everything_below(tmp_path) == {}
 
 
 def test_what_cannot_be_written_leaves_the_old_folder_byte_for_byte(tmp_path: Path) -> None:
     make_skill(tmp_path / "pdf-merge", {"references/old.md": "old"})
-    before = everything(tmp_path)
+    before = everything_below(tmp_path)
     for bad in (
         replace(DRAFT, description="a < b"),
         replace(DRAFT, frontmatter={"model": "x"}),
@@ -97,17 +94,17 @@ def test_what_cannot_be_written_leaves_the_old_folder_byte_for_byte(tmp_path: Pa
     ):
         with pytest.raises((UsageError, EngineError, SkillInvalid)):
             write_draft(tmp_path, bad, replace=True)
-        assert everything(tmp_path) == before
+        assert everything_below(tmp_path) == before
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     real = make_skill(tmp_path / "real" / "pdf-merge")
     (tmp_path / "skills").mkdir()
     (tmp_path / "skills" / "pdf-merge").symlink_to(real)
-    before = everything(real)
+    before = everything_below(real)
     with pytest.raises(UsageError, match="is a link"):
         write_draft(tmp_path / "skills", DRAFT, replace=True)
-    assert everything(real) == before
+    assert everything_below(real) == before
 
 
 def test_a_skill_of_a_stranger_becomes_a_draft_that_can_be_written(tmp_path: Path) -> None:

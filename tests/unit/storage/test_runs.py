@@ -8,31 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from made_runs import record
 from upskill.domain import Price, Student
 from upskill.errors import EngineError, UsageError
-from upskill.storage import RunRecord, create_run, read_run, runs_in
+from upskill.storage import create_run, read_run, runs_in
 from upskill.storage.runs import CaseReference, SettingRecord, now
 from upskill.storage.whole_file import write_whole
 
-RECORD = RunRecord(
-    started_at="2026-11-15T12:00:00+00:00",
-    versions={"upskill": "0.1.0"},
-    skill_name="pdf-merge",
-    skill_digest="d" * 64,
-    skill_source="../../skills/pdf-merge",
-    case_source="../../cases.json",
+RECORD = record(
     cases=(CaseReference(id="c1", digest="e" * 64),),
     students=(
         Student(name="haiku", model="anthropic/haiku", price=Price(input_per_million=1.0, output_per_million=5.0)),
         Student(name="local", model="openai-api/endpoint/local", endpoint="http://localhost:8080/v1"),
     ),
-    arms=("baseline", "with_skill"),
-    repeats=3,
-    design="fixed",
-    min_lift=None,
-    seed=0,
-    harness="chat/1",
-    frame="frame/1",
     settings={
         "models": SettingRecord(value=["haiku", "local"], origin="--model"),
         "aliases": SettingRecord(value={"a": "b"}, origin="upskill.toml"),

@@ -52,3 +52,11 @@ def test_a_use_is_noted_once_per_run_and_changes_nothing_else(tmp_path: Path) ->
     assert [use["run"] for use in after.pop("held_out_uses")] == ["r1", "r2"]
     assert after.pop("format") == "upskill.skill/1"
     assert after == before
+
+
+def test_half_a_character_of_another_tool_stays_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "skill_meta.json").write_text('{"owner": "half \\ud83d", "name": "\u00e4"}', encoding="utf-8")
+    write_meta(tmp_path, META, [CASE])
+    value = json.loads((tmp_path / "skill_meta.json").read_text(encoding="utf-8"))
+    assert (value["owner"], value["name"]) == ("half \ud83d", "\u00e4")
+    assert read_meta(tmp_path) == META

@@ -15,25 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
+from upskill.domain import Errored, Trial
 from upskill.errors import EngineError
 from upskill.storage.trial_log import TrialLog, TrialWriter
 
-PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found '9.0'"),)))
-SCORED = Trial(
-    id="t1",
-    student="haiku",
-    case_id="c1",
-    arm="with_skill",
-    repeat=1,
-    outcome=PASSED,
-    answer="It is 9.0.\nReally.\u2028",
-    usage=Usage(input_tokens=10, output_tokens=0, cost=0.0),
-    seconds=0.5,
-    calls=1,
-    served_model="haiku-1",
-    finished_at="2026-11-15T12:00:00+00:00",
-)
+from .trials import TRIAL
+
+SCORED = replace(TRIAL, arm="with_skill", answer="It is 9.0.\nReally.\u2028")
 ERRORED = Trial(
     id="t2",
     student="haiku",

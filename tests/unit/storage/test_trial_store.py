@@ -17,27 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upskill.domain import Case, Check, CheckResult, Errored, Grade, PlannedTrial, Scored, Skill, Student, Trial, Usage
+from upskill.domain import Case, Check, CheckResult, Errored, Grade, PlannedTrial, Scored, Skill, Student, Trial
 from upskill.errors import EngineError
 from upskill.storage import StoredTrial, TrialStore, default_store_path
 
+from .trials import TRIAL
+
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
-PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found '9.0'"),)))
-TRIAL = Trial(
-    id="t1",
-    student="haiku",
-    case_id="c1",
-    arm="baseline",
-    repeat=1,
-    outcome=PASSED,
-    answer="It is 9.0.\n\x00\u2028",
-    usage=Usage(input_tokens=10, output_tokens=0, cost=0.0),
-    seconds=0.5,
-    calls=1,
-    served_model="haiku-1",
-    finished_at="2026-11-15T12:00:00+00:00",
-)
 OTHER = replace(TRIAL, answer="another answer")
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="forks, kills and limits as POSIX has them")

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from long_session import Session
+from secret_corpus.chats import chat_with
 from secret_corpus.leaks import left_of
 from secret_corpus.made_up import Planted
 from secret_corpus.planted import all_planted
@@ -40,16 +41,6 @@ def _claude_code(group: Sequence[Planted]) -> str:
     return _lines(records)
 
 
-def _chat(group: Sequence[Planted]) -> str:
-    messages: list[dict[str, Any]] = [{"role": "user", "content": f"Begin with\n{group[0].text}"}]
-    for number, planted in enumerate(group):
-        function = {"name": "bash", "arguments": json.dumps({"command": f"make t{number} # \n{planted.text}"})}
-        calls = [{"id": f"c{number}", "type": "function", "function": function}]
-        messages.append({"role": "assistant", "content": planted.text, "tool_calls": calls})
-        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": f"error: x\n{planted.text}"})
-    return _lines(messages)
-
-
 def _text(group: Sequence[Planted]) -> str:
     return "\n\n".join(f"It failed, because of this one:\n{planted.text}\nand was fixed." for planted in group)
 
@@ -57,7 +48,7 @@ def _text(group: Sequence[Planted]) -> str:
 @pytest.mark.parametrize("number", range(10))
 def test_no_planted_secret_is_in_anything_that_gets_out(number: int, tmp_path: Path) -> None:
     group = GROUPS[number]
-    write = (_claude_code, _chat, _text)[number % 3]
+    write = (_claude_code, chat_with, _text)[number % 3]
     path = tmp_path / "recording"
     path.write_text(write(group), encoding="utf-8")
     said: list[str] = []

@@ -1,6 +1,7 @@
 """What a teacher is given: recordings, documents, repositories, skills, each taken for what it is, without secrets."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,14 @@ def test_secrets_in_the_task_and_the_examples_go(tmp_path: Path) -> None:
 def test_without_a_task_and_a_source_there_is_nothing_to_do(tmp_path: Path, task: str | None) -> None:
     with pytest.raises(UsageError, match="no task was given"):
         gather(task, folder=tmp_path, environment={})
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="names of files are Unicode there")
+def test_what_is_not_utf8_is_kept_and_sent_with_question_marks(tmp_path: Path) -> None:
+    (tmp_path / "caf\udce9.html").write_text("<p>Use port 7413.</p>")
+    gathered = gather(
+        "read caf\udce9", examples=["half \ud83d"], sources=[str(tmp_path / "caf\udce9.html")], folder=tmp_path
+    )
+    (document,) = gathered.material.documents
+    assert (gathered.material.task, document.name) == ("read caf?", "caf?.html")
+    assert read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None) == gathered

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from made_runs import record
 from upskill import storage
 from upskill.domain import Case, Check, Skill, Student, TrialPlan
 from upskill.storage import RunRecord
@@ -20,31 +21,18 @@ PLAN = TrialPlan(
     arms=("baseline", "with_skill"),
     repeats=50,
 )
-RECORD = RunRecord(
+RECORD = record(
     status="finished",
     started_at="2026-11-15T10:00:00+00:00",
     finished_at="2026-11-15T10:05:00+00:00",
-    versions={},
-    skill_name="x",
-    skill_digest="d",
-    skill_source="x",
-    case_source="x",
-    cases=(),
     students=(STUDENT,),
-    arms=PLAN.arms,
-    repeats=1,
-    design="fixed",
-    min_lift=None,
-    seed=0,
-    harness="chat/1",
-    frame="",
     results={"bought": {"calls": 20}},
 )
 
 
 def keep(runs: Path, *records: RunRecord) -> Path:
-    for record in records:
-        storage.create_run(runs, skill_name="x").write_record(record)
+    for one in records:
+        storage.create_run(runs, skill_name="x").write_record(one)
     return runs
 
 

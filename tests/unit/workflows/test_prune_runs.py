@@ -1,6 +1,5 @@
 """What goes and what stays when old runs are taken away, and what a glance at run folders finds."""
 
-import json
 import os
 import time
 from datetime import UTC, datetime, timedelta
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from made_runs import make_run, student_json
 from upskill.errors import EngineError
 from upskill.storage.run_folders import remove
 from upskill.storage.trial_log import TrialWriter
@@ -18,36 +18,8 @@ from upskill.workflows.prune_runs import Pruning, choose, prune
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
-def student(model: str = "haiku", **changes: Any) -> dict[str, Any]:
-    lift = {
-        "arm": "with_skill",
-        "against": "baseline",
-        "mean": 0.25,
-        "these_cases": [0.1, 0.4],
-        "cases_like_these": [-0.05, 0.5],
-        "pairs": 18,
-    }
-    arms = {"baseline": {"pass_rate": 0.5}, "with_skill": {"pass_rate": 0.75}}
-    values = {"model": model, "harness": "chat", "verdict": "helps", "sentence": "helps", "arms": arms, "lifts": [lift]}
-    return values | changes
-
-
-def make_run(runs: Path, name: str, *, days: float = 0, skill: str = "knots", **changes: Any) -> Path:
-    folder = runs / name
-    folder.mkdir(parents=True)
-    at = (NOW - timedelta(days=days)).isoformat()
-    record = {
-        "format": "upskill.run/1",
-        "status": "finished",
-        "started_at": at,
-        "finished_at": at,
-        "skill_name": skill,
-        "skill_digest": "5f" * 32,
-        "results": {"students": [student()], "bought": {"cost": 0.5}},
-    }
-    (folder / "run.json").write_text(json.dumps(record | changes))
-    (folder / "trials.jsonl").write_bytes(b"x" * 1_000)
-    return folder
+def made(runs: Path, name: str, *, days: float = 0, **changes: Any) -> Path:
+    return make_run(runs / name, at=(NOW - timedelta(days=days)).isoformat(), **changes)
 
 
 def chosen(runs: Path, *, days: float | None = None, keep: int | None = None, skill: str | None = None) -> Pruning:
@@ -61,7 +33,7 @@ def names(pruning: Pruning) -> list[str]:
 
 def test_runs_go_by_age_by_number_and_by_skill(tmp_path: Path) -> None:
     for number, days in enumerate([50, 40, 20, 0]):
-        make_run(tmp_path, f"{number}", days=days, skill="other" if number == 1 else "knots")
+        made(tmp_path, f"{number}", days=days, skill="other" if number == 1 else "knots")
     assert names(chosen(tmp_path, days=30)) == ["1", "0"]
     assert names(chosen(tmp_path, days=30, keep=3)) == ["0"]
     assert names(chosen(tmp_path, keep=1)) == ["2", "1", "0"]
@@ -71,8 +43,8 @@ def test_runs_go_by_age_by_number_and_by_skill(tmp_path: Path) -> None:
 
 
 def test_what_is_removed_is_gone_and_what_it_freed_is_told(tmp_path: Path) -> None:
-    make_run(tmp_path, "old", days=50)
-    make_run(tmp_path, "new")
+    made(tmp_path, "old", days=50)
+    made(tmp_path, "new")
     pruning = chosen(tmp_path, days=30)
     pruned = prune(pruning)
     assert [one.name for one in tmp_path.iterdir()] == ["new"]
@@ -82,15 +54,15 @@ def test_what_is_removed_is_gone_and_what_it_freed_is_told(tmp_path: Path) -> No
 
 def test_nothing_is_removed_that_is_no_run_that_cannot_be_read_or_that_lies_elsewhere(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    elsewhere = make_run(tmp_path / "elsewhere", "mine", days=90)
+    elsewhere = made(tmp_path / "elsewhere", "mine", days=90)
     runs.mkdir()
     (runs / "link").symlink_to(elsewhere)
     (runs / "notes").mkdir()
     (runs / "notes" / "keep.txt").write_text("mine")
     (runs / "damaged").mkdir()
     (runs / "damaged" / "run.json").write_text("{")
-    make_run(runs, "foreign", days=90, format="other/1")
-    make_run(runs, "timeless", started_at="yesterday", finished_at=None)
+    made(runs, "foreign", days=90, format="other/1")
+    made(runs, "timeless", started_at="yesterday", finished_at=None)
     assert names(chosen(runs, days=30)) == []
     assert "link" not in names(chosen(runs, keep=0))
     with pytest.raises(EngineError, match="not a run folder"):
@@ -102,7 +74,7 @@ def test_nothing_is_removed_that_is_no_run_that_cannot_be_read_or_that_lies_else
 
 def test_a_run_that_is_written_to_stays_and_one_that_was_killed_goes(tmp_path: Path) -> None:
     alive, killed, fresh = (
-        make_run(tmp_path, name, days=40, status="running", finished_at=None) for name in ("alive", "killed", "fresh")
+        made(tmp_path, name, days=40, status="running", finished_at=None) for name in ("alive", "killed", "fresh")
     )
     hours_ago = time.time() - 7_200
     for folder in (alive, killed):
@@ -138,7 +110,7 @@ def test_a_glance_bears_whatever_is_written(tmp_path: Path, written: str) -> Non
 
 @pytest.mark.parametrize(("claim", "low"), [("cases like these", -0.05), ("these cases", 0.1), (None, -0.05)])
 def test_a_glance_takes_the_interval_that_the_verdict_rests_on(tmp_path: Path, claim: str | None, low: float) -> None:
-    make_run(tmp_path, "x", results={"students": [student(claim=claim)]})
+    made(tmp_path, "x", results={"students": [student_json(claim=claim)]})
     ((result,),) = (run.results for run in glance_at_runs(tmp_path))
     assert result.interval is not None
     assert result.interval.low == low

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from upskill.domain import Evaluation, estimate_tokens
+from upskill.domain.counting import count
 from upskill.reporting.html.elements import definitions, figure, listed, table
 from upskill.reporting.html.escaping import escaped
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
@@ -12,7 +13,6 @@ from upskill.reporting.html.shell import shell
 from upskill.reporting.html.summary import summary
 from upskill.reporting.money import dollars
 from upskill.reporting.pictures import Drawn, Picture
-from upskill.reporting.pictures.wording import count
 
 STATES_SHOWN = 300
 

@@ -20,11 +20,6 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def short_names(names: Sequence[str], most: int) -> list[str]:
     """Names that fit: cut in the middle, where they differ least. Two names never become one."""
     short = [_cut(name, most) for name in names]

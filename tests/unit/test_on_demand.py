@@ -1,0 +1,43 @@
+"""Rooms that import their names when they are asked for: what is found then is what type checkers were told."""
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from upskill import reporting, storage
+
+
+@pytest.mark.parametrize("name", ["upskill.storage", "upskill.reporting"])
+def test_every_name_is_found_where_type_checkers_are_told_it_is(name: str) -> None:
+    room = import_module(name)
+    tree = ast.parse(Path(str(room.__file__)).read_text())
+    told = {
+        alias.name: str(line.module)
+        for line in ast.walk(tree)
+        if isinstance(line, ast.ImportFrom) and str(line.module).startswith(f"{name}.")
+        for alias in line.names
+    }
+    assert sorted(told) == sorted(room.__all__)
+    for found, home in told.items():
+        assert getattr(room, found) is getattr(import_module(home), found)
+
+
+def test_a_name_that_is_not_there_is_missing_as_in_any_module() -> None:
+    with pytest.raises(AttributeError, match=r"module 'upskill\.storage' has no attribute 'no_such'"):
+        _ = storage.no_such  # type: ignore[attr-defined]
+    with pytest.raises(ImportError, match="cannot import name 'no_such'"):
+        from upskill.reporting import no_such  # type: ignore[attr-defined]  # noqa: F401
+    assert not hasattr(reporting, "no_such")
+
+
+def test_a_name_is_looked_up_once_and_brings_its_own_module_only() -> None:
+    script = (
+        "import sys; from upskill import storage; storage.write_whole\n"
+        "print('write_whole' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True ['upskill.storage.whole_file']"
