@@ -1,25 +1,23 @@
 """`upskill models`: how a name resolves."""
 
-import json
-
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 
 
 @click.command("models")
 @click.argument("name", required=False)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(name: str | None, base_url: str | None, as_json: bool, no_color: bool) -> None:
     """Show how NAME resolves, or all short names: model, key variable (never the key), price. Calls nothing."""
     from upskill.models import Endpoint
     from upskill.reporting.listings import show_rows
-    from upskill.settings import resolve_settings
     from upskill.workflows.show_models import known_aliases, show_model
 
-    settings = resolve_settings({"base_url": base_url}).values
+    settings = options.resolved({"base_url": base_url}).values
     endpoints = (
         [show_model(name, settings=settings)] if name is not None else list(known_aliases(settings=settings).values())
     )
@@ -42,7 +40,7 @@ def command(name: str | None, base_url: str | None, as_json: bool, no_color: boo
 
     rows = [row(endpoint) for endpoint in endpoints]
     if as_json:
-        click.echo(json.dumps({"schema": "upskill.models/1", "models": rows}, indent=2, ensure_ascii=False))
+        print_json({"schema": "upskill.models/1", "models": rows})
         return
     out = console(no_color=no_color)
     shown = [{**entry, "key": _key(entry), "price": _price(entry)} for entry in rows]

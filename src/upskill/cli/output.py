@@ -1,5 +1,6 @@
 """What every command does alike: where output goes and whether it has colour."""
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Literal
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from upskill.domain import Evaluation
     from upskill.workflows.evaluate import Costly
 
-NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
-
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
     """A console that has colour only on a terminal, and that never breaks words of piped output apart.
@@ -32,6 +31,12 @@ def console(*, no_color: bool, stderr: bool = False) -> "Console":
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     system: Literal["auto"] | None = None if plain else "auto"
     return Console(file=stream, no_color=plain, color_system=system, width=width, highlight=False, emoji=False)
+
+
+def print_json(value: object) -> None:
+    """The one object of --json, in characters that stdout can carry."""
+    ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+    click.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
 
 
 def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) -> None:

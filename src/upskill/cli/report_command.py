@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from upskill.cli import options
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     metavar="RATE",
     help="The pass rate at which a student is good enough.  [default: 0.8]",
 )
-@click.option("--runs-dir", metavar="DIR", help="Where runs are kept.  [default: runs]")
+@options.runs_dir("Where runs are kept.")
 def command(
     run: Path | None,
     output: Path | None,
@@ -40,9 +41,7 @@ def command(
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """
-    from upskill.settings import resolve_settings
-
-    folder = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
+    folder = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
     if history is not None:
         _history(history, folder, run, output=output, open_it=open_it, plots=plots, markdown=markdown)
         return

@@ -1,6 +1,5 @@
 """`upskill runs`: what past runs found, and taking old ones away."""
 
-import json
 import re
 import sys
 from datetime import timedelta
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ class _Age(click.ParamType[timedelta]):
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="Remove all but the newest N; they stay with --prune."
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed; remove nothing.")
+@options.dry_run("Show what would be removed; remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before removing.")
-@click.option("--runs-dir", metavar="DIR", help="Where to look.  [default: runs]")
+@options.runs_dir("Where to look.")
 @click.option("--csv", metavar="FILE", help="Write a row per run and model; - is stdout.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(
     skill: str | None,
     show_all: bool,
@@ -64,10 +64,9 @@ def command(
 
     A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
     """
-    from upskill.settings import resolve_settings
     from upskill.workflows.list_runs import glance_at_runs
 
-    where = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
+    where = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
     runs = list(glance_at_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
@@ -82,7 +81,7 @@ def command(
     if as_json:
         from upskill.reporting.runs_table import run_rows
 
-        click.echo(json.dumps({"schema": "upskill.runs/1", "runs": run_rows(runs)}, indent=2, ensure_ascii=False))
+        print_json({"schema": "upskill.runs/1", "runs": run_rows(runs)})
     elif not runs:
         click.echo(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
     elif csv is None:
@@ -153,7 +152,7 @@ def _prune(
     if as_json:
         removed = [run.folder for run in gone]
         said = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
-        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        print_json(said)
     else:
         would = "would remove" if dry_run else "removed"
         click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
