@@ -75,7 +75,10 @@ class Screen:
             if not self.animated or (tuple(lines) == self._drawn and width == self._width):
                 return
             painted = "".join(f"{_painted(line)}\x1b[K\n" for line in lines)
-            self._write(f"{self._to_top(width)}{painted}\x1b[J")
+            # A terminal remembers which rows it has wrapped and joins them again when it becomes wider, whatever is
+            # written there by then: the block would have fewer rows than lines. A row that is erased is forgotten.
+            erased = "" if width == self._width else "\x1b[J"
+            self._write(f"{self._to_top(width)}{erased}{painted}\x1b[J")
             self._drawn, self._width = tuple(lines), width
 
     def clear(self) -> None:
