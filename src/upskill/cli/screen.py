@@ -40,7 +40,7 @@ class Screen:
         self.draws_blocks = _encodes(self._stream, "█░…")
         self._lock = threading.RLock()
         self._drawn: tuple[Line, ...] = ()
-        self._width = 0
+        self._width = self._seen = 0
 
     @property
     def size(self) -> os.terminal_size:
@@ -71,9 +71,12 @@ class Screen:
     def draw(self, lines: Sequence[Line]) -> None:
         """Put these lines in place of those drawn before. What is drawn already is not sent again."""
         with self._lock:
-            width = self.size.columns
+            width, seen = self.size.columns, self._seen
+            self._seen = width
             if not self.animated or (tuple(lines) == self._drawn and width == self._width):
                 return
+            if seen not in (0, width):
+                return  # the window is being dragged: until it holds still, its rows cannot be counted
             painted = "".join(f"{_painted(line)}\x1b[K\n" for line in lines)
             # A terminal remembers which rows it has wrapped and joins them again when it becomes wider, whatever is
             # written there by then: the block would have fewer rows than lines. A row that is erased is forgotten.
