@@ -19,6 +19,7 @@ def test_list_shows_skills_and_names_the_broken_ones(upskill: Upskill, here: Pat
     assert done.returncode == 0
     assert "Does good." in done.stdout
     assert "cannot be used" in done.stdout
+    assert any(line.split()[:3] == ["skills/good", "0", "~2"] for line in done.stdout.splitlines()), done.stdout
     rows = json.loads(upskill("list", "--json").stdout)["skills"]
     assert [row["skill"] for row in rows] == ["bad", "good"]
 

@@ -92,7 +92,7 @@ def main() -> None:
     try:
         sys.exit(app.main(standalone_mode=False, prog_name="upskill") or 0)
     except click.ClickException as error:
-        error.show()
+        _explain_usage(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -112,6 +112,17 @@ def main() -> None:
         click.echo(_without_own_keys(f"error: {type(error).__name__}: {error}"), err=True)
         click.echo("hint:  this is a fault of upskill; run again with --debug to see where it rose", err=True)
         sys.exit(EXIT_FAILED)
+
+
+def _explain_usage(error: click.ClickException) -> None:
+    """What was mistyped, in the shape of every other error. A group without a command shows its help instead."""
+    context = getattr(error, "ctx", None)
+    if context is None or isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    message = error.format_message()
+    click.echo(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}", err=True)
+    click.echo(f"hint:  see `{context.command_path} --help`", err=True)
 
 
 def explain(error: UpskillError) -> None:

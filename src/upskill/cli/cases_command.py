@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import ask_to_spend, console, print_json
+from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
 from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
@@ -80,8 +80,7 @@ def check(
     else:
         prompts = {case.id: case.prompt for case in checked.cases}
         show_case_states(checked.qualifications, console(no_color=no_color), prompts=prompts, verbose=verbose)
-        for note in checked.notes:
-            click.echo(f"note: {note}", err=True)
+        print_lines(*(f"note: {note}" for note in checked.notes), err=True)
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
 
 
@@ -128,6 +127,7 @@ def write(
 
     Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
     """
+    from upskill.cli.teaching_progress import Waiting
     from upskill.reporting.written_cases import show_written_cases, written_cases_json
     from upskill.teaching.splitting import CaseCounts, read_counts
     from upskill.workflows.write_cases import CasesOrder, cases_for_skill, plan_cases
@@ -143,12 +143,13 @@ def write(
     if dry_run:
         _show_plan(plan_cases(order, chosen.values), str(order.counts), as_json=as_json)
         return EXIT_DONE
-    found = cases_for_skill(
-        order,
-        settings=chosen,
-        say=(lambda _: None) if quiet else partial(click.echo, err=True),
-        confirm=lambda estimate: yes or ask_to_spend(estimate),
-    )
+    with Waiting(quiet=quiet, no_color=no_color) as progress:
+        found = cases_for_skill(
+            order,
+            settings=chosen,
+            say=progress.say,
+            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
+        )
     if as_json:
         told = written_cases_json(
             found.skill,
@@ -162,8 +163,7 @@ def write(
         print_json(told)
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
-    for note in (*found.dropped_notes, *found.notes):
-        click.echo(f"note: {note}", err=True)
+    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.notes)), err=True)
     click.echo(f"Saved to {found.path}")
     return EXIT_DONE
 
@@ -180,8 +180,9 @@ def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
         }
         print_json(found)
         return
-    click.echo(f"{counts} cases for {plan.skill.name} by {plan.writer.name}, {plan.writer.model}")
-    click.echo(plan.estimate.share.words)
-    click.echo(f"to be saved to {plan.target}")
-    for note in plan.notes:
-        click.echo(f"note: {note}")
+    print_lines(
+        f"{counts} cases for {plan.skill.name} by {named(plan.writer)}",
+        plan.estimate.share.words,
+        f"to be saved to {plan.target}",
+        *(f"note: {note}" for note in plan.notes),
+    )

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import ask_to_spend, console, print_json, refuse_what_resume_ignores, show_next_steps
+from upskill.cli.output import (
+    ask_to_spend,
+    console,
+    named,
+    print_json,
+    print_lines,
+    refuse_what_resume_ignores,
+    show_next_steps,
+)
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -99,6 +107,7 @@ def command(
     130 interrupted.
     """
     from upskill.cli.progress import TrialProgress
+    from upskill.reporting.next_step import next_steps
     from upskill.workflows.evaluate import Silence, evaluate
     from upskill.workflows.evaluate import resume as resume_run
     from upskill.workflows.prepare import EvaluationOrder, prepare
@@ -138,7 +147,7 @@ def command(
     _write_files(evaluation, junit=junit, csv=csv)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     if not (quiet or as_json):
-        show_next_steps(evaluation, skill=skill)
+        show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
     return _exit_code(evaluation, required=require is not None)
 
 
@@ -173,15 +182,13 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
         print_json(plan)
         return
     for student in prepared.plan.students:
-        click.echo(f"{prepared.skill.name} on {student.name}, {student.model}")
+        print_lines(f"{prepared.skill.name} on {named(student)}")
     if prepared.plan.harness == "agent":
         from upskill.reporting.arms import arm_name
 
-        click.echo(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
-    click.echo(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}")
-    click.echo(estimate.detectable)
-    for note in prepared.notes:
-        click.echo(f"note: {note}")
+        print_lines(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
+    print_lines(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}", estimate.detectable)
+    print_lines(*(f"note: {note}" for note in prepared.notes))
 
 
 def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:

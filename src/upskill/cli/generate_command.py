@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json, refuse_what_resume_ignores
+from upskill.cli.output import console, print_json, print_lines, refuse_what_resume_ignores, show_next_steps
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def command(
     not be done or no verdict possible, 130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
+    from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.splitting import CaseCounts, read_counts
     from upskill.workflows.generate import GenerateOrder, generate, plan_generate, resume_generate
 
@@ -129,6 +130,8 @@ def command(
             click.echo(f"go on with: upskill generate --resume {progress.run.as_posix()}", err=True)
             return EXIT_INTERRUPTED
     _show(generated, as_json=as_json, no_color=no_color)
+    if not (quiet or as_json):
+        show_next_steps(steps_after_generate(generated))
     return _exit_code(generated, required=require is not None)
 
 
@@ -152,8 +155,7 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
     if as_json:
         print_json(plan.as_json())
         return
-    for line in plan.lines:
-        click.echo(line)
+    print_lines(*plan.lines)
 
 
 def _show(generated: "Generated", *, as_json: bool, no_color: bool) -> None:

@@ -45,4 +45,5 @@ def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
         }
         for row in rows
     ]
-    show_rows(shown, ["skill", "cases", "tokens", "description"], console(no_color=no_color), folded=["description"])
+    columns = ["folder", "cases", "tokens", "description"]
+    show_rows(shown, columns, console(no_color=no_color), folded=["description"], right=["cases", "tokens"])

@@ -45,7 +45,18 @@ def command(name: str | None, base_url: str | None, as_json: bool, no_color: boo
     out = console(no_color=no_color)
     shown = [{**entry, "key": _key(entry), "price": _price(entry)} for entry in rows]
     if name is None:
-        show_rows(shown, ["name", "model", "key", "price"], out, folded=["model", "key", "price"])
+        listed = [
+            {
+                **entry,
+                "key": entry["key_variable"] or "none needed",
+                "set": "yes" if entry["key_set"] else "no",
+                "$/M in": _dollars(entry["dollars_per_million_input"]),
+                "out": _dollars(entry["dollars_per_million_output"]),
+            }
+            for entry in rows
+        ]
+        columns = ["name", "model", "key", "set", "$/M in", "out"]
+        show_rows(listed, columns, out, folded=["model"], right=["$/M in", "out"])
         return
     (entry,) = shown
     pairs = [("resolves to", entry["model"]), ("because", entry["how"]), ("key", entry["key"])]
@@ -66,7 +77,11 @@ def _price(entry: dict[str, object]) -> str:
     sent, said = entry["dollars_per_million_input"], entry["dollars_per_million_output"]
     if sent is None or said is None:
         return "unknown"
-    return f"${sent:g} in, ${said:g} out per million tokens"
+    return f"${_dollars(sent)} in, ${_dollars(said)} out per million tokens"
+
+
+def _dollars(price: object) -> str:
+    return f"{price:.2f}" if isinstance(price, int | float) else "?"
 
 
 def _window(window: object) -> str:

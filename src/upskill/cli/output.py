@@ -10,11 +10,13 @@ import click
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from rich.console import Console
 
-    from upskill.domain import Evaluation
+    from upskill.domain import Student
+    from upskill.models import Endpoint
+    from upskill.reporting.next_step import NextStep
     from upskill.workflows.evaluate import Costly
 
 
@@ -39,12 +41,24 @@ def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
 
 
-def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) -> None:
-    """The next useful commands, on stderr, because they are no part of the result."""
-    from upskill.cli import COMMANDS
-    from upskill.reporting.next_step import next_steps
+def print_lines(*lines: str, err: bool = False) -> None:
+    """Each as it is where it is piped; on a terminal broken between words."""
+    from upskill.cli.screen import wrapped
 
-    for step in next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill)):
+    stream = sys.stderr if err else sys.stdout
+    for line in lines:
+        for row in wrapped(line, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else [line]:
+            click.echo(row, err=err)
+
+
+def named(model: "Endpoint | Student") -> str:
+    """What was typed, and what is asked where that is not the same."""
+    return model.name if model.name == model.model else f"{model.name}, {model.model}"
+
+
+def show_next_steps(steps: "Iterable[NextStep]") -> None:
+    """The next useful commands, on stderr, because they are no part of the result."""
+    for step in steps:
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
@@ -60,7 +74,7 @@ def refuse_what_resume_ignores(kept: set[str]) -> None:
     """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
     context = click.get_current_context()
     given = [
-        parameter.opts[-1] if isinstance(parameter, click.Option) else str(parameter.name).upper()
+        max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
         for parameter in context.command.params
         if parameter.name is not None
         and parameter.name not in kept

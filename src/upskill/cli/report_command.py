@@ -51,10 +51,11 @@ def command(
 def _report(
     run: Path, *, output: Path | None, open_it: bool, plots: Path | None, markdown: bool, enough: float
 ) -> None:
+    from upskill import storage
     from upskill.reporting.pictures import Drawer
     from upskill.workflows.report import REPORT_FILE, draw, read_report, write_page
 
-    report = read_report(run, enough=enough)
+    report = read_report(storage.evaluation_in(run), enough=enough)
     addresses = _plots(report.pictures, plots, say=not markdown) if plots is not None else {}
     if output is not None or open_it or not (plots or markdown):
         with Drawer() as drawer:
@@ -106,7 +107,8 @@ def _history(
 def _newest(folder: Path) -> Path:
     from upskill import storage
 
-    newest = next(iter(storage.runs_in(folder)), None)
+    measured = (run for run in storage.past_runs(folder) if run.results or run.sentence is None)
+    newest = next((Path(run.folder) for run in measured), None)
     if newest is None:
         raise UsageError(
             f"{folder}: no run is here", hint="name a run folder, or make one: upskill eval SKILL -m MODEL"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json
+from upskill.cli.output import console, print_json, print_lines
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -94,19 +94,23 @@ def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color:
     from upskill.reporting.runs_table import found_short, newest_results, show_bars, show_history, show_matrix
 
     out = console(no_color=no_color)
-    if skill is not None:
+    newest = list(newest_results(runs).values())
+    if skill is not None and newest:
         show_history(runs, out)
         return
     listed = runs if show_all else runs[:NEWEST]
-    rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
-    # A folder is there to be copied: it is broken only where it leaves no room for anything else.
-    longest = max(len(run.folder) for run in listed)
-    folded = ["found"] if longest <= out.width * 0.6 else ["folder", "found"]
-    show_rows(rows, ["folder", "status", "found"], out, folded=folded)
+    # A folder is there to be copied, so it is never broken: what was found goes under it where there is no room beside.
+    if max(len(run.folder) for run in listed) <= out.width * 0.6:
+        rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
+        show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
+    else:
+        for run in listed:
+            click.echo(run.folder)
+            print_lines(f"  {run.status}; {found_short(run)}")
     if len(listed) < len(runs):
         click.echo(f"and {len(runs) - len(listed)} older ones; --all lists them")
-    click.echo()
-    newest = list(newest_results(runs).values())
+    if newest:
+        click.echo()
     show_bars(newest if show_all else newest[: NEWEST // 2], out)
     if len(newest) > 1:
         show_matrix(runs, out)

@@ -31,6 +31,23 @@ def can_animate(stream: TextIO, *, no_color: bool) -> bool:
     return stream.isatty() and (wanted if os.name == "posix" else not no_color)
 
 
+def wrapped(text: str, columns: int) -> list[str]:
+    """A line in rows of a terminal, broken between words only: a path in two parts cannot be copied.
+
+    Later rows stand a little further in than the first.
+    """
+    margin = " " * (len(text) - len(text.lstrip()) + 2)
+    rows = textwrap.wrap(
+        text,
+        max(20, columns - 1),
+        subsequent_indent=margin,
+        replace_whitespace=False,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return rows or [""]
+
+
 class Screen:
     """One stream, shared by the block and the lines that stay. Safe to be used from two threads."""
 
@@ -51,16 +68,9 @@ class Screen:
             return shutil.get_terminal_size((120, 24))
         return size if size.columns > 0 else os.terminal_size((80, 24))
 
-    def say(self, text: str, *, indent: int = 0) -> None:
+    def say(self, text: str) -> None:
         """A line that stays, above the block. On a terminal it is wrapped at words."""
-        rows = [text]
-        if self._stream.isatty():
-            margin = " " * (len(text) - len(text.lstrip()) + indent)
-            width = max(20, self.size.columns - 1)
-            wrapped = textwrap.wrap(
-                text, width, subsequent_indent=margin, replace_whitespace=False, break_on_hyphens=False
-            )
-            rows = wrapped or [""]
+        rows = wrapped(text, self.size.columns) if self._stream.isatty() else [text]
         with self._lock:
             drawn = self._drawn
             self.clear()

@@ -140,7 +140,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
     yield from _loading(report)
     yield Text()
-    yield from _figures(report)
+    yield from _figures(report, width=console.width)
     yield Text()
 
 
@@ -184,7 +184,7 @@ def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: boo
     return Text(f"{name} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
 
 
-def _figures(report: StudentReport) -> Iterator[Text]:
+def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
     arms = report.arms
     repeated = any(arm.runs > 1 for arm in arms)
     rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"]]
@@ -206,10 +206,18 @@ def _figures(report: StudentReport) -> Iterator[Text]:
     if repeated:
         for row, cell in zip(rows, ["Runs All Passed", *(f"{a.runs_all_passed}/{a.runs}" for a in arms)], strict=True):
             row.append(cell)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if sum(_widths(rows)) + 2 * len(rows[0]) > width:
+        rows = [
+            list(column) for column in zip(*rows, strict=True)
+        ]  # a row per figure, where an arm is too long for one
+    widths = _widths(rows)
     for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield Text(line, style="" if number else "dim")
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield Text("  ".join(cells), style="" if number else "dim")
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
 def _assertions(arm: ArmSummary) -> str:

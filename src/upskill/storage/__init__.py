@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
-    from upskill.storage.run_folders import is_at_work, remove, runs_in, size_of
+    from upskill.storage.run_folders import evaluation_in, is_at_work, remove, runs_in, size_of
     from upskill.storage.run_glances import glance, past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
@@ -33,6 +33,7 @@ _HOMES = {
     "emptied": "trial_log",
     "find_skills": "skills",
     "glance": "run_glances",
+    "evaluation_in": "run_folders",
     "is_at_work": "run_folders",
     "past_runs": "run_glances",
     "read_case_file": "cases",
@@ -62,6 +63,7 @@ __all__ = [
     "create_run",
     "default_store_path",
     "emptied",
+    "evaluation_in",
     "find_skills",
     "glance",
     "is_at_work",

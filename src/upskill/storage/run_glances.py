@@ -40,7 +40,7 @@ def glance(folder: Path) -> PastRun:
 
 
 def _generated(folder: Path) -> PastRun:
-    """One `generate`: the skill that came of it, or how far it got. Its evaluations are inside it."""
+    """One `generate`: the skill that came of it and what it did on held-out cases, or how far it got."""
     record = _record(folder, TEACHING_FILE, TEACHING_FORMAT)
     if isinstance(record, PastRun):
         return record
@@ -51,6 +51,8 @@ def _generated(folder: Path) -> PastRun:
         skill=_text(_object(results.get("skill")).get("name")),
         started_at=_text(record.get("started_at")),
         finished_at=_text(record.get("finished_at")),
+        digest=_text(_object(results.get("skill")).get("digest")),
+        results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
         sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
     )
 

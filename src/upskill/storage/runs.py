@@ -19,7 +19,7 @@ from pydantic_core import PydanticSerializationError
 from upskill.domain import Arm, Design, Qualification, Student
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TRIALS_FILE
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line
@@ -197,6 +197,11 @@ def read_run(folder: Path) -> RunRecord:
     try:
         record = _RECORD.validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        if (folder / TEACHING_FILE).is_file():
+            raise UsageError(
+                f"{folder}: a run of `generate`, not of `eval`",
+                hint=f"go on with it: upskill generate --resume {folder}",
+            ) from None
         raise UsageError(
             f"{folder}: not a run folder, there is no {RUN_FILE} in it", hint="list them: upskill runs"
         ) from None
