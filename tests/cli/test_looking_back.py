@@ -1,5 +1,6 @@
 """After a `generate`: what it printed leads on, and every command that looks back knows its run."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -38,8 +39,8 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     assert len(history) == 2
     assert "scripted/student.yaml" in history[1]
     assert "tarnctl-facts on scripted/student.yaml" in upskill("runs").stdout
-    for words in (("regrade", run), ("eval", "--resume", run)):
-        refused = upskill(*words)
+    for command in ("regrade", "eval --resume"):
+        refused = upskill(*command.split(), run)
         assert refused.returncode == 2
         assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
     listed = upskill("list", ".").stdout.splitlines()
@@ -70,3 +71,26 @@ def test_a_generate_that_measured_nothing_has_no_report_and_is_listed(
         assert "note: scripted/teacher.yaml: a script answers, not a model; the result says" in screen
         assert "  nothing about any model" in screen
         assert "10+16+4 cases for tarnctl-facts by scripted/teacher.yaml" in screen
+    with Terminal(scripts, environment, columns=80, rows=40) as terminal:
+        terminal.type("eval", "skills/tarnctl-facts", "-m", "gibberish")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        screen = terminal.screen().splitlines()
+        assert "hint:  for a local server add --base-url http://localhost:8080/v1; otherwise" in screen
+        assert "  write provider/model, or org/name for Hugging Face" in screen
+
+
+def test_ctrl_c_while_the_teacher_answers_leaves_a_clean_screen_and_the_command_to_go_on(
+    scripts: Path, environment: dict[str, str]
+) -> None:
+    slow = {"rules": [{"replies": [{"text": "{}", "stall_seconds": 3}]}]}
+    (scripts / "slow.json").write_text(json.dumps(slow))
+    with Terminal(scripts, environment, columns=120, rows=40) as terminal:
+        terminal.type("generate", "tarnctl facts", "-m", "scripted/slow.json", "--no-eval", "--yes")
+        terminal.wait(lambda: "  at work, " in terminal.screen())
+        terminal.press("C-c")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        assert terminal.exit_code() == 130
+        *_, before, kept, command, _, _ = terminal.screen().rstrip("\n").splitlines()
+        assert before == "Generating test cases..."
+        assert kept == "interrupted; everything that was bought is kept"
+        assert re.fullmatch(r"go on with: upskill generate --resume runs/\S+-generate-tarnctl-facts-\w+", command)

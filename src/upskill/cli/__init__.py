@@ -116,23 +116,27 @@ def main() -> None:
 
 def _explain_usage(error: click.ClickException) -> None:
     """What was mistyped, in the shape of every other error. A group without a command shows its help instead."""
+    from upskill.cli.output import print_lines
+
     context = getattr(error, "ctx", None)
     if context is None or isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
     message = error.format_message()
-    click.echo(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}", err=True)
-    click.echo(f"hint:  see `{context.command_path} --help`", err=True)
+    print_lines(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}", err=True)
+    print_lines(f"hint:  see `{context.command_path} --help`", err=True)
 
 
 def explain(error: UpskillError) -> None:
     """Problems first, the important line last."""
+    from upskill.cli.output import print_lines
+
     lines = [f"  {problem}" for problem in error.problems]
     lines.append(f"error: {error.message}")
     if error.hint:
         lines.append(f"hint:  {error.hint}")
     for line in map(_without_own_keys, lines):
-        click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+        print_lines(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
 
 
 def _without_own_keys(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -95,8 +96,9 @@ def command(
     from upskill.teaching.splitting import CaseCounts, read_counts
     from upskill.workflows.generate import GenerateOrder, generate, plan_generate, resume_generate
 
-    with TeachingProgress(quiet=quiet, no_color=no_color) as progress:
-        try:
+    progress = TeachingProgress(quiet=quiet, no_color=no_color)
+    try:
+        with progress:
             if resume is not None:
                 refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
                 generated = resume_generate(resume, max_cost=max_cost, listener=progress)
@@ -123,12 +125,13 @@ def command(
                 generated = generate(
                     order, settings=chosen, listener=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
-        except KeyboardInterrupt:
-            if progress.run is None:
-                raise
-            click.echo("interrupted; everything that was bought is kept", err=True)
-            click.echo(f"go on with: upskill generate --resume {progress.run.as_posix()}", err=True)
-            return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        # Said once the block is gone: it would take the last line with it.
+        if progress.run is None:
+            raise
+        click.echo("interrupted; everything that was bought is kept", err=True)
+        click.echo(f"go on with: upskill generate --resume {quote(progress.run.as_posix())}", err=True)
+        return EXIT_INTERRUPTED
     _show(generated, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(steps_after_generate(generated))

@@ -179,7 +179,8 @@ def _ask(pruning: "Pruning", *, yes: bool) -> None:
     """Ask the person. Where nobody can be asked, nothing is removed."""
     if yes:
         return
-    question = f"Remove {len(pruning.going)} run(s), {_size(pruning.bytes)}?"
+    count = len(pruning.going)
+    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(pruning.bytes)}?"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"

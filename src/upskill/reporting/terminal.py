@@ -232,9 +232,9 @@ def _number(value: float | None, decimals: int = 0) -> str:
 
 
 def _several(evaluation: Evaluation) -> Iterator[Text]:
-    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
+    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{evaluation.cases} test case(s), {most}{evaluation.repeats} run(s) per model")
+    yield Text(f"{_count(evaluation.cases, 'test case')}, {most}{_count(evaluation.repeats, 'run')} per model")
     if (first := evaluation.students[0]).harness == "agent":
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
         yield Text(f"students with tools; figures in a row are: {named}")
@@ -242,16 +242,20 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
         width = widest_name([arm.arm for arm in report.arms], report.harness)
-        for arm in report.arms:
+        rates = [f"{arm.passed}/{arm.trials} ({percent(arm.pass_rate)})" for arm in report.arms]
+        for arm, rate in zip(report.arms, rates, strict=True):
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
-            rate = f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})"
             name = arm_name(arm.arm, report.harness).ljust(width)
-            yield Text(f"  {name} {rate}  Avg assertions: {_assertions(arm)}{runs}")
+            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
         yield from (Text(f"  {line.plain}", style=line.style) for line in _loading(report))
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _between(lift: Lift, report: StudentReport) -> str:

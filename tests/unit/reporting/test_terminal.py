@@ -65,6 +65,16 @@ def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
     assert sum("+25% (+10 to +40) helps on these cases" in line for line in lines) == 1
 
 
+def test_the_rates_of_several_models_stand_under_each_other() -> None:
+    first, *others = report("haiku").arms
+    hopeless = replace(report("haiku"), arms=(replace(first, passed=0), *others))
+    lines = shown(evaluation(hopeless, report("kimi")), width=120)
+    assert lines[0].endswith("across 2 models")
+    assert re.match(r"\d+ test cases, ", lines[1])
+    starts = [line.index("Avg assertions") for line in lines if "Avg assertions" in line][:2]
+    assert starts[0] == starts[1], lines
+
+
 def test_errors_come_last_under_everything_else() -> None:
     lines = shown(evaluation(ERRORED, interrupted=True), width=100)
     assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"
