@@ -39,6 +39,9 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     assert len(history) == 2
     assert "scripted/student.yaml" in history[1]
     assert "tarnctl-facts on scripted/student.yaml" in upskill("runs").stdout
+    drawn = upskill("report", "--history", "tarnctl-facts", "-o", "history.html")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "scripted/student.yaml" in (scripts / "history.html").read_text()
     for command in ("regrade", "eval --resume"):
         refused = upskill(*command.split(), run)
         assert refused.returncode == 2
