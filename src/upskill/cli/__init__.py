@@ -1,5 +1,6 @@
 """The command line: one thin command per file over one workflow. Nothing heavy is imported before it is needed."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -89,6 +90,9 @@ def main() -> None:
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Skills, answers and recordings hold any character; an output that cannot carry one is no reason to fail.
+        sys.stdout.reconfigure(errors="replace")
     try:
         sys.exit(app.main(standalone_mode=False, prog_name="upskill") or 0)
     except click.ClickException as error:

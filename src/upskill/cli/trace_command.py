@@ -1,6 +1,5 @@
 """`upskill trace`: what was understood of recorded work."""
 
-import io
 import os
 import sys
 import time
@@ -43,9 +42,6 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
             now=time.time(),
             piped=None if sys.stdin.isatty() else sys.stdin.buffer,
         )
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A recording can hold any character; a terminal that cannot show one is no reason to fail.
-        sys.stdout.reconfigure(errors="replace")
     if as_json:
         print_json(trace_json(read))
     elif digest_only:
