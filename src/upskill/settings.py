@@ -102,11 +102,15 @@ class Resolved:
 def resolve_settings(
     flags: Mapping[str, object] | None = None,
     *,
+    typed: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     user_folder: Path | None = None,
 ) -> Resolved:
-    """Settings for a command typed in `folder`. A flag that is `None` or empty was not given."""
+    """Settings for a command typed in `folder`. A flag that is `None` or empty was not given.
+
+    `typed`: how a setting is called on the command line, where it is not by its own name.
+    """
     environment = os.environ if environment is None else environment
     folder = Path.cwd() if folder is None else folder
     values: dict[str, Any] = {}
@@ -120,15 +124,13 @@ def resolve_settings(
             name = _known(variable.removeprefix(PREFIX).lower(), where=variable)
             if text.strip():
                 values[name], origins[name] = _from_text(name, text, where=variable), variable
+    called = {"models": "--model", **(typed or {})}
     for name, flag in (flags or {}).items():
-        _known(name, where=_flag(name))
+        where = called.get(name, "--" + name.replace("_", "-"))
+        _known(name, where=where)
         if flag is not None and flag not in ((), ""):
-            values[name], origins[name] = _checked(name, flag, where=_flag(name)), _flag(name)
+            values[name], origins[name] = _checked(name, flag, where=where), where
     return Resolved(values=Settings(**values), origins=origins)
-
-
-def _flag(name: str) -> str:
-    return "--model" if name == "models" else "--" + name.replace("_", "-")
 
 
 def _user_folder() -> Path:
@@ -221,7 +223,7 @@ def _checked(name: str, value: object, *, where: str) -> object:
         most = 2.0 if name == "temperature" else math.inf
         if not 0 <= value <= most or math.isinf(value):
             wanted_range = "between 0 and 2" if name == "temperature" else "at least 0"
-            raise SettingsError(f"{where}: `{name}` must be {wanted_range}, not {value}")
+            raise SettingsError(f"{where}: `{name}` must be {wanted_range}, not {value:g}")
         return float(value)
     if wanted in (str, str | None) and isinstance(value, str):
         if name in _CHOICES and value not in _CHOICES[name]:

@@ -101,4 +101,12 @@ def test_a_command_that_only_looks_imports_nothing_heavy_and_takes_no_time(name:
 def test_a_mistyped_command_is_suggested() -> None:
     done = subprocess.run([COMMAND, "evla"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "Did you mean 'eval'?" in done.stderr
+    assert done.stderr == "error: no such command 'evla'. Did you mean 'eval'?\nhint:  see `upskill --help`\n"
+
+
+def test_wrong_usage_is_told_in_the_shape_of_every_other_error() -> None:
+    done = subprocess.run([COMMAND, "eval", "x", "--runs", "few"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    wrong, hint = done.stderr.splitlines()
+    assert wrong == "error: invalid value for '--runs': 'few' is neither a number nor auto"
+    assert hint == "hint:  see `upskill eval --help`"

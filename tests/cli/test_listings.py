@@ -19,8 +19,20 @@ def test_list_shows_skills_and_names_the_broken_ones(upskill: Upskill, here: Pat
     assert done.returncode == 0
     assert "Does good." in done.stdout
     assert "cannot be used" in done.stdout
+    assert any(line.split()[:3] == ["skills/good", "0", "~2"] for line in done.stdout.splitlines()), done.stdout
     rows = json.loads(upskill("list", "--json").stdout)["skills"]
     assert [row["skill"] for row in rows] == ["bad", "good"]
+
+
+def test_an_output_that_cannot_carry_a_character_is_no_reason_to_fail(upskill: Upskill, here: Path) -> None:
+    folder = here / "skills" / "coffee"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: coffee\ndescription: Café.\n---\nBody\n", encoding="utf-8")
+    done = upskill("list", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "Caf?." in done.stdout
+    (row,) = json.loads(upskill("list", "--json", PYTHONIOENCODING="ascii").stdout)["skills"]
+    assert row["description"] == "Café."
 
 
 def test_list_of_a_folder_that_is_not_there_says_so(upskill: Upskill) -> None:

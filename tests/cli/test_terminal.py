@@ -111,6 +111,25 @@ def test_a_narrower_window_has_one_block_as_well_and_ctrl_c_leaves_a_clean_scree
         assert any(line.startswith("interrupted: ") for line in last[-9:])
 
 
+def test_a_window_made_narrow_and_wide_again_keeps_every_line_above_the_block(
+    here: Path, environment: dict[str, str], skill: Path
+) -> None:
+    with Terminal(here, environment, columns=200, rows=40) as terminal:
+        terminal.type("eval", skill.name, *_models(here, 3), "--runs", "20", "--concurrency", "2")
+        terminal.wait(lambda: HEAD in terminal.screen())
+        above = terminal.screen().split("  model ")[0]
+        assert above.count("a script answers") == 3
+        for columns in (120, 60, 200):
+            terminal.resize(columns)
+            time.sleep(1.5)
+        screen = terminal.screen()
+        assert screen.split("  model ")[0] == above
+        _check_block(terminal, screen, students=3)
+        terminal.press("C-c")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        assert terminal.screen().startswith(above.rstrip("\n"))
+
+
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_a_terminal_that_wants_nothing_painted_gets_plain_lines(
     here: Path, environment: dict[str, str], skill: Path, variables: dict[str, str]

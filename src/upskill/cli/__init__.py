@@ -1,5 +1,6 @@
 """The command line: one thin command per file over one workflow. Nothing heavy is imported before it is needed."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -89,10 +90,13 @@ def main() -> None:
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Skills, answers and recordings hold any character; an output that cannot carry one is no reason to fail.
+        sys.stdout.reconfigure(errors="replace")
     try:
         sys.exit(app.main(standalone_mode=False, prog_name="upskill") or 0)
     except click.ClickException as error:
-        error.show()
+        _explain_usage(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -114,14 +118,29 @@ def main() -> None:
         sys.exit(EXIT_FAILED)
 
 
+def _explain_usage(error: click.ClickException) -> None:
+    """What was mistyped, in the shape of every other error. A group without a command shows its help instead."""
+    from upskill.cli.output import print_lines
+
+    context = getattr(error, "ctx", None)
+    if context is None or isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return
+    message = error.format_message()
+    print_lines(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}", err=True)
+    print_lines(f"hint:  see `{context.command_path} --help`", err=True)
+
+
 def explain(error: UpskillError) -> None:
     """Problems first, the important line last."""
+    from upskill.cli.output import print_lines
+
     lines = [f"  {problem}" for problem in error.problems]
     lines.append(f"error: {error.message}")
     if error.hint:
         lines.append(f"hint:  {error.hint}")
     for line in map(_without_own_keys, lines):
-        click.echo(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+        print_lines(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
 
 
 def _without_own_keys(text: str) -> str:

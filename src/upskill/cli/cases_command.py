@@ -1,13 +1,13 @@
 """`upskill cases`: what can be asked of the cases of a skill."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, ask_to_spend, console
+from upskill.cli import options
+from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
 from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
@@ -22,30 +22,26 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("skill", type=click.Path(path_type=Path))
-@click.option(
-    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
-)
+@options.CASE_FILE
 @click.option("--probe", is_flag=True, help="Put each test case to each MODEL without the skill, at most 5 times.")
-@click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="A student for --probe.")
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
-@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop probing when so much is spent.  [default: 5]")
-@click.option("--runs-dir", metavar="DIR", help="Where past runs are, for baselines.  [default: runs]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@options.students("A student for --probe.")
+@options.BASE_URL
+@options.max_cost("Stop probing when so much is spent.  [default: 5]")
+@options.runs_dir("Where past runs are, for baselines.")
+@options.JSON
 @click.option("-v", "--verbose", is_flag=True, help="Show every reason and every mutant that slipped through.")
-@click.option("--yes", is_flag=True, help="Do not ask before spending.")
-@NO_COLOR
+@options.YES
+@options.NO_COLOR
 def check(
     skill: Path,
     case_file: Path | None,
     probe: bool,
     models: tuple[str, ...],
-    base_url: str | None,
-    max_cost: float | None,
-    runs_dir: str | None,
     as_json: bool,
     verbose: bool,
     yes: bool,
     no_color: bool,
+    **settings: object,
 ) -> int:
     """Put every test case of SKILL to answers whose worth is known. Calls no model without --probe.
 
@@ -55,18 +51,16 @@ def check(
     Exit codes: 0 no case is rejected, 1 some are, 2 the cases cannot be read.
     """
     from upskill.reporting.case_states import cases_json, show_case_states
-    from upskill.settings import resolve_settings
     from upskill.workflows.check_cases import check_cases
 
-    flags = {"models": models, "base_url": base_url, "max_cost": max_cost, "runs_dir": runs_dir}
-    settings = resolve_settings(flags)
+    chosen = options.resolved({**settings, "models": models})
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
     with Steps(no_color=no_color) as steps:
         checked = check_cases(
             skill,
             case_file=case_file,
-            runs_dir=None if probe else Path(settings.values.runs_dir),
+            runs_dir=None if probe else Path(chosen.values.runs_dir),
             say=steps.say,
             step=steps.step,
         )
@@ -77,29 +71,27 @@ def check(
             checked = probe_cases(
                 checked,
                 skill,
-                settings=settings,
+                settings=chosen,
                 confirm=lambda estimate: yes or ask_to_spend(estimate),
                 step=steps.step,
             )
     if as_json:
-        found = cases_json(checked.skill, checked.qualifications, notes=checked.notes)
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(cases_json(checked.skill, checked.qualifications, notes=checked.notes))
     else:
         prompts = {case.id: case.prompt for case in checked.cases}
         show_case_states(checked.qualifications, console(no_color=no_color), prompts=prompts, verbose=verbose)
-        for note in checked.notes:
-            click.echo(f"note: {note}", err=True)
+        print_lines(*(f"note: {note}" for note in checked.notes), err=True)
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
 
 
 @command.command("write")
 @click.argument("skill", type=click.Path(path_type=Path))
-@click.option("-m", "--model", "--m", "writer", metavar="TEACHER", help="Who writes.  [default: the strongest here]")
-@click.option("--base-url", metavar="URL", help="An OpenAI-compatible server for the teacher.")
+@options.teacher("Who writes.  [default: the strongest here]")
+@options.TEACHER_BASE_URL
 @click.option(
     "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
 )
-@click.option("--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+16+4]")
+@options.COUNTS
 @click.option(
     "-o",
     "--output",
@@ -108,26 +100,25 @@ def check(
     help="A case file.  [default: the skill's skill_meta.json]",
 )
 @click.option("--replace", is_flag=True, help="Let the cases go that are there already.")
-@click.option("--max-cost", type=float, metavar="DOLLARS", help="Stop when so much is spent.  [default: 5]")
-@click.option("-n", "--dry-run", is_flag=True, help="Show who would write, calls, price and minutes; call nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@click.option("-q", "--quiet", is_flag=True, help="No progress.")
-@click.option("--yes", is_flag=True, help="Do not ask before spending.")
-@NO_COLOR
+@options.max_cost("Stop when so much is spent.  [default: 5]")
+@options.dry_run("Show who would write, calls, price and minutes; call nothing.")
+@options.JSON
+@options.QUIET
+@options.YES
+@options.NO_COLOR
 def write(
     skill: Path,
-    writer: str | None,
-    base_url: str | None,
+    teacher: str | None,
     sources: tuple[str, ...],
     counts: str | None,
     output: Path | None,
     replace: bool,
-    max_cost: float | None,
     dry_run: bool,
     as_json: bool,
     quiet: bool,
     yes: bool,
     no_color: bool,
+    **settings: object,
 ) -> int:
     """Have a teacher write cases for SKILL. Only those that are shown to tell right from wrong are kept.
 
@@ -136,13 +127,12 @@ def write(
 
     Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
     """
+    from upskill.cli.teaching_progress import Waiting
     from upskill.reporting.written_cases import show_written_cases, written_cases_json
-    from upskill.settings import resolve_settings
     from upskill.teaching.splitting import CaseCounts, read_counts
     from upskill.workflows.write_cases import CasesOrder, cases_for_skill, plan_cases
 
-    flags = {"teacher": writer, "test_gen_model": writer, "teacher_base_url": base_url, "max_cost": max_cost}
-    settings = resolve_settings(flags)
+    chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher})
     order = CasesOrder(
         skill=skill,
         counts=CaseCounts() if counts is None else read_counts(counts),
@@ -151,14 +141,15 @@ def write(
         replace=replace,
     )
     if dry_run:
-        _show_plan(plan_cases(order, settings.values), str(order.counts), as_json=as_json)
+        _show_plan(plan_cases(order, chosen.values), str(order.counts), as_json=as_json)
         return EXIT_DONE
-    found = cases_for_skill(
-        order,
-        settings=settings,
-        say=(lambda _: None) if quiet else partial(click.echo, err=True),
-        confirm=lambda estimate: yes or ask_to_spend(estimate),
-    )
+    with Waiting(quiet=quiet, no_color=no_color) as progress:
+        found = cases_for_skill(
+            order,
+            settings=chosen,
+            say=progress.say,
+            confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
+        )
     if as_json:
         told = written_cases_json(
             found.skill,
@@ -169,11 +160,10 @@ def write(
             bought=found.bought,
             notes=found.notes,
         )
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
-    for note in (*found.dropped_notes, *found.notes):
-        click.echo(f"note: {note}", err=True)
+    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.notes)), err=True)
     click.echo(f"Saved to {found.path}")
     return EXIT_DONE
 
@@ -188,10 +178,11 @@ def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
             "path": str(plan.target),
             "estimate": plan.estimate.share.as_json(),
         }
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
-    click.echo(f"{counts} cases for {plan.skill.name} by {plan.writer.name}, {plan.writer.model}")
-    click.echo(plan.estimate.share.words)
-    click.echo(f"to be saved to {plan.target}")
-    for note in plan.notes:
-        click.echo(f"note: {note}")
+    print_lines(
+        f"{counts} cases for {plan.skill.name} by {named(plan.writer)}",
+        plan.estimate.share.words,
+        f"to be saved to {plan.target}",
+        *(f"note: {note}" for note in plan.notes),
+    )

@@ -1,18 +1,18 @@
 """`upskill doctor`: does a sandbox hold on this machine?"""
 
-import json
 import platform
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 from upskill.cli.steps import Steps
 from upskill.errors import EXIT_DONE, EXIT_FAILED
 
 
 @click.command("doctor")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(as_json: bool, no_color: bool) -> int:
     """Start a real sandbox and attack it in 34 ways. Exit 3 if there is none, or if one way leads out.
 
@@ -27,11 +27,11 @@ def command(as_json: bool, no_color: bool) -> int:
             diagnosis = examine(tell=lambda done, of: steps.step("attacks tried", done, of))
     except SandboxUnavailable as error:
         if as_json:
-            click.echo(json.dumps(refusal_json(error, kernel=platform.release()), indent=2, ensure_ascii=False))
+            print_json(refusal_json(error, kernel=platform.release()))
         raise
     if as_json:
         found = diagnosis_json(diagnosis.facts, diagnosis.results, kernel=diagnosis.kernel)
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         show_diagnosis(
             diagnosis.facts,

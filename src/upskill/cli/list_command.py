@@ -1,17 +1,17 @@
 """`upskill list`: the skills in a folder."""
 
-import json
 from pathlib import Path
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 
 
 @click.command("list")
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
     """List the skills below FOLDER, by default the one in `skills_dir`."""
     from upskill.domain import estimate_tokens
@@ -32,7 +32,7 @@ def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
         for listed in list_skills(where)
     ]
     if as_json:
-        click.echo(json.dumps({"schema": "upskill.list/1", "skills": rows}, indent=2, ensure_ascii=False))
+        print_json({"schema": "upskill.list/1", "skills": rows})
         return
     if not rows:
         click.echo(f"no skills below {where}", err=True)
@@ -45,4 +45,5 @@ def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
         }
         for row in rows
     ]
-    show_rows(shown, ["skill", "cases", "tokens", "description"], console(no_color=no_color), folded=["description"])
+    columns = ["folder", "cases", "tokens", "description"]
+    show_rows(shown, columns, console(no_color=no_color), folded=["description"], right=["cases", "tokens"])

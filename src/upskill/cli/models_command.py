@@ -1,25 +1,23 @@
 """`upskill models`: how a name resolves."""
 
-import json
-
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 
 
 @click.command("models")
 @click.argument("name", required=False)
 @click.option("--base-url", metavar="URL", help="An OpenAI-compatible server.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(name: str | None, base_url: str | None, as_json: bool, no_color: bool) -> None:
     """Show how NAME resolves, or all short names: model, key variable (never the key), price. Calls nothing."""
     from upskill.models import Endpoint
     from upskill.reporting.listings import show_rows
-    from upskill.settings import resolve_settings
     from upskill.workflows.show_models import known_aliases, show_model
 
-    settings = resolve_settings({"base_url": base_url}).values
+    settings = options.resolved({"base_url": base_url}).values
     endpoints = (
         [show_model(name, settings=settings)] if name is not None else list(known_aliases(settings=settings).values())
     )
@@ -42,12 +40,23 @@ def command(name: str | None, base_url: str | None, as_json: bool, no_color: boo
 
     rows = [row(endpoint) for endpoint in endpoints]
     if as_json:
-        click.echo(json.dumps({"schema": "upskill.models/1", "models": rows}, indent=2, ensure_ascii=False))
+        print_json({"schema": "upskill.models/1", "models": rows})
         return
     out = console(no_color=no_color)
     shown = [{**entry, "key": _key(entry), "price": _price(entry)} for entry in rows]
     if name is None:
-        show_rows(shown, ["name", "model", "key", "price"], out, folded=["model", "key", "price"])
+        listed = [
+            {
+                **entry,
+                "key": entry["key_variable"] or "none needed",
+                "set": "yes" if entry["key_set"] else "no",
+                "$/M in": _dollars(entry["dollars_per_million_input"]),
+                "out": _dollars(entry["dollars_per_million_output"]),
+            }
+            for entry in rows
+        ]
+        columns = ["name", "model", "key", "set", "$/M in", "out"]
+        show_rows(listed, columns, out, folded=["model"], right=["$/M in", "out"])
         return
     (entry,) = shown
     pairs = [("resolves to", entry["model"]), ("because", entry["how"]), ("key", entry["key"])]
@@ -68,7 +77,11 @@ def _price(entry: dict[str, object]) -> str:
     sent, said = entry["dollars_per_million_input"], entry["dollars_per_million_output"]
     if sent is None or said is None:
         return "unknown"
-    return f"${sent:g} in, ${said:g} out per million tokens"
+    return f"${_dollars(sent)} in, ${_dollars(said)} out per million tokens"
+
+
+def _dollars(price: object) -> str:
+    return f"{price:.2f}" if isinstance(price, int | float) else "?"
 
 
 def _window(window: object) -> str:

@@ -1,5 +1,6 @@
 """What every command does alike: where output goes and whether it has colour."""
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING, Literal
@@ -9,14 +10,14 @@ import click
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from rich.console import Console
 
-    from upskill.domain import Evaluation
+    from upskill.domain import Student
+    from upskill.models import Endpoint
+    from upskill.reporting.next_step import NextStep
     from upskill.workflows.evaluate import Costly
-
-NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
@@ -34,12 +35,30 @@ def console(*, no_color: bool, stderr: bool = False) -> "Console":
     return Console(file=stream, no_color=plain, color_system=system, width=width, highlight=False, emoji=False)
 
 
-def show_next_steps(evaluation: "Evaluation", *, skill: "Path | None" = None) -> None:
-    """The next useful commands, on stderr, because they are no part of the result."""
-    from upskill.cli import COMMANDS
-    from upskill.reporting.next_step import next_steps
+def print_json(value: object) -> None:
+    """The one object of --json, in characters that stdout can carry."""
+    ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
+    click.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
 
-    for step in next_steps(evaluation, commands=COMMANDS, skill=None if skill is None else str(skill)):
+
+def print_lines(*lines: str, err: bool = False) -> None:
+    """Each as it is where it is piped; on a terminal broken between words."""
+    from upskill.cli.screen import wrapped
+
+    stream = sys.stderr if err else sys.stdout
+    for line in lines:
+        for row in wrapped(line, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else [line]:
+            click.echo(row, err=err)
+
+
+def named(model: "Endpoint | Student") -> str:
+    """What was typed, and what is asked where that is not the same."""
+    return model.name if model.name == model.model else f"{model.name}, {model.model}"
+
+
+def show_next_steps(steps: "Iterable[NextStep]") -> None:
+    """The next useful commands, on stderr, because they are no part of the result."""
+    for step in steps:
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
@@ -55,7 +74,7 @@ def refuse_what_resume_ignores(kept: set[str]) -> None:
     """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
     context = click.get_current_context()
     given = [
-        parameter.opts[-1] if isinstance(parameter, click.Option) else str(parameter.name).upper()
+        max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
         for parameter in context.command.params
         if parameter.name is not None
         and parameter.name not in kept

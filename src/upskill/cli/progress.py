@@ -32,18 +32,18 @@ class TrialProgress(Steps):
         self.show(None)
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
-        self.say(f"Evaluating {skill.name} on {names}...", indent=2)
+        self.say(f"Evaluating {skill.name} on {names}...")
         students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
         cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
         tools = "; students work with tools" if plan.harness == "agent" else ""
-        self.say(f"  {cases}: {conditions}{students}{tools}", indent=2)
-        self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}", indent=2)
-        self.say(f"  {estimate.detectable}", indent=2)
+        self.say(f"  {cases}: {conditions}{students}{tools}")
+        self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
+        self.say(f"  {estimate.detectable}")
         for note in notes:
-            self.say(f"  note: {note}", indent=2)
+            self.say(f"  note: {note}")
 
     def begun(self, door: Door) -> None:
         """From here on something is shown all the time."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from upskill.cli import options
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     metavar="RATE",
     help="The pass rate at which a student is good enough.  [default: 0.8]",
 )
-@click.option("--runs-dir", metavar="DIR", help="Where runs are kept.  [default: runs]")
+@options.runs_dir("Where runs are kept.")
 def command(
     run: Path | None,
     output: Path | None,
@@ -40,9 +41,7 @@ def command(
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """
-    from upskill.settings import resolve_settings
-
-    folder = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
+    folder = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
     if history is not None:
         _history(history, folder, run, output=output, open_it=open_it, plots=plots, markdown=markdown)
         return
@@ -52,10 +51,11 @@ def command(
 def _report(
     run: Path, *, output: Path | None, open_it: bool, plots: Path | None, markdown: bool, enough: float
 ) -> None:
+    from upskill import storage
     from upskill.reporting.pictures import Drawer
     from upskill.workflows.report import REPORT_FILE, draw, read_report, write_page
 
-    report = read_report(run, enough=enough)
+    report = read_report(storage.evaluation_in(run), enough=enough)
     addresses = _plots(report.pictures, plots, say=not markdown) if plots is not None else {}
     if output is not None or open_it or not (plots or markdown):
         with Drawer() as drawer:
@@ -107,7 +107,8 @@ def _history(
 def _newest(folder: Path) -> Path:
     from upskill import storage
 
-    newest = next(iter(storage.runs_in(folder)), None)
+    measured = (run for run in storage.past_runs(folder) if run.results or run.sentence is None)
+    newest = next((Path(run.folder) for run in measured), None)
     if newest is None:
         raise UsageError(
             f"{folder}: no run is here", hint="name a run folder, or make one: upskill eval SKILL -m MODEL"

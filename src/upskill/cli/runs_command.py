@@ -1,6 +1,5 @@
 """`upskill runs`: what past runs found, and taking old ones away."""
 
-import json
 import re
 import sys
 from datetime import timedelta
@@ -9,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json, print_lines
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ class _Age(click.ParamType[timedelta]):
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="Remove all but the newest N; they stay with --prune."
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be removed; remove nothing.")
+@options.dry_run("Show what would be removed; remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before removing.")
-@click.option("--runs-dir", metavar="DIR", help="Where to look.  [default: runs]")
+@options.runs_dir("Where to look.")
 @click.option("--csv", metavar="FILE", help="Write a row per run and model; - is stdout.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
-@NO_COLOR
+@options.JSON
+@options.NO_COLOR
 def command(
     skill: str | None,
     show_all: bool,
@@ -64,10 +64,9 @@ def command(
 
     A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
     """
-    from upskill.settings import resolve_settings
     from upskill.workflows.list_runs import glance_at_runs
 
-    where = Path(resolve_settings({"runs_dir": runs_dir}).values.runs_dir)
+    where = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
     runs = list(glance_at_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
@@ -82,7 +81,7 @@ def command(
     if as_json:
         from upskill.reporting.runs_table import run_rows
 
-        click.echo(json.dumps({"schema": "upskill.runs/1", "runs": run_rows(runs)}, indent=2, ensure_ascii=False))
+        print_json({"schema": "upskill.runs/1", "runs": run_rows(runs)})
     elif not runs:
         click.echo(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
     elif csv is None:
@@ -95,19 +94,23 @@ def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color:
     from upskill.reporting.runs_table import found_short, newest_results, show_bars, show_history, show_matrix
 
     out = console(no_color=no_color)
-    if skill is not None:
+    newest = list(newest_results(runs).values())
+    if skill is not None and newest:
         show_history(runs, out)
         return
     listed = runs if show_all else runs[:NEWEST]
-    rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
-    # A folder is there to be copied: it is broken only where it leaves no room for anything else.
-    longest = max(len(run.folder) for run in listed)
-    folded = ["found"] if longest <= out.width * 0.6 else ["folder", "found"]
-    show_rows(rows, ["folder", "status", "found"], out, folded=folded)
+    # A folder is there to be copied, so it is never broken: what was found goes under it where there is no room beside.
+    if max(len(run.folder) for run in listed) <= out.width * 0.6:
+        rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
+        show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
+    else:
+        for run in listed:
+            click.echo(run.folder)
+            print_lines(f"  {run.status}; {found_short(run)}")
     if len(listed) < len(runs):
         click.echo(f"and {len(runs) - len(listed)} older ones; --all lists them")
-    click.echo()
-    newest = list(newest_results(runs).values())
+    if newest:
+        click.echo()
     show_bars(newest if show_all else newest[: NEWEST // 2], out)
     if len(newest) > 1:
         show_matrix(runs, out)
@@ -153,7 +156,7 @@ def _prune(
     if as_json:
         removed = [run.folder for run in gone]
         said = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
-        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        print_json(said)
     else:
         would = "would remove" if dry_run else "removed"
         click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
@@ -176,7 +179,8 @@ def _ask(pruning: "Pruning", *, yes: bool) -> None:
     """Ask the person. Where nobody can be asked, nothing is removed."""
     if yes:
         return
-    question = f"Remove {len(pruning.going)} run(s), {_size(pruning.bytes)}?"
+    count = len(pruning.going)
+    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(pruning.bytes)}?"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"

@@ -31,6 +31,23 @@ def can_animate(stream: TextIO, *, no_color: bool) -> bool:
     return stream.isatty() and (wanted if os.name == "posix" else not no_color)
 
 
+def wrapped(text: str, columns: int) -> list[str]:
+    """A line in rows of a terminal, broken between words only: a path in two parts cannot be copied.
+
+    Later rows stand a little further in than the first.
+    """
+    margin = " " * (len(text) - len(text.lstrip()) + 2)
+    rows = textwrap.wrap(
+        text,
+        max(20, columns - 1),
+        subsequent_indent=margin,
+        replace_whitespace=False,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+    return rows or [""]
+
+
 class Screen:
     """One stream, shared by the block and the lines that stay. Safe to be used from two threads."""
 
@@ -40,7 +57,7 @@ class Screen:
         self.draws_blocks = _encodes(self._stream, "█░…")
         self._lock = threading.RLock()
         self._drawn: tuple[Line, ...] = ()
-        self._width = 0
+        self._width = self._seen = 0
 
     @property
     def size(self) -> os.terminal_size:
@@ -51,16 +68,9 @@ class Screen:
             return shutil.get_terminal_size((120, 24))
         return size if size.columns > 0 else os.terminal_size((80, 24))
 
-    def say(self, text: str, *, indent: int = 0) -> None:
+    def say(self, text: str) -> None:
         """A line that stays, above the block. On a terminal it is wrapped at words."""
-        rows = [text]
-        if self._stream.isatty():
-            margin = " " * (len(text) - len(text.lstrip()) + indent)
-            width = max(20, self.size.columns - 1)
-            wrapped = textwrap.wrap(
-                text, width, subsequent_indent=margin, replace_whitespace=False, break_on_hyphens=False
-            )
-            rows = wrapped or [""]
+        rows = wrapped(text, self.size.columns) if self._stream.isatty() else [text]
         with self._lock:
             drawn = self._drawn
             self.clear()
@@ -71,11 +81,17 @@ class Screen:
     def draw(self, lines: Sequence[Line]) -> None:
         """Put these lines in place of those drawn before. What is drawn already is not sent again."""
         with self._lock:
-            width = self.size.columns
+            width, seen = self.size.columns, self._seen
+            self._seen = width
             if not self.animated or (tuple(lines) == self._drawn and width == self._width):
                 return
+            if seen not in (0, width):
+                return  # the window is being dragged: until it holds still, its rows cannot be counted
             painted = "".join(f"{_painted(line)}\x1b[K\n" for line in lines)
-            self._write(f"{self._to_top(width)}{painted}\x1b[J")
+            # A terminal remembers which rows it has wrapped and joins them again when it becomes wider, whatever is
+            # written there by then: the block would have fewer rows than lines. A row that is erased is forgotten.
+            erased = "" if width == self._width else "\x1b[J"
+            self._write(f"{self._to_top(width)}{erased}{painted}\x1b[J")
             self._drawn, self._width = tuple(lines), width
 
     def clear(self) -> None:

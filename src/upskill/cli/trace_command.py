@@ -1,7 +1,5 @@
 """`upskill trace`: what was understood of recorded work."""
 
-import io
-import json
 import os
 import sys
 import time
@@ -9,16 +7,17 @@ from pathlib import Path
 
 import click
 
-from upskill.cli.output import NO_COLOR, console
+from upskill.cli import options
+from upskill.cli.output import console, print_json
 from upskill.cli.steps import Steps
 
 
 @click.command("trace")
 @click.argument("source", metavar="PATH|last|last:AGENT")
 @click.option("--digest", "digest_only", is_flag=True, help="Print the digest itself, as Markdown, and nothing else.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+@options.JSON
 @click.option("--budget", type=int, metavar="N", help="Tokens the digest may have.  [default: 6000]")
-@NO_COLOR
+@options.NO_COLOR
 def command(source: str, digest_only: bool, as_json: bool, budget: int | None, no_color: bool) -> None:
     """Show what was understood of a recording of work: turns, tools, failures and their fixes, corrections, proofs.
 
@@ -43,12 +42,8 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
             now=time.time(),
             piped=None if sys.stdin.isatty() else sys.stdin.buffer,
         )
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A recording can hold any character; a terminal that cannot show one is no reason to fail.
-        sys.stdout.reconfigure(errors="replace")
     if as_json:
-        ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-        click.echo(json.dumps(trace_json(read), indent=2, ensure_ascii=ascii_only))
+        print_json(trace_json(read))
     elif digest_only:
         click.echo(read.digest.text, nl=False)
         for note in (*read.notes, *read.refused):

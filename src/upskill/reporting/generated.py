@@ -45,7 +45,10 @@ def show_generated(generated: Generated, console: Console) -> None:
     _print(_claims(generated), console, indent=2)
     console.print()
     _print(_facts(generated), console)
-    console.print(last_line(generated), markup=False, soft_wrap=True)
+    if console.is_terminal:
+        _print(iter([Text(last_line(generated))]), console)
+    else:
+        console.print(last_line(generated), markup=False, soft_wrap=True)
 
 
 def last_line(generated: Generated) -> str:

@@ -1,6 +1,7 @@
 """Tables of skills, runs, models and settings, and the same as JSON rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -9,15 +10,26 @@ from rich.text import Text
 Row = Mapping[str, object]
 
 
-def show_rows(rows: Sequence[Row], columns: Sequence[str], console: Console, *, folded: Iterable[str] = ()) -> None:
-    """Print rows under their column names. Columns named in `folded` give way first when space is short."""
-    fold = set(folded)
+def show_rows(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    console: Console,
+    *,
+    folded: Iterable[str] = (),
+    right: Iterable[str] = (),
+) -> None:
+    """Print rows under their column names. Columns named in `folded` give way first when space is short.
+
+    `right`: columns of numbers, which end where their names end.
+    """
+    fold, numbers = set(folded), set(right)
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
     for column in columns:
         if column in fold:
             table.add_column(column.replace("_", " "), overflow="fold")
         else:
-            table.add_column(column.replace("_", " "), no_wrap=True)
+            justify: Literal["left", "right"] = "right" if column in numbers else "left"
+            table.add_column(column.replace("_", " "), no_wrap=True, justify=justify)
     for row in rows:
         table.add_row(*(_cell(row.get(column)) for column in columns))
     print_table(table, console)

@@ -1,10 +1,11 @@
-"""What a person may want to type next, after a result. Only commands that exist are named."""
+"""What a person may want to type next, after a result."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from shlex import quote
 from typing import NamedTuple
 
 from upskill.domain import Evaluation
+from upskill.domain.generated import Generated
 
 
 class NextStep(NamedTuple):
@@ -14,19 +15,38 @@ class NextStep(NamedTuple):
     command: str
 
 
-def next_steps(evaluation: Evaluation, *, commands: Collection[str], skill: str | None = None) -> Iterator[NextStep]:
+def next_steps(evaluation: Evaluation, *, skill: str | None = None) -> Iterator[NextStep]:
     """At most two commands, the most useful first.
 
     `skill` is the folder as it was typed, where it is known.
     """
     run = quote(evaluation.run)
-    if evaluation.interrupted or any(report.verdict == "invalid" for report in evaluation.students):
-        what = "go on where it stopped" if evaluation.interrupted else "put again what errored, and only that"
-        yield NextStep(what, f"upskill eval --resume {run}")
-    elif skill is not None and _in_doubt(evaluation) and "cases" in commands:
+    if (why := _why_resume(evaluation)) is not None:
+        yield NextStep(why, f"upskill eval --resume {run}")
+    elif skill is not None and _in_doubt(evaluation):
         yield NextStep("what to change in the test cases", f"upskill cases check {quote(skill)}")
-    if "report" in commands:
-        yield NextStep("every answer and assertion, with pictures", f"upskill report {run} --open")
+    yield _report(run)
+
+
+def steps_after_generate(generated: Generated) -> Iterator[NextStep]:
+    """How to look at what was measured, where something was."""
+    if generated.evaluation is not None:
+        yield _report(quote(generated.run))
+
+
+def _report(run: str) -> NextStep:
+    return NextStep("every answer and assertion, with pictures", f"upskill report {run} --open")
+
+
+def _why_resume(evaluation: Evaluation) -> str | None:
+    """What a resumed run would do, where one would do something."""
+    if evaluation.interrupted:
+        return "go on where it stopped"
+    if any(report.stopped == "budget" for report in evaluation.students):
+        return "go on where it stopped, for as much again"
+    if any(report.verdict == "invalid" for report in evaluation.students):
+        return "put again what errored, and only that"
+    return None
 
 
 def _in_doubt(evaluation: Evaluation) -> bool:

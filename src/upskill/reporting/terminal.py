@@ -141,7 +141,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
     yield from _loading(report)
     yield Text()
-    yield from _figures(report)
+    yield from _figures(report, width=console.width)
     yield Text()
 
 
@@ -185,7 +185,7 @@ def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: boo
     return Text(f"{name} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
 
 
-def _figures(report: StudentReport) -> Iterator[Text]:
+def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
     arms = report.arms
     repeated = any(arm.runs > 1 for arm in arms)
     rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"]]
@@ -207,10 +207,18 @@ def _figures(report: StudentReport) -> Iterator[Text]:
     if repeated:
         for row, cell in zip(rows, ["Runs All Passed", *(f"{a.runs_all_passed}/{a.runs}" for a in arms)], strict=True):
             row.append(cell)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    if sum(_widths(rows)) + 2 * len(rows[0]) > width:
+        rows = [
+            list(column) for column in zip(*rows, strict=True)
+        ]  # a row per figure, where an arm is too long for one
+    widths = _widths(rows)
     for number, row in enumerate(rows):
-        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield Text(line, style="" if number else "dim")
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield Text("  ".join(cells), style="" if number else "dim")
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
 def _assertions(arm: ArmSummary) -> str:
@@ -225,9 +233,9 @@ def _number(value: float | None, decimals: int = 0) -> str:
 
 
 def _several(evaluation: Evaluation) -> Iterator[Text]:
-    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} model(s)")
+    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{evaluation.cases} test case(s), {most}{evaluation.repeats} run(s) per model")
+    yield Text(f"{_count(evaluation.cases, 'test case')}, {most}{_count(evaluation.repeats, 'run')} per model")
     if (first := evaluation.students[0]).harness == "agent":
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
         yield Text(f"students with tools; figures in a row are: {named}")
@@ -235,16 +243,20 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
         width = widest_name([arm.arm for arm in report.arms], report.harness)
-        for arm in report.arms:
+        rates = [f"{arm.passed}/{arm.trials} ({percent(arm.pass_rate)})" for arm in report.arms]
+        for arm, rate in zip(report.arms, rates, strict=True):
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
-            rate = f"Pass rate: {arm.passed}/{arm.trials} ({percent(arm.pass_rate)})"
             name = arm_name(arm.arm, report.harness).ljust(width)
-            yield Text(f"  {name} {rate}  Avg assertions: {_assertions(arm)}{runs}")
+            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
         yield from (Text(f"  {line.plain}", style=line.style) for line in _loading(report))
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _between(lift: Lift, report: StudentReport) -> str:

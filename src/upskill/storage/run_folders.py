@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from upskill.errors import EngineError
+from upskill.errors import EngineError, UsageError
 
 if sys.platform != "win32":
     import fcntl
@@ -36,6 +36,16 @@ def runs_in(runs_dir: Path, *, marked_by: tuple[str, ...] = (RUN_FILE,)) -> Iter
     for name in names:
         if any((runs_dir / name / marker).exists() for marker in marked_by):
             yield runs_dir / name
+
+
+def evaluation_in(folder: Path) -> Path:
+    """Where the trials lie that a run is judged by: of a `generate` those on held-out cases, else the run itself."""
+    if not (folder / TEACHING_FILE).is_file():
+        return folder
+    inner = folder / "trials" / "held-out"
+    if not (inner / RUN_FILE).is_file():
+        raise UsageError(f"{folder}: a `generate` that measured nothing on held-out cases, so there is nothing to show")
+    return inner
 
 
 def hold(file: int) -> None:

@@ -42,11 +42,13 @@ def _evaluated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
 
 
 def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
-    """One `generate`: the skill that came of it, or how far it got. Its evaluations are inside it."""
+    """One `generate`: the skill that came of it and what it did on held-out cases, or how far it got."""
     results = _object(record.get("results"))
     return replace(
         run,
         skill=_text(_object(results.get("skill")).get("name")),
+        digest=_text(_object(results.get("skill")).get("digest")),
+        results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
         sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
     )
 

@@ -14,9 +14,9 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Arm, Design, Qualification, Student
-from upskill.errors import EngineError
+from upskill.errors import EngineError, UsageError
 from upskill.storage.records import keep_text, read_record, record_text
-from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TRIALS_FILE
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 from upskill.storage.whole_file import write_whole
 
@@ -177,6 +177,10 @@ def new_folder(runs_dir: Path, about: str) -> Path:
 
 def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
+    if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():
+        raise UsageError(
+            f"{folder}: a run of `generate`, not of `eval`", hint=f"go on with it: upskill generate --resume {folder}"
+        )
     return read_record(
         folder / RUN_FILE,
         _RECORD,

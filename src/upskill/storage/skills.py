@@ -12,6 +12,7 @@ from pathlib import Path
 from upskill.domain import Files, Skill, SkillFile, digest_of
 from upskill.errors import EngineError, UsageError
 from upskill.storage.frontmatter import MOST_CHARACTERS, SkillText, one_line, parse_skill_text, render_skill_text
+from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
 from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, FoundFile, describe, find_files
 from upskill.storage.whole_file import write_whole
 from upskill.storage.wording import on_one_line, skill_invalid
@@ -234,6 +235,8 @@ def _find(folder: Path, depth: int, visits: Iterator[int]) -> Iterator[Path]:
         if (folder / SKILL_FILE).is_file():
             yield folder
             return
+        if any((folder / record).is_file() for record in (RUN_FILE, TEACHING_FILE)):
+            return  # a run holds copies of the skill it was about
         if depth == 0 or folder.is_symlink() or next(visits, None) is None:
             return
         with os.scandir(folder) as children:

@@ -159,7 +159,7 @@ class CourseOfTeaching:
                 window=self._roles.writer_served.window,
             )
             for dropped in written.dropped:
-                self._notes.append(f"dropped of the cases: {dropped}")
+                self._notes.append(f"dropped: {dropped}")
             # Those of a person stay, whoever wrote the others.
             by_hand = tuple(case for case in cases if case.use is None)
             known = {case.id for case in by_hand}

@@ -15,27 +15,29 @@ def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
     """What finished runs measured of a skill, oldest first. Runs that cannot be read are passed over."""
     found: list[Version] = []
     names: set[str] = set()
-    for run in storage.runs_in(runs_dir):
+    for past in storage.past_runs(runs_dir):
+        folder = Path(past.folder)
         try:
+            run = storage.evaluation_in(folder)
             record = storage.read_run(run)
         except UpskillError:
             continue  # somebody's damaged run is no reason to stop; `upskill runs` names it
         names.add(record.skill_name)
         if record.skill_name == skill:
-            found = [*_versions(run, record), *found]
+            found = [*_versions(run, record, name=folder.name), *found]
     if not found:
         known = f"runs are there of {', '.join(sorted(names)[:5])}" if names else "there are no runs"
         raise UsageError(f"{skill}: no run in {runs_dir} measured its lift", hint=f"{known}; see `upskill runs`")
     return tuple(found)
 
 
-def _versions(run: Path, record: RunRecord) -> Iterator[Version]:
+def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
     if record.results is None:
         return
     try:
         evaluation = read_evaluation(
             record.results,
-            run=run.name,
+            run=name,
             skill=skill_of(run, record),
             students=record.students,
             min_lift=record.min_lift,
@@ -50,7 +52,7 @@ def _versions(run: Path, record: RunRecord) -> Iterator[Version]:
         yield Version(
             day=record.started_at[:10],
             digest=record.skill_digest,
-            run=run.name,
+            run=name,
             student=report.student.name,
             before=None if against is None else against.pass_rate,
             after=None if measured is None else measured.pass_rate,

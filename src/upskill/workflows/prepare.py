@@ -305,4 +305,6 @@ def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:
     if not unseen or harness != "chat":
         return ()
     shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
-    return (f"chat students see SKILL.md only, not the {len(unseen)} other file(s): {shown}",)
+    return (
+        f"chat students see SKILL.md only, not the {len(unseen)} other file{'' if len(unseen) == 1 else 's'}: {shown}",
+    )

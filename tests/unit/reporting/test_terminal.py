@@ -65,6 +65,16 @@ def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
     assert sum("+25% (+10 to +40) helps on these cases" in line for line in lines) == 1
 
 
+def test_the_rates_of_several_models_stand_under_each_other() -> None:
+    first, *others = report("haiku").arms
+    hopeless = replace(report("haiku"), arms=(replace(first, passed=0), *others))
+    lines = shown(evaluation(hopeless, report("kimi")), width=120)
+    assert lines[0].endswith("across 2 models")
+    assert re.match(r"\d+ test cases, ", lines[1])
+    starts = [line.index("Avg assertions") for line in lines if "Avg assertions" in line][:2]
+    assert starts[0] == starts[1], lines
+
+
 def test_errors_come_last_under_everything_else() -> None:
     lines = shown(evaluation(ERRORED, interrupted=True), width=100)
     assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"
@@ -72,15 +82,39 @@ def test_errors_come_last_under_everything_else() -> None:
     assert lines[-3].startswith("Run kept in ")
 
 
-def test_the_next_command_is_one_that_exists_and_fits_what_happened() -> None:
-    commands = {"eval", "cases", "report"}
-    (only,) = next_steps(evaluation(), commands=commands, skill="skills/x")
+def test_the_next_command_fits_what_happened() -> None:
+    (only,) = next_steps(evaluation(), skill="skills/x")
     assert only.command.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
-    assert list(next_steps(evaluation(), commands={"eval"}, skill="skills/x")) == []
-    first, _ = next_steps(evaluation(interrupted=True), commands=commands)
+    first, _ = next_steps(evaluation(interrupted=True))
     assert first.command.startswith("upskill eval --resume runs/")
     undecided = evaluation(report(verdict="undecided"), case_states=CASE_STATES)
-    first, _ = next_steps(undecided, commands=commands, skill="my skills/x")
+    first, _ = next_steps(undecided, skill="my skills/x")
     assert first.command.startswith("upskill cases check 'my skills/x'")
     invalid = replace(undecided, students=(report(verdict="invalid"),))
-    assert next(next_steps(invalid, commands=commands)).command.startswith("upskill eval --resume")
+    assert next(next_steps(invalid)).what == "put again what errored, and only that"
+
+
+@pytest.mark.parametrize("verdict", ["undecided", "invalid"])
+def test_what_a_budget_stopped_can_go_on_and_nothing_is_said_of_errors(verdict: str) -> None:
+    stopped = evaluation(report(verdict=verdict, stopped="budget"), case_states=CASE_STATES)
+    first, _ = next_steps(stopped, skill="skills/x")
+    assert first.what == "go on where it stopped, for as much again"
+    assert first.command.startswith("upskill eval --resume runs/")
+
+
+def test_figures_that_do_not_fit_beside_each_other_stand_under_each_other() -> None:
+    repeated = tuple(replace(one, runs=5, runs_all_passed=2) for one in report().arms)
+    lines = shown(evaluation(replace(report(), arms=repeated)), width=80)
+    assert any(re.fullmatch(r" +baseline  with skill", line) for line in lines), lines
+    assert any(re.fullmatch(r"  Runs All Passed +2/5 +2/5", line) for line in lines), lines
+    wide = shown(evaluation(replace(report(), arms=repeated)), width=120)
+    assert any(line.endswith("Errored  Runs All Passed") for line in wide)
+
+
+def test_figures_end_where_their_names_end() -> None:
+    lines = shown(evaluation(), width=120)
+    number = next(number for number, line in enumerate(lines) if "Avg Tokens" in line)
+    head, *rows = lines[number : number + 3]
+    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"):
+        end = head.index(name) + len(name)
+        assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)

@@ -1,0 +1,136 @@
+"""The options that several commands share, so that a flag means the same wherever it is typed.
+
+An option that stands for a setting hands its value over under the name of that setting. So a command takes all of these
+together, as `**settings`, and passes them on as they are; the others it names one by one.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from upskill.settings import Resolved
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+
+class Option(Protocol):
+    """Stands above a command and leaves its type as it is."""
+
+    def __call__(self, command: _Command, /) -> _Command: ...
+
+
+def resolved(settings: Mapping[str, object]) -> "Resolved":
+    """What holds for the command that runs now. Each value that was typed is known by the flag it was typed with."""
+    from upskill.settings import resolve_settings
+
+    options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
+    return resolve_settings(settings, typed={str(one.name): max(one.opts, key=len) for one in options})
+
+
+# What a command works on.
+
+CASE_FILE = click.option(
+    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
+)
+COUNTS = click.option(
+    "--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+16+4]"
+)
+REQUIRE = click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
+RESUME = click.option(
+    "--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short."
+)
+SANDBOX = click.option(
+    "--sandbox",
+    type=click.Choice(["bubblewrap", "none"]),
+    default="bubblewrap",
+    help="What confines whatever is executed. none runs it on this machine, with your rights.  [default: bubblewrap]",
+)
+
+
+# Settings.
+
+
+def students(help: str) -> Option:
+    """One or more, by -m."""
+    return click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help=help)
+
+
+def teacher(help: str) -> Option:
+    """One, by -m as well: the model that a command is about."""
+    return click.option("-m", "--model", "--m", "teacher", metavar="TEACHER", help=help)
+
+
+BASE_URL = click.option("--base-url", metavar="URL", help="An OpenAI-compatible server, e.g. http://localhost:8080/v1.")
+TEACHER_BASE_URL = click.option(
+    "--base-url", "teacher_base_url", metavar="URL", help="An OpenAI-compatible server for the teacher."
+)
+
+
+def harness(*, auto: str) -> Option:
+    """`auto`: when students get tools, unless it is said."""
+    return click.option(
+        "--harness",
+        type=click.Choice(["auto", "chat", "agent"]),
+        help=f"How students are asked; agent gives them tools in a sandbox.  [default: auto, {auto}]",
+    )
+
+
+MAX_TURNS = click.option(
+    "--max-turns", type=int, metavar="N", help="The most answers of a student with tools.  [default: 30]"
+)
+
+
+def max_cost(help: str) -> Option:
+    """In dollars."""
+    return click.option("--max-cost", type=float, metavar="DOLLARS", help=help)
+
+
+MAX_CALLS = click.option("--max-calls", type=int, metavar="N", help="Stop after so many requests.")
+MAX_TOTAL_TOKENS = click.option("--max-total-tokens", type=int, metavar="N", help="Stop after so many tokens.")
+MAX_TIME = click.option(
+    "--max-time", "max_time_minutes", type=float, metavar="MINUTES", help="Stop after so many minutes."
+)
+
+
+def fresh(help: str) -> Option:
+    """The setting is called `store`: given, it is off, and otherwise nothing is said of it."""
+    return click.option(
+        "--fresh", "store", is_flag=True, callback=lambda *given: False if given[-1] else None, help=help
+    )
+
+
+def concurrency(*, per: str) -> Option:
+    """`per`: whose calls are counted."""
+    return click.option("--concurrency", type=int, metavar="N", help=f"Calls in flight per {per}.  [default: 8]")
+
+
+def temperature(help: str) -> Option:
+    """Whatever the model itself has, unless it is said."""
+    return click.option("--temperature", type=float, metavar="T", help=f"{help}  [default: the model's own]")
+
+
+def max_output_tokens(help: str) -> Option:
+    """Of one answer."""
+    return click.option("--max-output-tokens", type=int, metavar="N", help=f"{help}  [default: 2048]")
+
+
+def runs_dir(help: str = "Where the run folder is made.") -> Option:
+    """Of runs that were made, or of the one that will be."""
+    return click.option("--runs-dir", metavar="DIR", help=f"{help}  [default: runs]")
+
+
+# How a command behaves.
+
+
+def dry_run(help: str) -> Option:
+    """Nothing is done, only shown."""
+    return click.option("-n", "--dry-run", is_flag=True, help=help)
+
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else on stdout.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress.")
+YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")

@@ -1,0 +1,99 @@
+"""After a `generate`: what it printed leads on, and every command that looks back knows its run."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Upskill
+from cli.terminal import Terminal
+
+SCRIPTED = Path(__file__).parent.parent.parent / "examples" / "scripted"
+GENERATE = ("generate", "tarnctl facts", "-m", "scripted/teacher.yaml", "--eval-model", "scripted/student.yaml")
+
+
+@pytest.fixture
+def scripts(here: Path) -> Path:
+    for name in ("teacher.yaml", "student.yaml"):
+        shutil.copy(SCRIPTED / name, here)
+    return here
+
+
+def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(upskill: Upskill, scripts: Path) -> None:
+    done = upskill(*GENERATE, "--cases", "6+6+0", "--yes")
+    assert done.returncode == 0, done.stderr
+    found = re.search(
+        r"^next, every answer and assertion, with pictures:\n  upskill report (\S+) --open$", done.stderr, re.M
+    )
+    assert found is not None
+    assert "note: dropped: 12 cases that asked what another asks" in done.stdout
+    run = found[1]
+    page = scripts / run / "report.html"
+    for words in ((run,), ()):
+        assert upskill("report", *words).returncode == 0
+        assert "tarnctl-facts" in page.read_text()
+        page.unlink()
+    history = upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()
+    assert len(history) == 2
+    assert "scripted/student.yaml" in history[1]
+    assert "tarnctl-facts on scripted/student.yaml" in upskill("runs").stdout
+    drawn = upskill("report", "--history", "tarnctl-facts", "-o", "history.html")
+    assert drawn.returncode == 0, drawn.stderr
+    assert "scripted/student.yaml" in (scripts / "history.html").read_text()
+    for command in ("regrade", "eval --resume"):
+        refused = upskill(*command.split(), run)
+        assert refused.returncode == 2
+        assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
+    listed = upskill("list", ".").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["folder", "skills/tarnctl-facts"], "copies in runs are no skills"
+
+
+def test_a_generate_that_measured_nothing_has_no_report_and_is_listed(
+    upskill: Upskill, scripts: Path, environment: dict[str, str]
+) -> None:
+    done = upskill(*GENERATE, "--cases", "6+6+0", "--no-eval", "--yes")
+    assert "next, " not in done.stderr
+    (run,) = (scripts / "runs").glob("*generate*")
+    assert "measured nothing" in upskill("report", f"runs/{run.name}").stderr
+    assert "no run is here" in upskill("report").stderr
+    shown = upskill("runs", "--skill", "tarnctl-facts").stdout
+    assert f"runs/{run.name}" in shown, "there is no history, so the runs are listed"
+    # On a narrow terminal neither words nor folders are broken.
+    with Terminal(scripts, environment, columns=60, rows=40) as terminal:
+        terminal.type("runs")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        lines = terminal.screen().splitlines()
+        number = lines.index(f"runs/{run.name}")
+        assert lines[number + 1] == "  finished; not measured: it was generated with --no-eval"
+    with Terminal(scripts, environment, columns=80, rows=40) as terminal:
+        terminal.type("cases", "write", "skills/tarnctl-facts", "-m", "scripted/teacher.yaml", "--replace", "-n")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        screen = terminal.screen().splitlines()
+        assert "note: scripted/teacher.yaml: a script answers, not a model; the result says" in screen
+        assert "  nothing about any model" in screen
+        assert "10+16+4 cases for tarnctl-facts by scripted/teacher.yaml" in screen
+    with Terminal(scripts, environment, columns=80, rows=40) as terminal:
+        terminal.type("eval", "skills/tarnctl-facts", "-m", "gibberish")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        screen = terminal.screen().splitlines()
+        assert "hint:  for a local server add --base-url http://localhost:8080/v1; otherwise" in screen
+        assert "  write provider/model, or org/name for Hugging Face" in screen
+
+
+def test_ctrl_c_while_the_teacher_answers_leaves_a_clean_screen_and_the_command_to_go_on(
+    scripts: Path, environment: dict[str, str]
+) -> None:
+    slow = {"rules": [{"replies": [{"text": "{}", "stall_seconds": 3}]}]}
+    (scripts / "slow.json").write_text(json.dumps(slow))
+    with Terminal(scripts, environment, columns=120, rows=40) as terminal:
+        terminal.type("generate", "tarnctl facts", "-m", "scripted/slow.json", "--no-eval", "--yes")
+        terminal.wait(lambda: "  at work, " in terminal.screen())
+        terminal.press("C-c")
+        terminal.wait(lambda: terminal.exit_code() is not None)
+        assert terminal.exit_code() == 130
+        *_, before, kept, command, _, _ = terminal.screen().rstrip("\n").splitlines()
+        assert before == "Generating test cases..."
+        assert kept == "interrupted; everything that was bought is kept"
+        assert re.fullmatch(r"go on with: upskill generate --resume runs/\S+-generate-tarnctl-facts-\w+", command)
