@@ -168,6 +168,7 @@ def plan_generate(
         examples=order.examples,
         sources=order.sources,
         folder=Path.cwd(),
+        unseen=None if order.case_file is None else Path(order.case_file),
         say=listener.say,
         piped=piped,
     )
