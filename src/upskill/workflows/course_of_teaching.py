@@ -24,7 +24,7 @@ from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.draft_rules import draft_problems
+from upskill.teaching.draft_rules import draft_problems, new_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
@@ -294,7 +294,7 @@ class CourseOfTeaching:
         stays = self._target.in_place and self._order.evaluate and not (proof is not None and proof.proven)
         kept = self._folder.keep_draft(best)
         unchanged = old is not None and content_of(best) == content_of(self._named(old))
-        if not unchanged and (problems := draft_problems(best, clean=self._redactor.clean)):
+        if problems := self._problems_of(best, old):
             raise SkillInvalid(f"{best.name}: this draft cannot be saved as a skill", problems=problems)
         claims = _claims(self._order, self._door.exhausted, proof, self._roles)
         status = worst_of(tuple(claim.status for claim in claims))
@@ -344,6 +344,10 @@ class CourseOfTeaching:
         )
         self._folder.write_record(self.record)
         return generated
+
+    def _problems_of(self, best: Draft, old: Draft | None) -> list[str]:
+        clean = self._redactor.clean
+        return draft_problems(best, clean=clean) if old is None else new_problems(best, self._named(old), clean=clean)
 
     def _cap_note(self) -> tuple[str, ...]:
         if self._door.exhausted is None:
