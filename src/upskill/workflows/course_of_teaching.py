@@ -315,7 +315,15 @@ class CourseOfTeaching:
             skill = storage.read_skill(kept)
         elif self._target.in_place and self._gathered.skill_folder is not None and self._folder.previous is not None:
             place = self._gathered.skill_folder
-            skill = save_revision(place, best, meta, cases, previous=self._folder.previous, kept=kept)
+            skill = save_revision(
+                place,
+                best,
+                meta,
+                cases,
+                previous=self._folder.previous,
+                kept=kept,
+                own_cases=None if self._order.case_file is not None else self._own_cases,
+            )
         else:
             place = self._target.for_name(best.name)
             skill = save_new(place, best, meta, cases, kept=kept)

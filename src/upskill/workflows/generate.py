@@ -19,6 +19,7 @@ from upskill.domain.generated import Generated
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NotAnswered
 from upskill.settings import Resolved, Settings
+from upskill.storage.draft_folder import read_draft
 from upskill.storage.runs import SettingRecord, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.teaching.lessons import lesson_calls
@@ -220,7 +221,9 @@ def generate(
     folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
     own = _own_cases(order, gathered.skill_folder)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
-        folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
+        previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
+        # It may have been edited while a person thought about the price: what is improved is what was set aside.
+        gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
