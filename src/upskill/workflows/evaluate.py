@@ -112,8 +112,9 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
+    door = door_for(settings.values) if part_of is None else part_of.door
     if order.case_file is None:
-        _require_cases(order, settings, progress, confirm)
+        _require_cases(order, settings, progress, confirm, door)
     prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
@@ -125,17 +126,17 @@ def evaluate(
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     if part_of is not None:  # a stage of a longer run: `upskill report` draws it for whoever asks
-        return _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=part_of)
+        return _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door, part_of=part_of)
     with drawer_for(settings.values) as drawer:
-        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=None)
+        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door)
         return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
 def _require_cases(
-    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool]
+    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool], door: Door
 ) -> None:
-    """A skill without cases gets them once, from the teacher."""
-    # Here, because it needs the door of an evaluation.
+    """A skill without cases gets them once, from the teacher, within the caps of the evaluation."""
+    # Here, because it stands on this module: what is asked about first, and the door.
     from upskill.workflows.write_cases import has_cases, write_missing_cases
 
     storage.read_skill(order.skill)
@@ -147,6 +148,7 @@ def _require_cases(
             confirm=confirm,
             students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
             sandbox=order.sandbox,
+            door=door,
         )
 
 
@@ -180,9 +182,11 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
     progress.step("reading what was finished", 0, None)
     before = folder.trials.load()
     if part_of is not None:
-        return _carry_out(prepared, settings, folder, record, progress, before=before, part_of=part_of)
+        door = part_of.door
+        return _carry_out(prepared, settings, folder, record, progress, before=before, door=door, part_of=part_of)
     with drawer_for(settings) as drawer:
-        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, part_of=None)
+        door = door_for(settings)
+        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, door=door)
         return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
@@ -194,12 +198,12 @@ def _carry_out(
     progress: Progress,
     *,
     before: list[Trial],
-    part_of: Whole | None,
+    door: Door,
+    part_of: Whole | None = None,
 ) -> Evaluation:
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
-    door = door_for(settings) if part_of is None else part_of.door
     spent_before = replace(door.spent)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     for trial in before:
