@@ -1,13 +1,15 @@
 """What `generate` does around its stages: with a scripted teacher, and before anything is measured."""
 
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
-from upskill.settings import resolve_settings
+from upskill.errors import SkillInvalid, UsageError
+from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
-from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate
+from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate
 
 CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
 
@@ -31,9 +33,43 @@ def test_what_is_edited_while_the_price_is_looked_at_is_what_is_improved(here: P
             with (here / "skills" / "gauge" / "SKILL.md").open("a") as file:
                 file.write("A line of mine.\n")
 
-    settings = resolve_settings({"teacher": "scripted/teacher.yaml", "models": ("scripted/teacher.yaml",)})
     order = GenerateOrder(sources=("skills/gauge", "page.html"))
     with pytest.raises(TeacherUnusable):
-        generate(order, settings=settings, listener=Slow())
+        generate(order, settings=_settings(), listener=Slow())
     (asked,) = (here / "runs").glob("*/teacher.jsonl")
     assert "A line of mine." in asked.read_text()
+
+
+def _settings(**others: object) -> Resolved:
+    return resolve_settings({"teacher": "scripted/teacher.yaml", "models": ("scripted/teacher.yaml",), **others})
+
+
+def test_the_price_is_that_of_the_cases_that_are_there(here: Path) -> None:
+    few = plan_generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings())
+    cases = [{"input": f"What is {n}?", "expected": {"contains": [f"a{n}"]}} for n in range(60)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    many = plan_generate(GenerateOrder(sources=("skills/gauge",), case_file="own.json"), settings=_settings())
+    assert few.own_cases == 6
+    assert many.own_cases == 60
+    assert few.estimate.students is not None
+    assert many.estimate.students is not None
+    assert many.estimate.students.calls_at_most >= 8 * few.estimate.students.calls_at_most
+
+
+def test_cases_that_want_a_judge_are_refused_before_anything_is_asked(here: Path) -> None:
+    cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    order = GenerateOrder(task="x", sources=("page.html",), case_file="own.json")
+    with pytest.raises(SkillInvalid) as refused:
+        generate(order, settings=_settings())
+    assert "--judge" in str(refused.value.problems)
+    assert not (here / "runs").exists()
+
+
+def test_checks_that_do_not_fit_their_cases_are_refused_before_anything_is_asked(here: Path) -> None:
+    check = {"judge": {"rubric": "is kinder", "against": "reference"}}  # and there is no reference
+    cases = [{"input": f"{n}?", "checks": [check]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    with pytest.raises(UsageError, match="the checks do not fit their cases"):
+        generate(GenerateOrder(task="x", case_file="own.json"), settings=_settings(judge="scripted/teacher.yaml"))
+    assert not (here / "runs").exists()

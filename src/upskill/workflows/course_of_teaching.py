@@ -159,8 +159,7 @@ class CourseOfTeaching:
             )
             for dropped in written.dropped:
                 self._notes.append(f"dropped of the cases: {dropped}")
-            # Those of a person stay, whoever wrote the others.
-            by_hand = tuple(case for case in cases if case.use is None)
+            by_hand = cases_by_hand(cases)
             known = {case.id for case in by_hand}
             cases = (*by_hand, *(case for case in written.cases if case.id not in known))
         cases = split_cases(cases, self._order.counts)
@@ -362,6 +361,11 @@ class CourseOfTeaching:
             return ()
         run = shown_path(self._folder.path)
         return (f"stopped at {self._door.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+
+
+def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Those of a person, which stay, whoever writes the others."""
+    return tuple(case for case in cases if case.use is None)
 
 
 def _ending_at_a_cap(ask: Ask) -> Ask:

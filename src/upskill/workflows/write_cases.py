@@ -180,7 +180,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     teaching = Teaching(
         material=gathered.material,
         counts=order.counts,
-        writes_cases=True,
+        cases_to_write=order.counts.total,
         drafts=False,
         lessons=0,
         revisions=0,
