@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from unit.teaching.case_teacher import good_case
 from upskill.errors import SkillInvalid, UsageError
 from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
+from upskill.teaching.splitting import read_counts
 from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate
 
 CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
@@ -73,3 +75,21 @@ def test_checks_that_do_not_fit_their_cases_are_refused_before_anything_is_asked
     with pytest.raises(UsageError, match="the checks do not fit their cases"):
         generate(GenerateOrder(task="x", case_file="own.json"), settings=_settings(judge="scripted/teacher.yaml"))
     assert not (here / "runs").exists()
+
+
+def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here: Path) -> None:
+    written = [good_case(number) for number in range(1, 9)]
+    by_hand = [
+        {"id": f"mine-{n}", "input": case["input"], "checks": [*case["checks"], {"excludes": ["perhaps"]}]}
+        for n, case in enumerate(written[:4])
+    ]
+    (here / "skills" / "gauge" / "skill_meta.json").write_text(json.dumps({"cases": by_hand}))
+    rules = [{"when": "What to write", "replies": [json.dumps({"cases": written})]}, {"replies": ["no"]}]
+    (here / "teacher.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    order = GenerateOrder(task="know more", sources=("skills/gauge", "page.html"), counts=read_counts("4+4+0"))
+    with pytest.raises(TeacherUnusable, match="draft"):
+        generate(order, settings=_settings())
+    (path,) = (here / "runs").glob("*/cases.json")
+    cases = json.loads(path.read_text())["cases"]
+    assert len(cases) == 8, "four of a person, and four that ask something else"
+    assert len({case["input"] for case in cases}) == 8

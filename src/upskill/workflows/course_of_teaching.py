@@ -24,11 +24,13 @@ from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.teaching.answers import TeacherUnusable
+from upskill.teaching.case_doubles import without_doubles
 from upskill.teaching.draft_rules import draft_problems, new_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.teaching.splitting import split_cases
+from upskill.workflows.case_uses import without_copies
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.evaluate import Silence, door_for
 from upskill.workflows.generate_order import GenerateOrder, Roles, Target
@@ -145,7 +147,9 @@ class CourseOfTeaching:
         kept = self._folder.read_cases(check_problems=problems)
         if kept is not None:
             return kept
-        cases = tuple(self._own_cases)
+        own = without_copies(self._own_cases)
+        self._notes += own.notes
+        cases = own.cases
         if self._writes_cases:
             self._listener.say("Generating test cases...")
             written = write_cases_for(
@@ -159,13 +163,22 @@ class CourseOfTeaching:
             )
             for dropped in written.dropped:
                 self._notes.append(f"dropped of the cases: {dropped}")
-            by_hand = cases_by_hand(cases)
-            known = {case.id for case in by_hand}
-            cases = (*by_hand, *(case for case in written.cases if case.id not in known))
+            cases = self._joined(cases_by_hand(cases), written.cases)
         cases = split_cases(cases, self._order.counts)
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
+
+    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
+        """Both, but nothing that a person asks already: of two alike, one could be learned from and one held out."""
+        known = {case.id for case in by_hand}
+        new: list[Case] = []
+        for case, double in without_doubles(written, known=by_hand):
+            if double is not None:
+                self._notes.append(f"dropped of the cases: {case.id} asks the same as {double.id}")
+            else:
+                new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
+        return (*by_hand, *new)
 
     def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""

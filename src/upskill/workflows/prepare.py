@@ -13,7 +13,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
-from upskill.workflows.case_uses import cases_that_count
+from upskill.workflows.case_uses import cases_that_count, without_copies
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
@@ -91,6 +91,9 @@ def prepare(
     names = students_named(settings)
     _check_order(order)
     counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    if order.only is None:
+        once = without_copies(counted.cases)
+        counted = replace(once, notes=(*counted.notes, *once.notes))
     case_file = replace(whole_file, cases=counted.cases)
     harness = choose_harness(settings.harness, case_file.cases)
     sandbox = require_place(case_file.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
