@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+import made_teacher
+from made_teacher import THINGS
+from provider import Asked, Behaviour, Provider
 from unit.teaching.case_teacher import good_case
 from upskill.errors import SkillInvalid, UsageError
 from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.splitting import read_counts
-from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate
+from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate, resume_generate
 
 CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
 
@@ -93,3 +96,62 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
     cases = json.loads(path.read_text())["cases"]
     assert len(cases) == 8, "four of a person, and four that ask something else"
     assert len({case["input"] for case in cases}) == 8
+
+
+class Stopping(Unheard):
+    """Presses Ctrl-C when the held-out cases come."""
+
+    def say(self, line: str) -> None:
+        if "held-out cases" in line:
+            raise KeyboardInterrupt
+
+
+def test_what_was_measured_of_one_draft_is_never_told_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sick, revisions = True, 0
+    lost: list[str] = []
+
+    def student(asked: Asked) -> Behaviour:
+        # One learn case cannot be answered at first: a failure less for the teacher to be shown.
+        answer = made_teacher.student(asked)
+        if sick and revisions == 0 and asked.has_skill and "I do not know" in answer.text:
+            lost.append(asked.prompt)
+            if asked.prompt == lost[0]:
+                return Behaviour(status=400, error={"message": "not now"})
+        return answer
+
+    def teacher(asked: Asked) -> Behaviour:
+        nonlocal revisions
+        if made_teacher.kind_of(asked.prompt) == "edits":
+            revisions += 1
+            if revisions > 1:
+                useless = {**made_teacher.revision([])["edits"][0], "text": "- Of no use"}
+                return Behaviour(text=json.dumps({"cause": "", "edits": [useless]}))
+        return made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=0)(asked)
+
+    with Provider(teacher) as teaches, Provider(student) as learns:
+        settings = resolve_settings(
+            {
+                "teacher": "any",
+                "teacher_base_url": teaches.url,
+                "models": ("any",),
+                "base_url": learns.url,
+                "store": False,
+                "max_retries": 0,
+            }
+        )
+        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("6+6+0"), revisions=1)
+        with pytest.raises(KeyboardInterrupt):
+            generate(order, settings=settings, listener=Stopping())
+        (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
+        sick = False
+        made = resume_generate(run)
+        assert revisions == 1, "what the teacher was shown stays as it was, and with it what it said"
+        assert "Of no use" not in made.skill.body
+        record = json.loads((run / "trials" / "held-out" / "run.json").read_text())
+        assert record["skill_digest"] == made.skill.digest
+        (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
+        with pytest.raises(UsageError, match="held-out was begun with another draft"):
+            resume_generate(run)

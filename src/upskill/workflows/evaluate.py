@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill import __version__, checks, measuring, reporting, storage, trials
-from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
+from upskill.domain import Bought, Evaluation, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
@@ -100,6 +100,8 @@ class Whole:
     """Where this part is kept."""
     recall: Callable[[str], Trial | None] = lambda _: None
     """Finds a trial that another part bought, by its id."""
+    is_over: bool = False
+    """Whether this part came to its end before: then what errored stays so, and nothing of it is bought any more."""
 
 
 def evaluate(
@@ -218,7 +220,8 @@ def _carry_out(
                 progress.finished(trial)
 
             bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
-            reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
+            known = before if part_of is not None and part_of.is_over else _scored(before)
+            reuse = Reuse(prepared, known, store=store, days=settings.store_days, note=write, bench=bench)
             if part_of is not None:
                 reuse.also_from(part_of.recall)
             end = _run(prepared, door, folder, courses, reuse, write, bench, asker, begun=progress.begun)
@@ -256,6 +259,11 @@ def _carry_out(
         )
     )
     return evaluation
+
+
+def _scored(finished: list[Trial]) -> list[Trial]:
+    """What errored is worth another try."""
+    return [trial for trial in finished if isinstance(trial.outcome, Scored)]
 
 
 def _bought(spent: Spent, before: Spent, reuse: Reuse) -> Bought:
