@@ -10,7 +10,7 @@ import made_teacher
 from made_teacher import THINGS
 from provider import Asked, Behaviour, Provider
 from unit.teaching.case_teacher import good_case
-from upskill.errors import SkillInvalid, UsageError
+from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.splitting import read_counts
@@ -96,6 +96,17 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
     cases = json.loads(path.read_text())["cases"]
     assert len(cases) == 8, "four of a person, and four that ask something else"
     assert len({case["input"] for case in cases}) == 8
+
+
+def test_a_record_that_cannot_be_written_still_says_how_to_go_on(here: Path) -> None:
+    class Spoiling(Unheard):
+        def begun(self, run: Path) -> None:
+            (run / "generate.json").unlink()
+            (run / "generate.json").mkdir()  # as good as a full disk: nothing can be put in its place
+
+    with pytest.raises(EngineError, match="cannot be written") as error:
+        generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings(), listener=Spoiling())
+    assert "upskill generate --resume runs/" in str(error.value.hint)
 
 
 class Stopping(Unheard):

@@ -7,6 +7,7 @@ run is running the same again: what was bought is found, and only what is missin
 import importlib.metadata
 import platform
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NotAnswered
 from upskill.settings import Resolved, Settings
 from upskill.storage.draft_folder import read_draft
-from upskill.storage.runs import SettingRecord, now
+from upskill.storage.runs import SettingRecord, Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.searching import PROPOSALS_PER_REVISION
@@ -296,19 +297,25 @@ def _carry_out(
     try:
         return course.run()
     except KeyboardInterrupt:
-        folder.write_record(replace(course.record, status="interrupted", finished_at=now()))
+        _note_end(folder, course.record, "interrupted")
         raise
     except NotAnswered as error:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        _note_end(folder, course.record, "failed")
         raise _unanswered(error, folder) from None
     except UpskillError as error:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        _note_end(folder, course.record, "failed")
         if error.hint is None:
             error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
         raise
     except BaseException:
-        folder.write_record(replace(course.record, status="failed", finished_at=now()))
+        _note_end(folder, course.record, "failed")
         raise
+
+
+def _note_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
+    """Where a disk is full, what happened matters more than that it could not be noted; it can be gone on with."""
+    with suppress(EngineError):
+        folder.write_record(replace(record, status=status, finished_at=now()))
 
 
 def resume_command(run: Path) -> str:
