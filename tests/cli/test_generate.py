@@ -245,13 +245,13 @@ def test_what_is_not_proven_is_saved_and_says_so_and_a_requirement_is_not_met(pl
     assert place.meta["measured"][0]["cases_like_these"] is not None
 
 
-def _improvable(place: Place, things: int) -> Path:
+def _improvable(place: Place, things: int, *, prose: str = "") -> Path:
     """A skill that knows some facts, with a case for each of twelve."""
     folder = place.here / "skills" / "quarn"
     folder.mkdir(parents=True)
     facts = "\n".join(map(line_for, THINGS[:things]))
     head = "---\nname: quarn\ndescription: Facts about quarn. Use for any question about quarn.\nlicense: MIT\n---\n"
-    (folder / "SKILL.md").write_text(f"{head}## Facts\n\n{facts}\n")
+    (folder / "SKILL.md").write_text(f"{head}{prose}## Facts\n\n{facts}\n")
     cases = [made_teacher.case_about(thing, "direct") for thing in THINGS[:12]]
     kept = [{key: case[key] for key in ("id", "input", "checks", "reference", "wrong")} for case in cases]
     (folder / "skill_meta.json").write_text(json.dumps({"note": "by hand", "cases": kept}))
@@ -259,7 +259,8 @@ def _improvable(place: Place, things: int) -> Path:
 
 
 def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(place: Place) -> None:
-    folder = _improvable(place, 2)
+    # Longer than a draft may be: that was so before, and keeps nobody from making it better.
+    folder = _improvable(place, 2, prose="Gauges are read at noon.\n" * 520 + "\n")
     done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--fresh", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

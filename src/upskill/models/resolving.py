@@ -78,11 +78,7 @@ def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
-    if parts.username or parts.password or parts.query:
-        # It would be written into the run's record.
-        raise UsageError(
-            f"{parts.hostname}: a base URL must not hold a password or a key", hint=f"put the key into {ENDPOINT_KEY}"
-        )
+    _refuse_secrets_in(url, key_variable=ENDPOINT_KEY)
     return Endpoint(
         name=typed,
         model=f"{CUSTOM}{name}",
@@ -110,6 +106,8 @@ def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
     entry = PROVIDERS[provider]
     # The provider's client follows this variable, so it is part of who the student is.
     base_url = _base_url_variable(provider)
+    if base_url is not None:
+        _refuse_secrets_in(base_url, key_variable=next(iter(entry.key_variables), ENDPOINT_KEY))
     where = f"{provider}'s own API"
     listing = UNKNOWN
     if base_url is not None:
@@ -126,6 +124,15 @@ def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
         price=listing.price,
         window=listing.window,
     )
+
+
+def _refuse_secrets_in(url: str, *, key_variable: str) -> None:
+    """Where a model is served is written into every record, and into the skill."""
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            f"{parts.hostname}: a base URL must not hold a password or a key", hint=f"put the key into {key_variable}"
+        )
 
 
 def _base_url_variable(provider: str) -> str | None:

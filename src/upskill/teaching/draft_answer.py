@@ -16,6 +16,7 @@ from upskill.teaching.draft_rules import (
     file_problem,
     mended_name,
     name_problems,
+    new_problems,
     wishes,
     without_hidden,
 )
@@ -89,9 +90,7 @@ class DraftReader:
         """The draft with its programs and with every file named in the body, if nothing stands against it."""
         self.tries += 1
         programs = self._programs(scripts, problems)
-        # What was wrong with a skill before it was improved is not for this answer to mend.
-        known = {_numberless(problem) for problem in draft_problems(before, clean=self.clean)} if before else set()
-        problems += [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]
+        problems += self._problems(draft, before)
         if problems:
             return self._instead(problems)
         judged = judge_programs(programs, proven=self.proven, files=draft.files, run=self.run)
@@ -100,12 +99,17 @@ class DraftReader:
             wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
         draft, whens = with_programs(draft, judged, {item["path"]: item for item in scripts}, self._source)
         draft = naming_files(draft, {**more, **whens})
-        if late := [one for one in draft_problems(draft, clean=self.clean) if _numberless(one) not in known]:
+        if late := self._problems(draft, before):
             return self._instead(late)
         if wanted and self.tries == 1:
             self.good_enough = draft
             raise Unusable(wanted)
         return draft
+
+    def _problems(self, draft: Draft, before: Draft | None) -> list[str]:
+        if before is None:
+            return draft_problems(draft, clean=self.clean)
+        return new_problems(draft, before, clean=self.clean)
 
     def _instead(self, problems: list[str]) -> Draft:
         """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
@@ -232,7 +236,3 @@ class DraftReader:
                 arguments = tuple(one.replace("\0", "") for one in item.get("arguments", ()))
                 found.append(Program(path=path, text=f"{text}\n", arguments=arguments, inputs=inputs))
         return found
-
-
-def _numberless(problem: str) -> str:
-    return re.sub(r"[\d,]+", "#", problem)

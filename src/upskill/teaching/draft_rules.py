@@ -62,6 +62,19 @@ def draft_problems(draft: Draft, *, clean: Clean = clean_of_strangers) -> list[s
     return problems
 
 
+def new_problems(draft: Draft, before: Draft, *, clean: Clean = clean_of_strangers) -> list[str]:
+    """The problems of a draft that was made from another and that the other did not have, whatever its figures.
+
+    What was wrong with a skill before it was improved is not for its teacher to mend, and keeps nobody from saving it.
+    """
+    known = {_numberless(problem) for problem in draft_problems(before, clean=clean)}
+    return [problem for problem in draft_problems(draft, clean=clean) if _numberless(problem) not in known]
+
+
+def _numberless(problem: str) -> str:
+    return re.sub(r"[\d,]+", "#", problem)
+
+
 def name_problems(name: str) -> list[str]:
     """Why this cannot be the name of a skill."""
     if not name:

@@ -11,7 +11,7 @@ from typing import Protocol
 from upskill.domain import Draft, Lesson
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for
-from upskill.teaching.draft_rules import Clean, clean_of_strangers, draft_problems
+from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.forms import TEXT, list_of, object_of, one_of
@@ -91,13 +91,11 @@ def revise(
     places wrongly, three times over.
     """
     partly: list[Revision] = []
-    known = set(draft_problems(draft, clean=clean))
 
     def read(text: str) -> Revision:
         said = json.loads(text)
         applied = apply_edits(draft, [_edit(one) for one in said["edits"]], may_add=may_add)
-        # What was wrong before the edits is not held against them.
-        broken = [one for one in draft_problems(applied.draft, clean=clean) if one not in known]
+        broken = new_problems(applied.draft, draft, clean=clean)
         revision = Revision(
             draft=applied.draft, edits=applied.applied, cause=str(said.get("cause") or ""), left_out=applied.problems
         )

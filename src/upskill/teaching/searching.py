@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from upskill.domain import Case, Draft
 from upskill.errors import EngineError, UpskillError
+from upskill.models import NotAnswered
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.edits import texts_of, with_texts
 from upskill.teaching.failures import Failure
@@ -139,7 +140,7 @@ class _Adapter:
         self._known: dict[tuple[tuple[str, str], ...], _Known] = {}
         self._spent = self._proposed = self._vain = self._iterations = 0
         self._stopped: str | None = None
-        self._error: UpskillError | None = None
+        self._error: UpskillError | NotAnswered | None = None
         self._proposing = False
         self._note(texts_of(draft), self._cases, known)
 
@@ -201,7 +202,7 @@ class _Adapter:
                 changed = {}
         except TeacherUnusable as unusable:
             _log.info("a proposal could not be used: %s", unusable.message)
-        except UpskillError as error:
+        except (UpskillError, NotAnswered) as error:
             self._error = error
         self._proposing = False
         self._vain = 0 if changed else self._vain + 1

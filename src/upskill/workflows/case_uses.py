@@ -1,4 +1,4 @@
-"""Which of the cases of a skill count in an evaluation: those that the teacher never saw, where there are any."""
+"""Which cases of a skill count in an evaluation: those that the teacher never saw, where there are any, each once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +13,26 @@ class CountedCases:
 
     cases: tuple[Case, ...]
     notes: tuple[str, ...] = ()
+
+
+def without_copies(cases: Sequence[Case]) -> CountedCases:
+    """Of cases that are alike but for their names, the first.
+
+    The second measures nothing new, and whoever counted it would be surer than there is reason to be.
+    """
+    first: dict[str, Case] = {}
+    for case in cases:
+        first.setdefault(case.digest, case)
+    copies = [case.id for case in cases if first[case.digest] is not case]
+    if not copies:
+        return CountedCases(cases=tuple(cases))
+    shown = ", ".join(copies[:3]) + (" …" if len(copies) > 3 else "")
+    are = (
+        "1 case is a copy of another and does"
+        if len(copies) == 1
+        else f"{len(copies)} cases are copies of others and do"
+    )
+    return CountedCases(cases=tuple(first.values()), notes=(f"{are} not count: {shown}",))
 
 
 def cases_that_count(

@@ -25,11 +25,13 @@ from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.draft_rules import draft_problems
+from upskill.teaching.case_doubles import without_doubles
+from upskill.teaching.draft_rules import draft_problems, new_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.teaching.splitting import split_cases
+from upskill.workflows.case_uses import without_copies
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.evaluate import Silence, door_for
 from upskill.workflows.generate_order import GenerateOrder, Roles, Target
@@ -146,7 +148,9 @@ class CourseOfTeaching:
         kept = self._folder.read_cases(check_problems=problems)
         if kept is not None:
             return kept
-        cases = tuple(self._own_cases)
+        own = without_copies(self._own_cases)
+        self._notes += own.notes
+        cases = own.cases
         if self._writes_cases:
             self._listener.say("Generating test cases...")
             written = write_cases_for(
@@ -160,14 +164,22 @@ class CourseOfTeaching:
             )
             for dropped in written.dropped:
                 self._notes.append(f"dropped: {dropped}")
-            # Those of a person stay, whoever wrote the others.
-            by_hand = tuple(case for case in cases if case.use is None)
-            known = {case.id for case in by_hand}
-            cases = (*by_hand, *(case for case in written.cases if case.id not in known))
+            cases = self._joined(cases_by_hand(cases), written.cases)
         cases = split_cases(cases, self._order.counts)
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
+
+    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
+        """Both, but nothing that a person asks already: of two alike, one could be learned from and one held out."""
+        known = {case.id for case in by_hand}
+        new: list[Case] = []
+        for case, double in without_doubles(written, known=by_hand):
+            if double is not None:
+                self._notes.append(f"dropped of the cases: {case.id} asks the same as {double.id}")
+            else:
+                new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
+        return (*by_hand, *new)
 
     def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
@@ -295,7 +307,7 @@ class CourseOfTeaching:
         stays = self._target.in_place and self._order.evaluate and not (proof is not None and proof.proven)
         kept = self._folder.keep_draft(best)
         unchanged = old is not None and content_of(best) == content_of(self._named(old))
-        if not unchanged and (problems := draft_problems(best, clean=self._redactor.clean)):
+        if problems := self._problems_of(best, old):
             raise SkillInvalid(f"{best.name}: this draft cannot be saved as a skill", problems=problems)
         claims = _claims(self._order, self._door.exhausted, proof, self._roles)
         status = worst_of(tuple(claim.status for claim in claims))
@@ -316,7 +328,15 @@ class CourseOfTeaching:
             skill = storage.read_skill(kept)
         elif self._target.in_place and self._gathered.skill_folder is not None and self._folder.previous is not None:
             place = self._gathered.skill_folder
-            skill = save_revision(place, best, meta, cases, previous=self._folder.previous, kept=kept)
+            skill = save_revision(
+                place,
+                best,
+                meta,
+                cases,
+                previous=self._folder.previous,
+                kept=kept,
+                own_cases=None if self._order.case_file is not None else self._own_cases,
+            )
         else:
             place = self._target.for_name(best.name)
             skill = save_new(place, best, meta, cases, kept=kept)
@@ -346,11 +366,20 @@ class CourseOfTeaching:
         self._folder.write_record(self.record)
         return generated
 
+    def _problems_of(self, best: Draft, old: Draft | None) -> list[str]:
+        clean = self._redactor.clean
+        return draft_problems(best, clean=clean) if old is None else new_problems(best, self._named(old), clean=clean)
+
     def _cap_note(self) -> tuple[str, ...]:
         if self._door.exhausted is None:
             return ()
         run = shown_path(self._folder.path)
         return (f"stopped at {self._door.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+
+
+def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Those of a person, which stay, whoever writes the others."""
+    return tuple(case for case in cases if case.use is None)
 
 
 def _ending_at_a_cap(ask: Ask) -> Ask:

@@ -22,6 +22,7 @@ from upskill.workflows.estimate import (
     minutes_in_words,
 )
 from upskill.workflows.pace import seconds_per_call
+from upskill.workflows.prove import SCREEN_ROUNDS
 
 PROMPT_TOKENS = 2_000
 """What the teacher is told around the material."""
@@ -35,8 +36,6 @@ TOKENS_PER_SECOND = 60
 """How fast a large model writes."""
 STUDENT_PROMPT_TOKENS = 1_200
 """Frame, skill and task; the skill is not written yet."""
-GUARD_ROUNDS = 3
-SUSPECT_TRIALS = 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +99,9 @@ class Teaching:
 
     material: Material
     counts: CaseCounts
-    writes_cases: bool
+    """The cases that students are put to, whoever wrote them."""
+    cases_to_write: int
+    """How many of them a teacher writes."""
     drafts: bool
     """Whether a first draft is written; an existing skill may begin as it is."""
     lessons: int
@@ -124,7 +125,7 @@ def estimate_teaching(
 
 def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
-    cases = teaching.counts.total if teaching.writes_cases else 0
+    cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
@@ -147,7 +148,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
             expected = at_most = None
             continue
         expected += usual * who.price.of(input_tokens=sent, output_tokens=said)
-        longest = min(MOST_OUTPUT_TOKENS, 4 * said)
+        longest = MOST_OUTPUT_TOKENS
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
     scripted = teacher.is_scripted and writer.is_scripted
@@ -162,40 +163,57 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
 
 
 def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Share:
-    counts = teaching.counts
-    old = teaching.material.skill is not None
-    learn = counts.learn * (1 + 1 + min(1, teaching.revisions))
-    learn_most = counts.learn * (1 + 1 + teaching.revisions)
-    rounds = measuring.default_rounds(counts.held_out) if counts.held_out else 0
-    held_out_most = counts.held_out * 2 * rounds
-    guard = 2 * GUARD_ROUNDS * (counts.negative + (counts.held_out if old else 0))
-    calls = len(students) * (learn + held_out_most * EXPECTED_SHARE + guard)
-    most = len(students) * (learn_most + held_out_most + guard + SUSPECT_TRIALS * (counts.negative + counts.held_out))
-    turns = EXPECTED_TURNS if teaching.with_tools else 1
-    prices: list[tuple[float, float]] | None = []
+    trials, most_trials = _trials_of_a_student(teaching)
+    turns = min(EXPECTED_TURNS, settings.max_turns) if teaching.with_tools else 1
+    calls = len(students) * trials * turns
+    most_calls = len(students) * most_trials * (settings.max_turns if teaching.with_tools else 1)
+    expected: float | None = 0.0
+    at_most: float | None = 0.0
     for student in students:
-        if student.price is None or prices is None:
-            prices = None
+        if student.price is None or expected is None or at_most is None:
+            expected = at_most = None
             continue
-        longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
-        prices.append(
-            (
-                student.price.of(
-                    input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=min(longest, EXPECTED_ANSWER_TOKENS)
-                ),
-                student.price.of(input_tokens=2 * STUDENT_PROMPT_TOKENS, output_tokens=longest),
-            )
-        )
-    each = max(1, len(students))
+        said = min(student.max_output_tokens or EXPECTED_ANSWER_TOKENS, EXPECTED_ANSWER_TOKENS)
+        expected += trials * turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
+        at_most += most_trials * _most_of_a_trial(student, teaching, settings)
     pace = _pace(students, settings)
     return Share(
-        calls_expected=round(calls * turns),
-        calls_at_most=round(most * turns),
-        price_expected=None if prices is None else sum(usual for usual, _ in prices) * calls * turns / each,
-        price_at_most=None if prices is None else sum(longest for _, longest in prices) * most * turns / each,
-        minutes_expected=None if pace is None else calls * turns * pace / 60,
-        minutes_at_most=None if pace is None else most * turns * pace / 60,
+        calls_expected=round(calls),
+        calls_at_most=round(most_calls),
+        price_expected=expected,
+        price_at_most=at_most,
+        minutes_expected=None if pace is None else calls * pace / 60,
+        minutes_at_most=None if pace is None else most_calls * pace / 60,
     )
+
+
+def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
+    """Expected, and at most: every revision made, no decision before the last round, every case suspected."""
+    counts, old = teaching.counts, teaching.material.skill is not None
+    # With tools a skill is offered and, beside it, given; the baseline of the learn cases is bought once.
+    given = 2 if teaching.with_tools else 1
+    compared = 2 if old else 1 + given
+    change = 1 if old and teaching.drafts else 0
+    learn = counts.learn * (1 + given * (1 + max(change, min(1, teaching.revisions))))
+    learn_most = counts.learn * (1 + given * (1 + max(change, teaching.revisions)))
+    if not counts.held_out:
+        return learn, learn_most
+    held_out_most = counts.held_out * compared * measuring.default_rounds(counts.held_out)
+    guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
+    suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
+    return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+
+
+def _most_of_a_trial(student: Student, teaching: Teaching, settings: Settings) -> float:
+    """Dollars. With tools the last call may go over a trial's tokens, as in any evaluation."""
+    if student.price is None:
+        return 0.0
+    longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
+    if not teaching.with_tools:
+        return student.price.of(input_tokens=2 * STUDENT_PROMPT_TOKENS, output_tokens=longest)
+    tokens = settings.max_trial_tokens
+    said = min(settings.max_turns * longest, tokens + longest)
+    return student.price.of(input_tokens=max(0, 2 * tokens - said), output_tokens=said)
 
 
 def _pace(students: Sequence[Student], settings: Settings) -> float | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill import checks, measuring, reporting, storage, trials
-from upskill.domain import Bought, Evaluation, Skill, Student, Trial, TrialPlan
+from upskill.domain import Bought, Evaluation, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
@@ -100,6 +100,8 @@ class Whole:
     """Where this part is kept."""
     recall: Callable[[str], Trial | None] = lambda _: None
     """Finds a trial that another part bought, by its id."""
+    is_over: bool = False
+    """Whether this part came to its end before: then what errored stays so, and nothing of it is bought any more."""
 
 
 def evaluate(
@@ -112,8 +114,9 @@ def evaluate(
 ) -> Evaluation:
     """Put a skill on trial. Raises before any call if it could not succeed; afterwards always returns a result."""
     progress = progress or Silence()
+    door = door_for(settings.values) if part_of is None else part_of.door
     if order.case_file is None:
-        _require_cases(order, settings, progress, confirm)
+        _require_cases(order, settings, progress, confirm, door)
     prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
@@ -125,17 +128,17 @@ def evaluate(
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     if part_of is not None:  # a stage of a longer run: `upskill report` draws it for whoever asks
-        return _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=part_of)
+        return _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door, part_of=part_of)
     with drawer_for(settings.values) as drawer:
-        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], part_of=None)
+        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door)
         return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
 def _require_cases(
-    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool]
+    order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool], door: Door
 ) -> None:
-    """A skill without cases gets them once, from the teacher."""
-    # Here, because it needs the door of an evaluation.
+    """A skill without cases gets them once, from the teacher, within the caps of the evaluation."""
+    # Here, because it stands on this module: what is asked about first, and the door.
     from upskill.workflows.write_cases import has_cases, write_missing_cases
 
     storage.read_skill(order.skill)
@@ -147,6 +150,7 @@ def _require_cases(
             confirm=confirm,
             students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
             sandbox=order.sandbox,
+            door=door,
         )
 
 
@@ -180,9 +184,11 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
     progress.step("reading what was finished", 0, None)
     before = folder.trials.load()
     if part_of is not None:
-        return _carry_out(prepared, settings, folder, record, progress, before=before, part_of=part_of)
+        door = part_of.door
+        return _carry_out(prepared, settings, folder, record, progress, before=before, door=door, part_of=part_of)
     with drawer_for(settings) as drawer:
-        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, part_of=None)
+        door = door_for(settings)
+        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, door=door)
         return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
@@ -194,12 +200,12 @@ def _carry_out(
     progress: Progress,
     *,
     before: list[Trial],
-    part_of: Whole | None,
+    door: Door,
+    part_of: Whole | None = None,
 ) -> Evaluation:
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))
     finished = list(before)
-    door = door_for(settings) if part_of is None else part_of.door
     spent_before = replace(door.spent)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
     for trial in before:
@@ -214,7 +220,8 @@ def _carry_out(
                 progress.finished(trial)
 
             bench, asker = with_judge(bench_for(prepared.sandbox, folder.engine_data), prepared.judge, door)
-            reuse = Reuse(prepared, before, store=store, days=settings.store_days, note=write, bench=bench)
+            known = before if part_of is not None and part_of.is_over else _scored(before)
+            reuse = Reuse(prepared, known, store=store, days=settings.store_days, note=write, bench=bench)
             if part_of is not None:
                 reuse.also_from(part_of.recall)
             end = _run(prepared, door, folder, courses, reuse, write, bench, asker, begun=progress.begun)
@@ -252,6 +259,11 @@ def _carry_out(
         )
     )
     return evaluation
+
+
+def _scored(finished: list[Trial]) -> list[Trial]:
+    """What errored is worth another try."""
+    return [trial for trial in finished if isinstance(trial.outcome, Scored)]
 
 
 def _bought(spent: Spent, before: Spent, reuse: Reuse) -> Bought:

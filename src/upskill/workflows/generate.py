@@ -5,6 +5,7 @@ run is running the same again: what was bought is found, and only what is missin
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +18,13 @@ from upskill.domain.generated import Generated
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NotAnswered
 from upskill.settings import Resolved
+from upskill.storage.draft_folder import read_draft
 from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.teaching.lessons import lesson_calls
-from upskill.workflows.course_of_teaching import CourseOfTeaching
+from upskill.teaching.searching import PROPOSALS_PER_REVISION
+from upskill.teaching.splitting import CaseCounts, split_cases
+from upskill.workflows.course_of_teaching import CourseOfTeaching, cases_by_hand
 from upskill.workflows.estimate_teaching import Teaching, TeachingEstimate, estimate_teaching
 from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.generate_order import (
@@ -36,7 +40,7 @@ from upskill.workflows.generate_order import (
 )
 from upskill.workflows.judging import identity
 from upskill.workflows.material import Gathered, gather, gathered_text, read_gathered, skill_in
-from upskill.workflows.prepare import choose_harness, student_of
+from upskill.workflows.prepare import choose_harness, require_place, student_of
 from upskill.workflows.recording import recorded_settings, settings_record, versions
 
 __all__ = ["GenerateOrder", "GeneratePlan", "Listener", "generate", "plan_generate", "resume_generate"]
@@ -161,28 +165,32 @@ def plan_generate(
             f"{skill}: a skill is not replaced by one that nobody measured",
             hint="leave out --no-eval, or name another folder for the new one with -o",
         )
-    own = _own_cases(order, skill)
+    own = _own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate)
     gathered = gather(
         order.task,
         examples=order.examples,
         sources=order.sources,
         folder=Path.cwd(),
+        unseen=None if order.case_file is None else Path(order.case_file),
         say=listener.say,
         piped=piped,
     )
     roles = roles_for(settings, evaluate=order.evaluate)
     writes = _writes_cases(order, gathered, own)
     values = roles.student_settings.values
+    harness = choose_harness(values.harness, own)
+    if own and order.evaluate:
+        require_place(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
     teaching = Teaching(
         material=gathered.material,
-        counts=order.counts,
-        writes_cases=writes,
+        counts=_counts(order, own, writes=writes),
+        cases_to_write=order.counts.total if writes else 0,
         drafts=_drafts(order, gathered),
         lessons=lesson_calls(gathered.material, window=roles.teacher_served.window),
         revisions=order.revisions,
-        proposals_per_revision=1 if order.effort == "low" else 3,
+        proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
         evaluates=order.evaluate,
-        with_tools=choose_harness(values.harness, own) == "agent",
+        with_tools=harness == "agent",
     )
     estimate = estimate_teaching(
         teaching,
@@ -216,9 +224,11 @@ def generate(
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
     folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
-    own = _own_cases(order, gathered.skill_folder)
+    own = _own_cases(order, gathered.skill_folder, judge=True)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
-        folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
+        previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
+        # It may have been edited while a person thought about the price: what is improved is what was set aside.
+        gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
@@ -290,19 +300,25 @@ def _carry_out(
     try:
         return course.run()
     except KeyboardInterrupt:
-        ended("interrupted")
+        _note_end(folder, course.record, "interrupted")
         raise
     except NotAnswered as error:
-        ended("failed")
+        _note_end(folder, course.record, "failed")
         raise _unanswered(error, folder) from None
     except UpskillError as error:
-        ended("failed")
+        _note_end(folder, course.record, "failed")
         if error.hint is None:
             error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
         raise
     except BaseException:
-        ended("failed")
+        _note_end(folder, course.record, "failed")
         raise
+
+
+def _note_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
+    """Where a disk is full, what happened matters more than that it could not be noted; it can be gone on with."""
+    with suppress(EngineError):
+        folder.write_record(replace(record, status=status, finished_at=now()))
 
 
 def resume_command(run: Path) -> str:
@@ -328,9 +344,19 @@ def _drafts(order: GenerateOrder, gathered: Gathered) -> bool:
     return material.skill is None or more or not order.evaluate or not order.counts.learn
 
 
-def _own_cases(order: GenerateOrder, skill: Path | None) -> tuple[Case, ...]:
-    """Cases that were named, or that a skill brings along."""
-    problems = partial(checks.check_problems, judge=True)
+def _counts(order: GenerateOrder, own: Sequence[Case], *, writes: bool) -> CaseCounts:
+    """The cases that students will be put to: those that are there, or those to be written and what joins them."""
+    there = split_cases(cases_by_hand(own) if writes else own, order.counts)
+    learn, held_out, negative = (sum(case.use == use for case in there) for use in ("learn", "held-out", "negative"))
+    if not writes:
+        return CaseCounts(learn=learn, held_out=held_out, negative=negative)
+    wanted = order.counts
+    return CaseCounts(learn=wanted.learn + learn, held_out=wanted.held_out + held_out, negative=wanted.negative)
+
+
+def _own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
+    """Cases that were named, or that a skill brings along. `judge` says whether there is one to ask."""
+    problems = partial(checks.check_problems, judge=judge)
     if order.case_file is not None:
         return storage.read_case_file(Path(order.case_file), check_problems=problems).cases
     if skill is None:

@@ -1,6 +1,7 @@
 """What a teacher is given to work from: recordings, documents, a repository, a skill, examples; all without secrets."""
 
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
 from upskill.traces.detecting import detect
-from upskill.traces.folders import SKIPPED, recordings_below
+from upskill.traces.folders import learnable_below, recordings_below
 from upskill.traces.recording import FileRecording
 from upskill.workflows.read_trace import read_all
 
@@ -67,11 +68,15 @@ def gather(
     examples: Sequence[str] = (),
     sources: Sequence[str] = (),
     folder: Path,
+    unseen: Path | None = None,
     environment: Mapping[str, str] | None = None,
     say: Say = lambda _: None,
     piped: BinaryIO | None = None,
 ) -> Gathered:
-    """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills."""
+    """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
+
+    `unseen` is the file of the cases that the skill will be tested on: no teacher is given it.
+    """
     environment = os.environ if environment is None else environment
     redactor = redactor_from(environment)
 
@@ -89,7 +94,12 @@ def gather(
     for source in sources:
         if skill_in(source) is not None:
             continue
-        texts = _documents(source, notes)
+        if unseen is not None and _is_file(Path(source).expanduser(), unseen):
+            raise UsageError(
+                f"{source}: holds the cases that the skill is tested on, and cannot be learned from as well",
+                hint="leave it out of --from, or name another file of cases with -t",
+            )
+        texts = _documents(source, notes, unseen)
         if texts is None:
             recordings.append(source)
         else:
@@ -153,13 +163,20 @@ def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> s
     )
 
 
-def _documents(source: str, notes: list[str]) -> list[Document] | None:
+def _is_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Document] | None:
     """The texts of a document or a repository; `None` where a source is a recording, or nothing that could be read."""
     if source in ("-", "last") or source.startswith("last:"):
         return None
     path = Path(source).expanduser()
     if path.is_dir():
-        return None if _holds_recordings(path) else _repository(path, notes)
+        return None if _holds_recordings(path) else _repository(path, notes, unseen)
     if path.suffix.lower() in _TRACE_TEXTS or not path.is_file():
         return None
     try:
@@ -186,13 +203,15 @@ def _holds_recordings(folder: Path) -> bool:
     return False
 
 
-def _repository(folder: Path, notes: list[str]) -> list[Document]:
-    """Its prose first, then its code, as much as a teacher can read."""
+def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
+    """Its prose first, then its code, as much as a teacher can read; not the cases that will be put to a student."""
     files = sorted(_below(folder), key=lambda path: _rank(path.relative_to(folder)))
     found: list[Document] = []
     room = MOST_DOCUMENT_CHARACTERS
     left_out = 0
     for path in files:
+        if unseen is not None and _is_file(path, unseen):
+            continue
         text = _text(path)
         if text is None:
             continue
@@ -213,10 +232,10 @@ def _repository(folder: Path, notes: list[str]) -> list[Document]:
 
 def _below(folder: Path) -> Iterator[Path]:
     count = 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in SKIPPED and not name.startswith("."))
-        for name in sorted(names):
-            path = Path(place) / name
+    for place, folders, names in learnable_below(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = place / name
             # What begins with a dot is for machines, and `.env` for nobody else.
             if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
                 continue
@@ -235,7 +254,9 @@ def _rank(path: Path) -> tuple[int, int, str]:
 def _text(path: Path) -> str | None:
     """The text of a file; `None` where it is none, or too large to be one."""
     try:
-        if path.stat().st_size > MOST_FILE_BYTES:
+        found = path.stat()
+        # A pipe would be waited for until somebody writes into it.
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
             return None
         data = path.read_bytes()
     except OSError:

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 from upskill.domain import Case, Evaluation, Scored, Trial
 from upskill.domain.draft import Draft
-from upskill.errors import UpskillError
+from upskill.errors import UpskillError, UsageError
 from upskill.models import Door
 from upskill.sandbox import Backend
 from upskill.settings import Resolved
-from upskill.storage import RunFolder, run_folder_at, write_case_file
+from upskill.storage import RunFolder, read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
+from upskill.storage.runs import RunRecord
 from upskill.storage.teaching_runs import TeachingFolder
 from upskill.workflows.evaluate import Progress, Silence, Whole, evaluate, resume
 from upskill.workflows.measure import Measured
@@ -65,7 +66,12 @@ class MeasuringRuns:
         self._door.down.clear()  # what was down a stage ago may be up again
         whole = Whole(door=self._door, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
         if (folder.path / RUN_FILE).exists():
-            evaluation = resume(folder.path, progress=self._progress, part_of=whole)
+            record = read_run(folder.path)
+            self._require_same(stage, record, draft, against)
+            # Were what errored tried again, the teacher would be told of other failures, and would say something else
+            # than what everything after it was measured with.
+            is_over = record.status == "finished" and not any(map(_tells_of_an_end, record.notes))
+            evaluation = resume(folder.path, progress=self._progress, part_of=replace(whole, is_over=is_over))
         else:
             evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)
         if evaluation.interrupted:
@@ -76,6 +82,19 @@ class MeasuringRuns:
                 if isinstance(trial.outcome, Scored):
                     self._bought.setdefault(trial.id, trial)
         return Measured(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
+
+    def _require_same(self, stage: str, record: RunRecord, draft: Draft, against: Draft | None) -> None:
+        """What was measured of one draft says nothing about another."""
+        now = (self._digest(draft), None if against is None else self._digest(against))
+        if now != (record.skill_digest, record.previous_digest):
+            raise UsageError(
+                f"{self._folder.path}: cannot be gone on with: {stage} was begun with another draft than there is now, "
+                "so this version of upskill, or its environment, asks the teacher something else",
+                hint="start a new run instead",
+            )
+
+    def _digest(self, draft: Draft) -> str:
+        return read_skill(self._folder.keep_draft(draft)).digest
 
     def _begin(
         self,
@@ -119,6 +138,11 @@ class MeasuringRuns:
                 self.down = f"{report.student.name} went down: {self._door.down[report.student.model]}"
                 return self.down
         return None
+
+
+def _tells_of_an_end(note: str) -> bool:
+    """Whether a note of an evaluation says that a cap or an outage ended it: then it can be gone on with."""
+    return note.startswith("stopped at ") or "the endpoint went down" in note
 
 
 def spent_in(folder: RunFolder) -> tuple[int, int, float | None]:

@@ -1,6 +1,6 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
-from upskill.workflows.case_uses import cases_that_count
+from upskill.workflows.case_uses import cases_that_count, without_copies
 from upskill.workflows.check_cases import admit
 from upskill.workflows.confine import unconfined_notes
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
@@ -91,11 +91,12 @@ def prepare(
     names = students_named(settings)
     _check_order(order)
     counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    if order.only is None:
+        once = without_copies(counted.cases)
+        counted = replace(once, notes=(*counted.notes, *once.notes))
     case_file = replace(whole_file, cases=counted.cases)
-    if problems := [problem for case in case_file.cases for problem in checks.case_problems(case)]:
-        raise UsageError(f"{case_file.path}: the checks do not fit their cases", problems=problems)
     harness = choose_harness(settings.harness, case_file.cases)
-    sandbox = require_sandbox(order.sandbox) if _executes(harness, case_file.cases) else None
+    sandbox = require_place(case_file.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
@@ -188,6 +189,13 @@ def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
     if wanted != "auto":
         return wanted
     return "agent" if any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases) else "chat"
+
+
+def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
+    """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
+    if problems := [problem for case in cases for problem in checks.case_problems(case)]:
+        raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
+    return require_sandbox(backend) if _executes(harness, cases) else None
 
 
 def _executes(harness: str, cases: Iterable[Case]) -> bool:

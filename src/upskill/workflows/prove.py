@@ -94,15 +94,18 @@ def _judge(
         arm, against = report.compared
         pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
         gate = measuring.pass_gate(pairing, level)
-        superior = gate is not None and gate.superior
-        if gate is not None and lift is not None:
-            lift = _at_level(lift, gate)
-            claim = "cases like these" if gate.wide else "these cases"
-        if superior:
+        better = gate is not None and gate.superior
+        # Six cases of which one never got an answer are five: they speak of themselves.
+        superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
+        if better:
             verdict = "helps"
         elif verdict in ("helps", "cheaper"):
             # The report asked for one in twenty, as if these cases had never been used.
-            verdict, claim = "undecided", None
+            verdict = "undecided"
+        # What the report claims on another side, it claims for the cases and with the interval that it found.
+        if gate is not None and lift is not None and verdict in ("helps", "undecided"):
+            lift = _at_level(lift, gate)
+            claim = "cases like these" if gate.wide else "these cases"
     proof = StudentProof(
         student=name,
         verdict=verdict,

@@ -35,17 +35,17 @@ class Reuse:
         note: Callable[[Trial], None],
         bench: checks.Bench,
     ) -> None:
-        """`before` are the trials of this run that had ended when it was resumed; `note` hears of stored ones used."""
+        """`before` are the trials of this run that need not be run again; `note` hears of stored ones used."""
         self._bench = bench
         self._prepared = prepared
         self._store = store
         self._newest_after = datetime.now(UTC) - timedelta(days=days)
         self._note = note
-        self._known: dict[Key, Trial] = {
-            (trial.student, trial.case_id, trial.arm, trial.repeat): trial
-            for trial in before
-            if isinstance(trial.outcome, Scored)
-        }
+        self._known: dict[Key, Trial] = {}
+        for trial in before:
+            key = (trial.student, trial.case_id, trial.arm, trial.repeat)
+            if isinstance(trial.outcome, Scored) or key not in self._known:
+                self._known[key] = trial
         self.reused = 0
         self.oldest_days: float | None = None
         self._graded: dict[tuple[str, str], Grade] = {}

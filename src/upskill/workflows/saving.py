@@ -12,6 +12,7 @@ from upskill.domain import Case, Skill
 from upskill.domain.draft import Draft
 from upskill.errors import UpskillError, UsageError
 from upskill.storage.draft_folder import write_draft
+from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
 
 
@@ -27,24 +28,53 @@ def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case],
 
 
 def _require_ours(folder: Path, meta: SkillMeta, kept: Path) -> None:
-    """A run that was killed while it saved goes on saving."""
+    """A run that was killed while it saved, or stopped at a cap, goes on saving over what it saved itself."""
+    ours = same_run = False
     try:
         provenance = read_meta(folder).provenance
-        ours = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
-        ours = ours or storage.read_skill(folder).digest == storage.read_skill(kept).digest
+        same_run = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
+        there = storage.read_skill(folder).digest
+        # Any draft of the run may have been saved by it before; what is none of them, somebody changed since.
+        ours = there in {storage.read_skill(draft).digest for draft in (_drafts_of(kept) if same_run else (kept,))}
     except UpskillError:
-        ours = False
+        pass
     if not ours:
+        what = "was changed since this run saved it" if same_run else "has come into being meanwhile"
         raise UsageError(
-            f"{shown_path(folder)}: has come into being meanwhile, and is not overwritten",
+            f"{shown_path(folder)}: {what}, and is not overwritten",
             hint=f"the skill is in {shown_path(kept)}; copy it from there",
         )
 
 
+def _drafts_of(kept: Path) -> list[Path]:
+    """All drafts that a run keeps, one of them being this one."""
+    return [path.parent for path in sorted(kept.parents[1].glob(f"*/*/{SKILL_FILE}"))]
+
+
 def save_revision(
-    folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, previous: Path, kept: Path
+    folder: Path,
+    draft: Draft,
+    meta: SkillMeta,
+    cases: Sequence[Case],
+    *,
+    previous: Path,
+    kept: Path,
+    own_cases: Sequence[Case] | None,
 ) -> Skill:
-    """Put a better version in the place of an older one, as it lies in `previous`."""
+    """Put a better version in the place of an older one, as it lies in `previous`.
+
+    `own_cases` are those that the skill had when the run began, in the place of which `cases` are saved; `None` where
+    the cases are from a file of their own: then those of the skill stay, if it has any.
+    """
+    there = storage.read_skill_cases(folder, check_problems=lambda _: [])
+    found = _digests(() if there is None else there.cases)
+    if own_cases is None:
+        cases = cases if there is None else there.cases
+    elif found not in (_digests(own_cases), _digests(cases)):
+        raise UsageError(
+            f"{shown_path(folder)}: its cases were changed while it was being improved, and are not overwritten",
+            hint=f"the better version is in {shown_path(kept)}; copy it from there",
+        )
     if not _is_one_of(folder, (previous, kept)):
         raise UsageError(
             f"{shown_path(folder)}: was changed while it was being improved, and is not overwritten",
@@ -53,6 +83,10 @@ def save_revision(
     skill = write_draft(folder.parent, draft, replace=True)
     write_meta(folder, meta, cases)
     return skill
+
+
+def _digests(cases: Sequence[Case]) -> frozenset[str]:
+    return frozenset(case.digest for case in cases)
 
 
 def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:

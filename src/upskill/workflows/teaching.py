@@ -60,12 +60,13 @@ def case_writer_for(settings: Settings, *, environment: Mapping[str, str] | None
 
 def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
     """The first of the known teachers whose key is set and whose package is there."""
-    candidates = [resolve_model(name, aliases=settings.aliases) for name in STRONGEST_FIRST]
-    for endpoint in candidates:
+    wanted: list[str] = []
+    for name in STRONGEST_FIRST:
+        endpoint = resolve_model(name, aliases=settings.aliases)
+        wanted += (variable for variable in endpoint.key_variables if variable not in wanted)
         ready = endpoint.key_variable(environment) is not None or not endpoint.key_required
         if ready and (endpoint.package is None or is_installed(endpoint.package)):
             return endpoint
-    wanted = list(dict.fromkeys(name for endpoint in candidates for name in endpoint.key_variables))
     raise ProviderError(
         f"there is no teacher: no key is set ({', '.join(wanted)})",
         hint="set one of them, or name a local model: --model NAME --base-url http://localhost:8080/v1",

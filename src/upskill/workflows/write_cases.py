@@ -1,9 +1,9 @@
 """Cases by a teacher: for `upskill cases write`, for `generate`, and before an evaluation of a skill that has none."""
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -11,21 +11,23 @@ from upskill import checks, storage
 from upskill.domain import Bought, Case, Qualification, Skill
 from upskill.domain.case import Json
 from upskill.errors import EngineError, ProviderError, UsageError
-from upskill.models import Ask, Endpoint, NotAnswered, Served, Teacher, probe
+from upskill.models import Ask, Door, Endpoint, NotAnswered, Served, Teacher, probe
 from upskill.redaction import redactor_from
 from upskill.reporting import dollars
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import Resolved, Settings
-from upskill.storage.journal import Journal
+from upskill.storage.kept_answers import kept_answers
 from upskill.storage.runs import now
 from upskill.storage.skill_files import META_FILE, SKILL_FILE
 from upskill.storage.skill_meta import write_cases_into_meta
+from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
 from upskill.teaching.splitting import CaseCounts
 from upskill.workflows.check_cases import qualify_within, say_what_takes_long
 from upskill.workflows.estimate_teaching import Share, Teaching, estimate_teaching
 from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, door_for
+from upskill.workflows.judging import identity
 from upskill.workflows.material import gather
 from upskill.workflows.teaching import asking, case_writer_for
 
@@ -178,7 +180,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     teaching = Teaching(
         material=gathered.material,
         counts=order.counts,
-        writes_cases=True,
+        cases_to_write=order.counts.total,
         drafts=False,
         lessons=0,
         revisions=0,
@@ -217,21 +219,26 @@ def cases_for_skill(
     settings: Resolved,
     say: Say = lambda _: None,
     confirm: Callable[[WritingEstimate], bool] = lambda _: True,
+    door: Door | None = None,
 ) -> SkillCases:
-    """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done."""
+    """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done.
+
+    `door` is that of whatever they are written for: one cap holds for both.
+    """
     plan = plan_cases(order, settings.values)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
     say(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
     if plan.estimate.is_much and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
-    door = door_for(settings.values)
-    with tempfile.TemporaryDirectory(prefix="upskill-") as scratch:
-        journal = Journal(Path(scratch) / "teacher.jsonl")
+    door = door or door_for(settings.values)
+    with kept_answers(_purpose(plan, order), age_limit=_kept_for(plan, settings.values)) as kept:
+        if bought := len(kept.journal.all()):
+            say(f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again")
         teacher = Teacher(door, plan.writer, window=plan.served.window)
         try:
             written = write_cases_for(
                 plan.material,
-                asking(teacher, journal, redactor_from(os.environ)),
+                asking(teacher, kept.journal, redactor_from(os.environ)),
                 skill=plan.skill,
                 counts=order.counts,
                 backend=order.sandbox,
@@ -240,7 +247,11 @@ def cases_for_skill(
             )
         except NotAnswered as error:
             raise _unanswered(error, plan) from None
-    _save(plan, order, written)
+        except TeacherUnusable:
+            kept.drop()  # else whoever asks again is told the same
+            raise
+        _save(plan, order, written)
+        kept.drop()
     return SkillCases(
         skill=plan.skill,
         path=plan.target,
@@ -259,6 +270,20 @@ def cases_for_skill(
     )
 
 
+def _purpose(plan: WritingPlan, order: CasesOrder) -> dict[str, str]:
+    return {
+        "writer": identity(plan.writer) or "",
+        "skill": plan.skill.digest,
+        "folder": str(plan.folder.resolve()),
+        "counts": str(order.counts),
+    }
+
+
+def _kept_for(plan: WritingPlan, settings: Settings) -> timedelta | None:
+    """How long what was bought is kept for whoever types the same again; a script costs nothing."""
+    return None if plan.writer.is_scripted or not settings.store else timedelta(days=settings.store_days)
+
+
 def _unanswered(error: NotAnswered, plan: WritingPlan) -> ProviderError | EngineError:
     if error.fault == "budget":
         return ProviderError(f"no case was saved: {error}", hint="raise the cap, for example --max-cost 10")
@@ -268,6 +293,9 @@ def _unanswered(error: NotAnswered, plan: WritingPlan) -> ProviderError | Engine
 
 
 def _save(plan: WritingPlan, order: CasesOrder, written: WrittenCases) -> None:
+    """Raises where there are cases by now that may not go: somebody else wrote some meanwhile."""
+    if not order.replace:
+        _refuse_to_replace(order, plan.folder, plan.skill)
     if order.output is not None:
         storage.write_case_file(order.output, written.cases)
         return
@@ -293,6 +321,7 @@ def write_missing_cases(
     confirm: Callable[[WritingEstimate], bool],
     students: Sequence[Endpoint],
     sandbox: Backend,
+    door: Door,
 ) -> None:
     """Before an evaluation of a skill without cases: have them written once, by the teacher, and saved with the skill.
 
@@ -308,7 +337,8 @@ def write_missing_cases(
         ) from None
     for student in students:
         probe(student)
-    found = cases_for_skill(CasesOrder(skill=skill, sandbox=sandbox), settings=settings, say=say, confirm=confirm)
+    order = CasesOrder(skill=skill, sandbox=sandbox)
+    found = cases_for_skill(order, settings=settings, say=say, confirm=confirm, door=door)
     for note in (*found.dropped_notes, *found.notes):
         say(f"note: {note}")
     say(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")

@@ -190,3 +190,12 @@ def test_any_text_is_an_endpoint_or_a_usage_error(name: str) -> None:
         return
     assert endpoint.name == name
     assert "/" in endpoint.model
+
+
+@pytest.mark.parametrize("url", ["https://me:pa55word@proxy.example/v1", "https://proxy.example/v1?key=pa55word"])
+def test_a_secret_in_a_base_url_is_refused_wherever_it_was_set(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    for name, base_url in (("openai/gpt-5.5", None), ("any", url)):
+        with pytest.raises(UsageError, match=r"proxy\.example: a base URL must not hold a password or a key") as error:
+            resolve_model(name, base_url=base_url)
+        assert "pa55word" not in f"{error.value} {error.value.hint}"

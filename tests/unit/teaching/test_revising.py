@@ -1,6 +1,7 @@
 """A teacher is shown what failed, answers with edits, and is told of those that do not apply."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,14 @@ def says(*edits: dict[str, object]) -> str:
 
 RIGHT = edit(quote="Ask for the port first.", text="The port is 7413; do not ask.")
 WRONG = edit(quote="Ask for a port", text="x")
+
+
+def test_a_skill_that_is_too_long_already_can_be_edited() -> None:
+    long = replace(DRAFT, body=DRAFT.body + "A line.\n" * 600)
+    added = edit(action="insert", quote="Ask for the port first.", text="The port is 7413.")
+    teacher = Teacher(says(added))
+    assert "The port is 7413." in revise(long, [FAILURE], [], teacher).draft.body
+    assert len(teacher.asked) == 1, "what was wrong before is not held against an edit, whatever its figure now"
 
 
 def trial(text: str, *, end: End = "answered", passed: bool = False, use: SkillUse | None = None) -> Trial:

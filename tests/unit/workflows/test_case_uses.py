@@ -1,9 +1,14 @@
 """Which cases count in an evaluation."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from upskill.domain import Case, CaseUse, Check
-from upskill.workflows.case_uses import cases_that_count
+from upskill.settings import Settings
+from upskill.workflows.case_uses import cases_that_count, without_copies
+from upskill.workflows.prepare import EvaluationOrder, prepare
 
 
 def some(*uses: CaseUse | None) -> list[Case]:
@@ -45,3 +50,24 @@ def test_a_run_that_is_gone_on_with_keeps_the_cases_it_began_with() -> None:
     found = cases_that_count(cases, only=frozenset({"c0", "c2"}))
     assert [case.id for case in found.cases] == ["c0", "c2"]
     assert found.notes == ()
+
+
+def test_a_copy_of_a_case_does_not_count_whatever_its_name() -> None:
+    one, other = some(None, None)
+    found = without_copies([one, other, Case(id="again", prompt=one.prompt, checks=one.checks)])
+    assert found.cases == (one, other)
+    assert found.notes == ("1 case is a copy of another and does not count: again",)
+    assert without_copies([one, other]).notes == ()
+
+
+def test_ten_copies_of_one_case_are_one_case(tmp_path: Path) -> None:
+    (tmp_path / "SKILL.md").write_text("---\nname: gauge\ndescription: Reads gauges.\n---\nRead it.\n")
+    copies = [{"id": f"c{n}", "input": "Which port?", "expected": {"contains": ["7413"]}} for n in range(10)]
+    (tmp_path / "skill_meta.json").write_text(json.dumps({"cases": copies}))
+    (tmp_path / "student.yaml").write_text("rules: [{replies: [x]}]")
+    settings = Settings(models=(f"scripted/{tmp_path}/student.yaml",))
+    prepared = prepare(EvaluationOrder(skill=tmp_path), settings)
+    assert [case.id for case in prepared.plan.cases] == ["c0"]
+    assert "9 cases are copies of others and do not count: c1, c2, c3 …" in prepared.notes
+    resumed = prepare(EvaluationOrder(skill=tmp_path, only=frozenset({"c0", "c1"})), settings)
+    assert len(resumed.plan.cases) == 2, "a run goes on with the cases that it began with"

@@ -1,7 +1,9 @@
 """What a teacher is given: recordings, documents, repositories, skills, each taken for what it is, without secrets."""
 
 import json
+import os
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,54 @@ def test_what_is_not_utf8_is_kept_and_sent_with_question_marks(tmp_path: Path) -
     (document,) = gathered.material.documents
     assert (gathered.material.task, document.name) == ("read caf?", "caf?.html")
     assert read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None) == gathered
+
+
+def _repository_with_cases(folder: Path) -> Path:
+    """What lies about where somebody works with upskill: a skill with cases, a run of it, a file of cases."""
+    for name, text in {
+        "README.md": "Read me.",
+        "skills/gauge/SKILL.md": "---\nname: gauge\ndescription: Reads tide gauges.\n---\nRead it.\n",
+        "skills/gauge/skill_meta.json": '{"cases": [{"input": "Which port?", "expected": {"contains": ["held out"]}}]}',
+        "skills/gauge/evals/evals.json": '{"evals": ["held out"]}',
+        "runs/one/run.json": "{}",
+        "runs/one/trials.jsonl": '{"answer": "held out"}\n',
+        "runs/one/logs/x.json": '{"messages": [{"role": "user", "content": "held out"}]}',
+        "runs/two/generate.json": "{}",
+        "runs/two/material.json": "{}",
+        "runs/two/cases.json": '{"cases": ["held out"]}',
+        "own.json": '{"cases": [{"input": "Which port?", "expected": {"contains": ["held out"]}}]}',
+        "evals/notes.md": "No skill lies beside this folder.",
+    }.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_cases_that_lie_in_a_repository_are_not_shown_to_a_teacher(tmp_path: Path) -> None:
+    repository = _repository_with_cases(tmp_path / "repository")
+    skill, cases = repository / "skills" / "gauge", repository / "own.json"
+    sources = [str(skill), str(repository)]
+    gathered = gather("improve it", sources=sources, folder=tmp_path, unseen=cases, environment={})
+    names = {one.name for one in gathered.material.documents}
+    assert names == {"README.md", "evals/notes.md", "skills/gauge/SKILL.md"}
+    assert "held out" not in gathered_text(gathered)
+
+
+def test_a_file_of_cases_is_not_learned_from_as_well(tmp_path: Path) -> None:
+    cases = _repository_with_cases(tmp_path / "repository") / "own.json"
+    with pytest.raises(UsageError, match="cannot be learned from as well"):
+        gather("x", sources=[str(cases)], folder=tmp_path, unseen=tmp_path / "repository" / "." / "own.json")
+
+
+def test_a_pipe_in_a_repository_is_not_waited_for(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    (repository / "README.md").write_text("Read me.")
+    os.mkfifo(repository / "pipe.md")
+    # Without anybody who writes into it, reading would wait for ever; so somebody comes, and then it is told.
+    late = threading.Timer(3.0, (repository / "pipe.md").write_text, ["Read from the pipe."])
+    late.daemon = True
+    late.start()
+    gathered = gather("x", sources=[str(repository)], folder=tmp_path, environment={})
+    late.cancel()
+    assert [one.name for one in gathered.material.documents] == ["README.md"]

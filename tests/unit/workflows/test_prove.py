@@ -148,6 +148,21 @@ def test_second_use_refuses_what_the_first_would_have_taken() -> None:
     assert between > 0
 
 
+def test_later_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
+    def three_ruined(_: str, draft: Draft | None, case: Case) -> float:
+        return 0.0 if draft == NEW and case.id.rpartition("-")[2] in ("01", "02", "03") else 0.95
+
+    proof = prove(NEW, held_out=HELD_OUT, measure=measuring(three_ruined), against=OLD, uses=2)
+    (student,) = proof.students
+    assert (student.verdict, student.claim) == ("hurts", "these cases")
+    assert student.lift is not None
+    assert student.lift.these_cases.high < 0
+    assert student.sentence.startswith(
+        "the new version is worse on these 16 held-out cases: -15 points, between -21 and -6"
+    )
+    assert student.sentence.endswith("not shown for other cases like these")
+
+
 def test_every_student_has_a_verdict_of_its_own() -> None:
     def rate(student: str, draft: Draft | None, case: Case) -> float:
         return rates(new=0.95 if student == "small" else 0.5, old=0.5, none=0.5 if student == "large" else 0.1)(
@@ -208,6 +223,22 @@ def test_outage_proves_nothing() -> None:
         simulated.stages.clear()
         assert not proof.proven
         assert proof.sentence.startswith("the old version stays: no verdict: all dropped")
+
+
+def test_later_use_is_not_taken_for_the_few_cases_that_were_answered() -> None:
+    simulated = measuring(rates(new=1.0, old=0.0))
+    held_out = make_cases(6, "held-out")
+
+    def one_errors(*args: object, **options: object) -> Measured:
+        found = simulated(*args, **options)  # type: ignore[arg-type]
+        lost = Errored(fault="transport", message="")
+        trials = tuple(replace(one, outcome=lost) if one.case_id == held_out[0].id else one for one in found.trials)
+        return replace(found, trials=trials)
+
+    proof = prove(NEW, held_out=held_out, measure=one_errors, against=OLD, uses=2)
+    (student,) = proof.students
+    assert (student.verdict, student.claim, student.superior) == ("helps", "these cases", False)
+    assert not proof.proven
 
 
 def capped(stage: str, simulated: SimulatedMeasure) -> Callable[..., Measured]:

@@ -13,7 +13,7 @@ from benchmarks.simulated_student import SimulatedMeasure, make_cases
 from unit.teaching.asking import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
 from upskill.errors import EngineError, ProviderError
-from upskill.models import Question, Reply
+from upskill.models import NotAnswered, Question, Reply
 from upskill.workflows.measure import Measured
 from upskill.workflows.refine import Attempt, Effort, best_of, outcomes, refine
 
@@ -81,14 +81,14 @@ def test_unusable_teacher_ends_it_with_what_there_is() -> None:
     assert refined.stopped.startswith("the teacher gave no usable answer (revision, asked 3 times)")
 
 
-def test_teacher_that_cannot_be_reached_is_an_error() -> None:
+@pytest.mark.parametrize("effort", ["low", "high"])
+@pytest.mark.parametrize("error", [ProviderError("down"), NotAnswered("down", fault="transport")])
+def test_teacher_that_cannot_be_reached_is_an_error(error: Exception, effort: Effort) -> None:
     def ask(questions: Sequence[Question]) -> tuple[Reply, ...]:
-        raise ProviderError("down")
+        raise error
 
-    efforts: tuple[Effort, ...] = ("low", "high")
-    for effort in efforts:
-        with pytest.raises(ProviderError, match="down"):
-            refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
+    with pytest.raises(type(error), match="down"):
+        refine(DRAFT, cases=LEARN, measure=measure(5), ask=ask, effort=effort)
 
 
 def test_no_revisions_are_made_where_none_are_wanted() -> None:

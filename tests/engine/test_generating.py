@@ -1,0 +1,168 @@
+"""What `generate` does around its stages: with a scripted teacher, and before anything is measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import made_teacher
+from made_teacher import THINGS
+from provider import Asked, Behaviour, Provider
+from unit.teaching.case_teacher import good_case
+from upskill.errors import EngineError, SkillInvalid, UsageError
+from upskill.settings import Resolved, resolve_settings
+from upskill.teaching.answers import TeacherUnusable
+from upskill.teaching.splitting import read_counts
+from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate, resume_generate
+
+CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a skill, a document, and a teacher that says nothing of use."""
+    monkeypatch.chdir(tmp_path)
+    skill = tmp_path / "skills" / "gauge"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("---\nname: gauge\ndescription: Reads gauges. Use for gauges.\n---\nRead it.\n")
+    (skill / "skill_meta.json").write_text(f'{{"cases": {CASES}}}')
+    (tmp_path / "page.html").write_text("<p>The port is 7413.</p>")
+    (tmp_path / "teacher.yaml").write_text(yaml.safe_dump({"rules": [{"replies": ["no"]}]}))
+    return tmp_path
+
+
+def test_what_is_edited_while_the_price_is_looked_at_is_what_is_improved(here: Path) -> None:
+    class Slow(Unheard):
+        def planned(self, plan: GeneratePlan) -> None:
+            with (here / "skills" / "gauge" / "SKILL.md").open("a") as file:
+                file.write("A line of mine.\n")
+
+    order = GenerateOrder(sources=("skills/gauge", "page.html"))
+    with pytest.raises(TeacherUnusable):
+        generate(order, settings=_settings(), listener=Slow())
+    (asked,) = (here / "runs").glob("*/teacher.jsonl")
+    assert "A line of mine." in asked.read_text()
+
+
+def _settings(**others: object) -> Resolved:
+    return resolve_settings({"teacher": "scripted/teacher.yaml", "models": ("scripted/teacher.yaml",), **others})
+
+
+def test_the_price_is_that_of_the_cases_that_are_there(here: Path) -> None:
+    few = plan_generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings())
+    cases = [{"input": f"What is {n}?", "expected": {"contains": [f"a{n}"]}} for n in range(60)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    many = plan_generate(GenerateOrder(sources=("skills/gauge",), case_file="own.json"), settings=_settings())
+    assert few.own_cases == 6
+    assert many.own_cases == 60
+    assert few.estimate.students is not None
+    assert many.estimate.students is not None
+    assert many.estimate.students.calls_at_most >= 8 * few.estimate.students.calls_at_most
+
+
+def test_cases_that_want_a_judge_are_refused_before_anything_is_asked(here: Path) -> None:
+    cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    order = GenerateOrder(task="x", sources=("page.html",), case_file="own.json")
+    with pytest.raises(SkillInvalid) as refused:
+        generate(order, settings=_settings())
+    assert "--judge" in str(refused.value.problems)
+    assert not (here / "runs").exists()
+
+
+def test_checks_that_do_not_fit_their_cases_are_refused_before_anything_is_asked(here: Path) -> None:
+    check = {"judge": {"rubric": "is kinder", "against": "reference"}}  # and there is no reference
+    cases = [{"input": f"{n}?", "checks": [check]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    with pytest.raises(UsageError, match="the checks do not fit their cases"):
+        generate(GenerateOrder(task="x", case_file="own.json"), settings=_settings(judge="scripted/teacher.yaml"))
+    assert not (here / "runs").exists()
+
+
+def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here: Path) -> None:
+    written = [good_case(number) for number in range(1, 9)]
+    by_hand = [
+        {"id": f"mine-{n}", "input": case["input"], "checks": [*case["checks"], {"excludes": ["perhaps"]}]}
+        for n, case in enumerate(written[:4])
+    ]
+    (here / "skills" / "gauge" / "skill_meta.json").write_text(json.dumps({"cases": by_hand}))
+    rules = [{"when": "What to write", "replies": [json.dumps({"cases": written})]}, {"replies": ["no"]}]
+    (here / "teacher.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    order = GenerateOrder(task="know more", sources=("skills/gauge", "page.html"), counts=read_counts("4+4+0"))
+    with pytest.raises(TeacherUnusable, match="draft"):
+        generate(order, settings=_settings())
+    (path,) = (here / "runs").glob("*/cases.json")
+    cases = json.loads(path.read_text())["cases"]
+    assert len(cases) == 8, "four of a person, and four that ask something else"
+    assert len({case["input"] for case in cases}) == 8
+
+
+def test_a_record_that_cannot_be_written_still_says_how_to_go_on(here: Path) -> None:
+    class Spoiling(Unheard):
+        def begun(self, run: Path) -> None:
+            (run / "generate.json").unlink()
+            (run / "generate.json").mkdir()  # as good as a full disk: nothing can be put in its place
+
+    with pytest.raises(EngineError, match="cannot be written") as error:
+        generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings(), listener=Spoiling())
+    assert "upskill generate --resume runs/" in str(error.value.hint)
+
+
+class Stopping(Unheard):
+    """Presses Ctrl-C when the held-out cases come."""
+
+    def say(self, line: str) -> None:
+        if "held-out cases" in line:
+            raise KeyboardInterrupt
+
+
+def test_what_was_measured_of_one_draft_is_never_told_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sick, revisions = True, 0
+    lost: list[str] = []
+
+    def student(asked: Asked) -> Behaviour:
+        # One learn case cannot be answered at first: a failure less for the teacher to be shown.
+        answer = made_teacher.student(asked)
+        if sick and revisions == 0 and asked.has_skill and "I do not know" in answer.text:
+            lost.append(asked.prompt)
+            if asked.prompt == lost[0]:
+                return Behaviour(status=400, error={"message": "not now"})
+        return answer
+
+    def teacher(asked: Asked) -> Behaviour:
+        nonlocal revisions
+        if made_teacher.kind_of(asked.prompt) == "edits":
+            revisions += 1
+            if revisions > 1:
+                useless = {**made_teacher.revision([])["edits"][0], "text": "- Of no use"}
+                return Behaviour(text=json.dumps({"cause": "", "edits": [useless]}))
+        return made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=0)(asked)
+
+    with Provider(teacher) as teaches, Provider(student) as learns:
+        settings = resolve_settings(
+            {
+                "teacher": "any",
+                "teacher_base_url": teaches.url,
+                "models": ("any",),
+                "base_url": learns.url,
+                "store": False,
+                "max_retries": 0,
+            }
+        )
+        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("6+6+0"), revisions=1)
+        with pytest.raises(KeyboardInterrupt):
+            generate(order, settings=settings, listener=Stopping())
+        (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
+        sick = False
+        made = resume_generate(run)
+        assert revisions == 1, "what the teacher was shown stays as it was, and with it what it said"
+        assert "Of no use" not in made.skill.body
+        record = json.loads((run / "trials" / "held-out" / "run.json").read_text())
+        assert record["skill_digest"] == made.skill.digest
+        (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
+        with pytest.raises(UsageError, match="held-out was begun with another draft"):
+            resume_generate(run)

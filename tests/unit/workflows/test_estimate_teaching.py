@@ -1,0 +1,84 @@
+"""What a `generate` will take: `at most` is never less than what can be bought."""
+
+from dataclasses import replace
+
+import pytest
+
+from upskill.domain import Draft, Price, Student
+from upskill.models import Endpoint
+from upskill.models.question import MOST_OUTPUT_TOKENS
+from upskill.settings import Settings
+from upskill.teaching.answers import REPAIRS
+from upskill.teaching.material import Material
+from upskill.teaching.searching import PROPOSALS_PER_REVISION
+from upskill.teaching.splitting import CaseCounts
+from upskill.workflows.estimate_teaching import Share, Teaching, TeachingEstimate, estimate_teaching
+
+PRICE = Price(input_per_million=5.0, output_per_million=25.0)
+TEACHER = Endpoint(name="t", model="x/t", how="", price=PRICE)
+STUDENT = Student(name="s", model="x/s", price=PRICE, max_output_tokens=4096)
+OLD = Draft(name="tarn", description="d", body="b")
+NEW_SKILL = Teaching(
+    material=Material(task="t"),
+    counts=CaseCounts(learn=10, held_out=16, negative=4),
+    cases_to_write=30,
+    drafts=True,
+    lessons=0,
+    revisions=3,
+)
+
+
+def estimate(teaching: Teaching, students: int = 1) -> TeachingEstimate:
+    named = [replace(STUDENT, name=f"s{number}") for number in range(students)]
+    return estimate_teaching(teaching, teacher=TEACHER, writer=TEACHER, students=named, settings=Settings())
+
+
+def of_students(teaching: Teaching, students: int = 1) -> Share:
+    found = estimate(teaching, students).students
+    assert found is not None
+    return found
+
+
+def test_every_trial_that_can_be_run_is_counted() -> None:
+    learn, held_out, guard, suspects = 10 * (2 + 3), 16 * 2 * 5, 2 * 3 * 4, 2 * 8 * (16 + 4)
+    assert of_students(NEW_SKILL).calls_at_most == learn + held_out + guard + suspects
+    assert of_students(NEW_SKILL, students=3).calls_at_most == 3 * (learn + held_out + guard + suspects)
+
+
+def test_of_a_revision_held_out_cases_are_screened_as_well_and_a_change_is_a_revision() -> None:
+    old = replace(NEW_SKILL, material=Material(task="t", skill=OLD), revisions=0)
+    learn, held_out, guard, suspects = 10 * 3, 16 * 2 * 5, 2 * 3 * (4 + 16), 2 * 8 * (16 + 4)
+    assert of_students(old).calls_at_most == learn + held_out + guard + suspects
+
+
+def test_with_tools_every_trial_may_take_all_its_turns_and_there_is_one_arm_more() -> None:
+    tools = of_students(replace(NEW_SKILL, with_tools=True))
+    trials = 10 * (1 + 2 * 4) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
+    assert tools.calls_at_most == trials * Settings().max_turns
+    assert tools.calls_expected < tools.calls_at_most
+
+
+def test_without_held_out_cases_nothing_is_proven_and_nothing_guarded() -> None:
+    share = of_students(replace(NEW_SKILL, counts=CaseCounts(learn=10, held_out=0, negative=4)))
+    assert share.calls_at_most == 10 * 5
+
+
+def test_a_search_may_ask_for_as_many_proposals_as_it_has() -> None:
+    one_by_one = estimate(NEW_SKILL).teacher
+    search = estimate(replace(NEW_SKILL, proposals_per_revision=PROPOSALS_PER_REVISION)).teacher
+    assert search.calls_at_most - one_by_one.calls_at_most == 3 * (PROPOSALS_PER_REVISION - 1) * (1 + REPAIRS)
+
+
+def test_an_answer_may_be_as_long_as_is_allowed() -> None:
+    teacher = estimate(NEW_SKILL).teacher
+    assert teacher.price_at_most is not None
+    answers = PRICE.of(input_tokens=0, output_tokens=MOST_OUTPUT_TOKENS) * teacher.calls_at_most
+    assert teacher.price_at_most > answers
+
+
+@pytest.mark.parametrize("price", [None, PRICE])
+def test_an_unknown_price_is_not_nothing(price: Price | None) -> None:
+    students = [replace(STUDENT, price=price), STUDENT]
+    found = estimate_teaching(NEW_SKILL, teacher=TEACHER, writer=TEACHER, students=students, settings=Settings())
+    assert found.students is not None
+    assert (found.students.price_at_most is None) == (price is None)
