@@ -11,8 +11,10 @@ from urllib.parse import quote
 import pytest
 
 from provider import Asked, Behaviour, Provider
+from upskill.errors import EngineError
 from upskill.reporting import evaluation_json
 from upskill.settings import resolve_settings
+from upskill.storage.trial_log import TrialWriter
 from upskill.workflows.check_cases import check_cases
 from upskill.workflows.probe_cases import probe_cases
 
@@ -92,6 +94,20 @@ def test_the_key_is_nowhere_in_what_a_probe_leaves(
         probe_cases(check_cases(folder), folder, settings=settings)
         assert provider.requests
     assert "[redacted: UPSKILL_ENDPOINT_KEY]" in next(tmp_path.glob("runs/*/trials.jsonl")).read_text()
+    assert _found(tmp_path) == []
+
+
+def test_the_key_is_nowhere_in_what_a_run_leaves_that_broke_down(
+    skill: Callable[..., Path], run_at: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(self: TrialWriter, trial: object) -> None:
+        raise EngineError("no space is left")
+
+    monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", KEY)
+    monkeypatch.setattr(TrialWriter, "append", full)
+    with pytest.raises(EngineError, match="no space"):
+        run_at(skill([("Which port?", {"contains": "x"})]), _says)
+    assert list(tmp_path.glob("runs/*/logs/*.eval"))
     assert _found(tmp_path) == []
 
 

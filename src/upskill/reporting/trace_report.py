@@ -159,8 +159,12 @@ def _totals(source: TraceSource) -> Iterator[Text]:
     if source.bad_lines:
         yield _row("skipped", f"{count(source.bad_lines, 'line')} that could not be read", style="yellow")
     whole = source.whole_tokens
-    share = f" ({digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%})" if digest.tokens < whole else ""
-    yield _row("digest", f"~{digest.tokens:,} of ~{whole:,} tokens{share}, budget {digest.budget:,}")
+    if digest.tokens < whole:
+        share = f"{digest.tokens / whole:.{1 if digest.tokens * 10 < whole else 0}%}"
+        size = f"~{digest.tokens:,} of ~{whole:,} tokens ({share})"
+    else:  # a short text grows by the words around it
+        size = f"~{digest.tokens:,} tokens, the whole text ~{whole:,}"
+    yield _row("digest", f"{size}, budget {digest.budget:,}")
     if digest.left_out or digest.cut:
         said = [count(digest.cut, "finding") + " in brief"] if digest.cut else []
         said += [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []

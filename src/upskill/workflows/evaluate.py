@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Protocol
 
 from upskill import checks, measuring, reporting, storage, trials
 from upskill.domain import Bought, Evaluation, Scored, Skill, Student, Trial, TrialPlan
-from upskill.errors import UsageError
+from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
 from upskill.redaction import redactor_from
@@ -228,7 +229,9 @@ def _carry_out(
         stored_notes = () if store is None else store.notes
     except BaseException:
         folder.release_space()
-        folder.write_record(replace(record, status="failed", finished_at=now()))
+        with suppress(EngineError):  # what happened matters more than that it could not be noted
+            folder.write_record(replace(record, status="failed", finished_at=now()))
+        clean_logs(folder)
         raise
     folder.release_space()
     unread = clean_logs(folder)

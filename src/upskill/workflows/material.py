@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
 from upskill.domain.characters import whole_characters
 from upskill.domain.trace_digest import TraceDigest
-from upskill.errors import UsageError
+from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.draft_folder import read_draft
-from upskill.storage.records import record_text
+from upskill.storage.records import first_problem, record_text
 from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
@@ -317,7 +317,12 @@ def gathered_text(gathered: Gathered) -> str:
 
 def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> Gathered:
     """What was kept; the skill is read from where it was set aside, not from where it may have changed."""
-    kept = _KEPT.validate_json(text)
+    try:
+        kept = _KEPT.validate_json(text)
+    except ValidationError as error:
+        raise EngineError(
+            f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run instead"
+        ) from None
     material = Material(task=kept.task, examples=kept.examples, digest=kept.digest, documents=kept.documents)
     if previous is not None:
         material = replace(material, skill=read_draft(previous))

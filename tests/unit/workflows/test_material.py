@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.errors import UsageError
+from upskill.errors import EngineError, UsageError
 from upskill.workflows.material import gather, gathered_text, read_gathered
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
@@ -97,6 +97,12 @@ def test_what_is_not_utf8_is_kept_and_sent_with_question_marks(tmp_path: Path) -
     (document,) = gathered.material.documents
     assert (gathered.material.task, document.name) == ("read caf?", "caf?.html")
     assert read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None) == gathered
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b'{"task": 1}', b"\xff"])
+def test_damaged_material_is_told_as_such(text: bytes) -> None:
+    with pytest.raises(EngineError, match="material of this run cannot be read"):
+        read_gathered(text, previous=None, skill_folder=None)
 
 
 def _repository_with_cases(folder: Path) -> Path:
