@@ -15,7 +15,7 @@ from upskill.domain import CheckResult, Grade, Scored, Trial, Usage
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows import evaluate
+from upskill.workflows import evaluate, run_records
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.regrade import regrade
 
@@ -32,7 +32,7 @@ def main() -> None:
     settings = resolve_settings({"models": (f"scripted/{script}",), "report": False}, folder=folder, environment={})
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
-    run.write_record(evaluate.first_record(prepared, settings, run))
+    run.write_record(run_records.first_record(prepared, settings, run))
     _write_trials(prepared, run)
     started = time.perf_counter()
     regrade(run.path)

@@ -19,7 +19,7 @@ from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows import evaluate
+from upskill.workflows import evaluate, run_records
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.report import draw, read_report, write_page
 
@@ -82,7 +82,7 @@ def write_run(
         settings = replace(settings, values=replace(settings.values, report=False, store=False))
         prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
         run = create_run(folder / "runs", skill_name="tide-gauge")
-        record = evaluate.first_record(prepared, settings, run)
+        record = run_records.first_record(prepared, settings, run)
         run.write_record(record)
         _write_trials(prepared, run, characters)
         evaluate.resume(run.path)

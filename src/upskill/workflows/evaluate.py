@@ -15,17 +15,18 @@ from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
-from upskill.storage.runs import CaseReference, RunFolder, RunRecord, now
+from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.conclude import sum_up
-from upskill.workflows.confine import bench_for, recorded, recorded_backend
+from upskill.workflows.confine import bench_for, recorded_backend
 from upskill.workflows.course import Course, TakenUp, course_of
 from upskill.workflows.estimate import PlanEstimate
 from upskill.workflows.judging import identity, judge_report, with_judge
 from upskill.workflows.own_keys import clean_logs
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare, student_endpoint, students_named
-from upskill.workflows.recording import recorded_settings, settings_record, versions
+from upskill.workflows.recording import recorded_settings
 from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
+from upskill.workflows.run_records import first_record, relative, require_unchanged
 from upskill.workflows.running import run_prepared
 
 ASK_ABOVE_DOLLARS = 1.0
@@ -180,7 +181,7 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
         ),
         replace(settings, harness=record.harness.partition("/")[0]),
     )
-    _require_unchanged(prepared, record, run)
+    require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     progress.step("reading what was finished", 0, None)
     before = folder.trials.load()
@@ -241,7 +242,7 @@ def _carry_out(
         prepared.plan,
         finished,
         skill=prepared.skill,
-        run=_relative(folder.path, Path.cwd()),
+        run=relative(folder.path, Path.cwd()),
         courses=courses,
         cut_short=lambda student: _cut_short(student, end, courses[student.name]),
         min_lift=prepared.min_lift,
@@ -367,64 +368,3 @@ def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
         for endpoint in prepared.endpoints.values()
         if endpoint.model in end.down
     )
-
-
-def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
-    """What is known of a run before it begins."""
-    plan = prepared.plan
-    return RunRecord(
-        started_at=now(),
-        versions=versions(),
-        skill_name=prepared.skill.name,
-        skill_digest=prepared.skill.digest,
-        skill_source=_relative(prepared.skill_folder, folder.path),
-        previous_source=None if prepared.previous_folder is None else _relative(prepared.previous_folder, folder.path),
-        previous_digest=None if prepared.previous is None else prepared.previous.digest,
-        case_source=_relative(prepared.case_file, folder.path),
-        cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
-        case_states=prepared.qualifications,
-        students=plan.students,
-        arms=plan.arms,
-        repeats=plan.repeats,
-        design=plan.design,
-        min_lift=prepared.min_lift,
-        seed=plan.seed,
-        harness=trials.HARNESSES[plan.harness],
-        frame=trials.FRAMES[plan.harness],
-        sandbox=recorded(prepared.sandbox),
-        judge=identity(prepared.judge),
-        settings=settings_record(settings),
-        notes=prepared.notes,
-    )
-
-
-def _require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:
-    problems = []
-    if prepared.skill.digest != record.skill_digest:
-        problems.append(f"the skill {prepared.skill.name} has changed since")
-    if (None if prepared.previous is None else prepared.previous.digest) != record.previous_digest:
-        problems.append("the older version of the skill has changed since")
-    if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
-        problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
-    if prepared.plan.arms != record.arms:
-        problems.append("it was no evaluation: only the baseline was probed")
-    if prepared.plan.students != record.students:
-        problems.append("the models resolve to something else now")
-    if identity(prepared.judge) != record.judge:
-        problems.append("the judge resolves to something else now")
-    if (
-        record.harness != trials.HARNESSES[prepared.plan.harness]
-        or record.frame != trials.FRAMES[prepared.plan.harness]
-    ):
-        problems.append("this version of upskill asks students in another way")
-    if problems:
-        raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")
-
-
-def _relative(path: Path, start: Path) -> str:
-    """A path as seen from a folder, with forward slashes; absolute where there is no way from one to the other."""
-    try:
-        seen = os.path.relpath(path.resolve(), start.resolve())
-    except ValueError:
-        return path.resolve().as_posix()
-    return Path(seen).as_posix()
