@@ -176,7 +176,7 @@ class CourseOfTeaching:
         new: list[Case] = []
         for case, double in without_doubles(written, known=by_hand):
             if double is not None:
-                self._notes.append(f"dropped of the cases: {case.id} asks the same as {double.id}")
+                self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
         return (*by_hand, *new)
