@@ -135,7 +135,7 @@ def command(
     _show(generated, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(steps_after_generate(generated))
-    return _exit_code(generated, required=require is not None)
+    return exit_code(generated, required=require is not None)
 
 
 def _task(words: tuple[str, ...]) -> str | None:
@@ -170,11 +170,11 @@ def _show(generated: "Generated", *, as_json: bool, no_color: bool) -> None:
     show_generated(generated, console(no_color=no_color))
 
 
-def _exit_code(generated: "Generated", *, required: bool) -> int:
+def exit_code(generated: "Generated", *, required: bool) -> int:
     """The tool's own trouble goes before what the skill did not show."""
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED
     helped = bool(generated.claims) and all(claim.status == "helps" for claim in generated.claims)
-    if required and not (helped and (generated.proven or not generated.revision)):
+    if required and not (helped and generated.proven):
         return EXIT_NOT_SHOWN
     return EXIT_DONE

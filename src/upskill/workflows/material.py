@@ -5,6 +5,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,7 +35,8 @@ MOST_DOCUMENT_CHARACTERS = 200_000
 """Of all documents together, about 50,000 tokens."""
 MOST_OF_ONE = 60_000
 MOST_FILE_BYTES = 2_000_000
-MOST_FILES = 2_000
+MOST_FILES = 20_000
+"""Of a repository. More are not even looked at."""
 _TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
 """A text of such a name that a person calls a source is taken for a record of work; other texts are documents."""
 _FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
@@ -205,14 +207,19 @@ def _holds_recordings(folder: Path) -> bool:
 
 def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
     """Its prose first, then its code, as much as a teacher can read; not the cases that will be put to a student."""
-    files = sorted(_below(folder), key=lambda path: _rank(path.relative_to(folder)))
+    below = list(islice(_below(folder), MOST_FILES + 1))
+    if len(below) > MOST_FILES:
+        notes.append(
+            f"{folder.as_posix()}: holds more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were seen"
+        )
+    files = sorted(below[:MOST_FILES], key=lambda path: _rank(path.relative_to(folder)))
     found: list[Document] = []
     room = MOST_DOCUMENT_CHARACTERS
     left_out = 0
     for path in files:
         if unseen is not None and _is_file(path, unseen):
             continue
-        text = _text(path)
+        text = _text(path) if room > 0 else ""
         if text is None:
             continue
         if room <= 0 or len(text) > MOST_OF_ONE * 4:
@@ -231,7 +238,6 @@ def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Doc
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    count = 0
     for place, folders, names in learnable_below(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
@@ -239,9 +245,6 @@ def _below(folder: Path) -> Iterator[Path]:
             # What begins with a dot is for machines, and `.env` for nobody else.
             if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
                 continue
-            count += 1
-            if count > MOST_FILES:
-                return
             yield path
 
 

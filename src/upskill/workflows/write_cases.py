@@ -141,7 +141,7 @@ class WritingEstimate:
     @property
     def is_much(self) -> bool:
         """Whether a person is asked first."""
-        return (self.share.price_expected or 0.0) > ASK_ABOVE_DOLLARS
+        return (self.share.price_at_most or 0.0) > ASK_ABOVE_DOLLARS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import EngineError, UsageError
+from upskill.workflows import material
 from upskill.workflows.material import gather, gathered_text, read_gathered
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
@@ -51,6 +52,24 @@ def test_of_a_repository_the_prose_comes_first_and_what_is_hidden_is_not_read(tm
         (repository / name).write_text(text)
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
     assert [one.name for one in gathered.material.documents] == ["README.md", "docs/use.md", "src/a.py"]
+
+
+def test_of_a_large_repository_the_prose_still_comes_first_and_the_rest_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(material, "MOST_FILES", 40)
+    repository = tmp_path / "repository"
+    (repository / "a").mkdir(parents=True)
+    for number in range(39):
+        (repository / "a" / f"{number}.py").write_text("x = 1\n" * 20_000)
+    (repository / "README.md").write_text("Read me.")
+    gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
+    assert gathered.material.documents[0].name == "README.md"
+    assert any("did not fit" in note for note in gathered.notes)
+    assert not any("more than 40" in note for note in gathered.notes)
+    (repository / "one-more.py").write_text("x")
+    gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
+    assert any("holds more than 40 files; only the first 40 were seen" in note for note in gathered.notes)
 
 
 def test_a_folder_of_recordings_is_no_repository(tmp_path: Path) -> None:
