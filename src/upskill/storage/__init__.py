@@ -10,7 +10,7 @@ from upskill.on_demand import names_on_demand
 if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
-    from upskill.storage.run_folders import evaluation_in, is_at_work, remove, runs_in, size_of
+    from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
     from upskill.storage.run_glances import glance, past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
@@ -24,7 +24,7 @@ else:
         {
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
-            "run_folders": ("evaluation_in", "is_at_work", "remove", "runs_in", "size_of"),
+            "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
             "run_glances": ("glance", "past_runs"),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
             "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
@@ -52,6 +52,7 @@ __all__ = [
     "find_skills",
     "glance",
     "is_at_work",
+    "only_one_in",
     "past_runs",
     "read_case_file",
     "read_contents",

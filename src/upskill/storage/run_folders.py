@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from upskill.errors import EngineError, UsageError
@@ -55,11 +55,39 @@ def hold(file: int) -> None:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
+@contextmanager
+def only_one_in(folder: Path) -> Iterator[None]:
+    """Work in a run folder as the only one, until the block or the process ends, however it ends.
+
+    Two that go on with the same run would buy everything twice.
+    """
+    place = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else None
+    try:
+        if place is not None and not _locked(place):
+            raise UsageError(
+                f"{folder}: another process is at work on this run", hint="wait until it has ended, or end it first"
+            )
+        yield
+    finally:
+        if place is not None:
+            os.close(place)
+
+
+def _locked(place: int) -> bool:
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
 def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
     logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
     files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, JOURNAL_FILE))]
-    return any(map(_is_held, logs)) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
+    return any(map(_is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
 
 def _modified(path: Path) -> float:
@@ -69,11 +97,11 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def _is_held(log: Path) -> bool:
+def _is_held(path: Path) -> bool:
     if sys.platform == "win32":
         return False
     try:
-        file = os.open(log, os.O_RDONLY | os.O_NOFOLLOW)
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

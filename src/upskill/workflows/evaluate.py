@@ -130,9 +130,9 @@ def evaluate(
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     if part_of is not None:  # a stage of a longer run: `upskill report` draws it for whoever asks
-        return _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door, part_of=part_of)
+        return _carry_out(prepared, settings.values, folder, record, progress, door=door, part_of=part_of)
     with drawer_for(settings.values) as drawer:
-        evaluation = _carry_out(prepared, settings.values, folder, record, progress, before=[], door=door)
+        evaluation = _carry_out(prepared, settings.values, folder, record, progress, door=door)
         return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
@@ -183,14 +183,12 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
     )
     require_unchanged(prepared, record, run)
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    progress.step("reading what was finished", 0, None)
-    before = folder.trials.load()
     if part_of is not None:
         door = part_of.door
-        return _carry_out(prepared, settings, folder, record, progress, before=before, door=door, part_of=part_of)
+        return _carry_out(prepared, settings, folder, record, progress, door=door, part_of=part_of, go_on=True)
     with drawer_for(settings) as drawer:
         door = door_for(settings)
-        evaluation = _carry_out(prepared, settings, folder, record, progress, before=before, door=door)
+        evaluation = _carry_out(prepared, settings, folder, record, progress, door=door, go_on=True)
         return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
@@ -201,9 +199,27 @@ def _carry_out(
     record: RunRecord,
     progress: Progress,
     *,
-    before: list[Trial],
     door: Door,
     part_of: Whole | None = None,
+    go_on: bool = False,
+) -> Evaluation:
+    with storage.only_one_in(folder.path):
+        if go_on:
+            progress.step("reading what was finished", 0, None)
+        before = folder.trials.load() if go_on else []
+        return _put_on_trial(prepared, settings, folder, record, progress, before=before, door=door, part_of=part_of)
+
+
+def _put_on_trial(
+    prepared: Prepared,
+    settings: Settings,
+    folder: RunFolder,
+    record: RunRecord,
+    progress: Progress,
+    *,
+    before: list[Trial],
+    door: Door,
+    part_of: Whole | None,
 ) -> Evaluation:
     folder.set_space_aside()
     folder.write_record(replace(record, status="running", finished_at=None))

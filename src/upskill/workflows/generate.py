@@ -115,39 +115,40 @@ def _carry_out(
     settings: Resolved,
     listener: Listener,
 ) -> Generated:
-    record = replace(record, status="running", finished_at=None)
-    folder.write_record(record)
-    listener.begun(folder.path)
-    kept = _kept_own_cases(folder)
-    course = CourseOfTeaching(
-        folder,
-        record,
-        order=order,
-        gathered=gathered,
-        roles=roles,
-        settings=settings,
-        own_cases=kept,
-        writes_cases=writes_cases(order, gathered, kept),
-        drafts=drafts(order, gathered),
-        listener=listener,
-    )
+    with storage.only_one_in(folder.path):
+        record = replace(record, status="running", finished_at=None)
+        folder.write_record(record)
+        listener.begun(folder.path)
+        kept = _kept_own_cases(folder)
+        course = CourseOfTeaching(
+            folder,
+            record,
+            order=order,
+            gathered=gathered,
+            roles=roles,
+            settings=settings,
+            own_cases=kept,
+            writes_cases=writes_cases(order, gathered, kept),
+            drafts=drafts(order, gathered),
+            listener=listener,
+        )
 
-    try:
-        return course.run()
-    except KeyboardInterrupt:
-        _note_end(folder, course.record, "interrupted")
-        raise
-    except NotAnswered as error:
-        _note_end(folder, course.record, "failed")
-        raise _unanswered(error, folder) from None
-    except UpskillError as error:
-        _note_end(folder, course.record, "failed")
-        if error.hint is None:
-            error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-        raise
-    except BaseException:
-        _note_end(folder, course.record, "failed")
-        raise
+        try:
+            return course.run()
+        except KeyboardInterrupt:
+            _note_end(folder, course.record, "interrupted")
+            raise
+        except NotAnswered as error:
+            _note_end(folder, course.record, "failed")
+            raise _unanswered(error, folder) from None
+        except UpskillError as error:
+            _note_end(folder, course.record, "failed")
+            if error.hint is None:
+                error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
+            raise
+        except BaseException:
+            _note_end(folder, course.record, "failed")
+            raise
 
 
 def _note_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
