@@ -1,6 +1,7 @@
 """A real terminal for tests: tmux, with a window of a given size, looked at as a person looks at it."""
 
 import re
+import secrets
 import shlex
 import subprocess
 import time
@@ -22,7 +23,8 @@ class Terminal:
         self._environment = environment
         self._size = (columns, rows)
         self.columns = columns
-        self._socket = str(folder / "tmux")
+        # Its own: the server of a terminal before it in the same folder may still be on its way out.
+        self._socket = str(folder / f"tmux-{secrets.token_hex(3)}")
         self._stream = folder / "stream"
 
     def __enter__(self) -> Self:
