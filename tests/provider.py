@@ -61,6 +61,8 @@ class Behaviour:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     finish_reason: str | None = "stop"
+    model: str | None = None
+    """What it calls itself; by default what it was asked for."""
     refusal: str | None = None
     usage: bool = True
     fault: str | None = None
@@ -256,7 +258,7 @@ def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
         "id": f"c{asked.number}",
         "object": "chat.completion",
         "created": 1,
-        "model": asked.body.get("model", "any"),
+        "model": what.model or asked.body.get("model", "any"),
         "choices": [{"index": 0, "message": message, "finish_reason": what.finish_reason}],
         **({"usage": usage} if what.usage else {}),
         **what.body,

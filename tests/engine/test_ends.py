@@ -135,3 +135,19 @@ def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
     assert len(scored) >= 115
     # A request sent into a connection that was just reset is counted and never arrives.
     assert sum(trial.calls for trial in ran.trials) >= len(provider.requests) > 120
+
+
+def test_it_is_said_who_answered_and_how_many_answers_were_cut(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    def behave(asked: Any) -> Behaviour:
+        return Behaviour(text="It is", finish_reason="stop" if asked.has_skill else "length", model="smollm2")
+
+    ran, _ = run_at(skill(CASE), behave, max_output_tokens=40)
+    assert ran.evaluation.students[0].answered_by == ("smollm2",)
+    assert "1 of 2 answers were cut at 40 tokens (baseline 1); --max-output-tokens lets them be longer" in (
+        ran.evaluation.notes
+    )
+    plain, _ = run_at(skill(CASE, name="other"), lambda _: Behaviour(text="7413"))
+    assert plain.evaluation.students[0].answered_by == ()
+    assert not any("were cut" in note for note in plain.evaluation.notes)

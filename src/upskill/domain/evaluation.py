@@ -77,6 +77,8 @@ class StudentReport:
     """The lift over the cases of each label, where something was compared."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
+    answered_by: tuple[str, ...] = ()
+    """What a server called the model that answered, where that is not the name it was asked by."""
 
     @property
     def compared(self) -> tuple[Arm, Arm]:

@@ -15,6 +15,13 @@ Labels say what kind of case it is. They never drop one.
 """
 
 LABELS: tuple[Label, ...] = ("recall", "leaks", "saturated", "impossible")
+LABEL_MEANINGS: dict[Label, str] = {
+    "recall": "what is asked for stands in the skill, word for word",
+    "leaks": "what is expected stands in the prompt",
+    "saturated": "always passed without the skill: nothing is left to win",
+    "impossible": "never passed without the skill: here it can be won",
+}
+"""For whoever reads a label for the first time."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

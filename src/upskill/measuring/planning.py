@@ -129,4 +129,4 @@ def describe_plan(*, cases: int, repeats: int, sequential: bool) -> str:
     ]
     if not found:
         return f"{size}: too few to find any lift"
-    return f"{size}: in four runs of five enough to find a lift of about {', or of '.join(found)}"
+    return f"{size}: a lift of about {', or of '.join(found)} would be found four times in five"

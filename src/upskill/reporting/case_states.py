@@ -9,6 +9,7 @@ from rich.text import Text
 
 from upskill.domain import LabelLift, Qualification, Skill
 from upskill.domain.case import Json
+from upskill.domain.qualification import LABEL_MEANINGS
 
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
@@ -59,7 +60,7 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
         cases = f"{one.cases} case{'' if one.cases == 1 else 's'}"
         if one.lift is None:
             always = "always" if one.label == "saturated" else "never"
-            yield f"{one.label}: {cases} ({always} passed without the skill)"
+            yield f"{cases} {always} passed without the skill (label: {one.label})"
         elif several:
             low, high = (f"{round(end * 100):+d}" for end in (one.lift.these_cases.low, one.lift.these_cases.high))
             points = f"{round(one.lift.mean * 100):+d} points on these very cases, between {low} and {high}"
@@ -95,6 +96,8 @@ def show_case_states(
             for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
                 console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
     console.print(Text(_summary(qualifications)), soft_wrap=True)
+    for label in dict.fromkeys(label for one in qualifications for label in one.labels):
+        console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
 
 
 def _told(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:

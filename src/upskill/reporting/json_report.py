@@ -68,6 +68,7 @@ def _student(report: StudentReport) -> Json:
         "stopped": report.stopped,
         "clears": report.clears,
         "late": report.late,
+        "answered_by": list(report.answered_by),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": [_lift(lift) for lift in report.lifts],
         "labels": label_lifts_json(report.label_lifts),

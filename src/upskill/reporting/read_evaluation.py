@@ -91,6 +91,7 @@ def _student(one: Mapping[str, Any], student: Student) -> StudentReport:
         clears=one.get("clears"),
         label_lifts=tuple(_label(label, one["lifts"]) for label in one.get("labels") or ()),
         late=one.get("late") or 0,
+        answered_by=tuple(one.get("answered_by") or ()),
     )
 
 

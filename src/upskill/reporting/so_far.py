@@ -118,6 +118,8 @@ def _lift(student: StudentSoFar) -> str:
     if student.lift is None:
         return "-"
     mean = f"{round(student.lift * 100):+d}"
+    if student.over:  # the result comes next, with the interval of its design
+        return mean
     if student.interval is None:
         return f"{mean} (too early)"
     low, high = (f"{round(end * 100):+d}" for end in (student.interval.low, student.interval.high))
@@ -130,7 +132,8 @@ def _bar(condition: Condition) -> str:
 
 
 def _status(now: SoFar) -> Iterator[str]:
-    left = "" if now.seconds_left is None else f", {_left(now.seconds_left)}"
+    over = all(one.over for one in now.students)
+    left = "" if now.seconds_left is None or over else f", {_left(now.seconds_left)}"
     starting = "" if now.spent.calls or now.errored or any(one.done for one in now.students) else ", starting"
     yield f"  {clock(now.seconds)}{left}{starting}"
     spent = now.spent

@@ -77,14 +77,21 @@ def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
 
 def _bought(bought: Bought) -> str:
     """What it cost, in one line."""
-    said = f"spent: {dollars(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    cost = "price unknown" if bought.cost is None else dollars(bought.cost)
+    said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
         said += f"; {count(bought.failed_calls, 'call')} brought no answer"
         said += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
-        age = "" if bought.oldest_reused_days is None else f", the oldest {bought.oldest_reused_days:.1f} days old"
+        age = "" if bought.oldest_reused_days is None else f", the oldest {_age(bought.oldest_reused_days)}"
         said += f"; {bought.reused:,} answers reused from the store{age}"
     return said
+
+
+def _age(days: float) -> str:
+    if days < 1 / 24:
+        return "less than an hour old"
+    return f"{count(round(days * 24), 'hour')} old" if days < 2 else f"{days:.0f} days old"
 
 
 def _judged(judge: JudgeReport) -> str:
@@ -138,11 +145,19 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
         yield Text(f"on these very cases: between {low} and {high} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
+    yield from _answered_by(report)
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
     yield from _loading(report)
     yield Text()
     yield from _figures(report, width=console.width)
     yield Text()
+
+
+def _answered_by(report: StudentReport) -> Iterator[Text]:
+    """Whoever is served at an address answers, whatever name is asked for: a verdict says whom it is about."""
+    if report.answered_by:
+        names = ", ".join(report.answered_by[:3]) + (" …" if len(report.answered_by) > 3 else "")
+        yield Text(f"answered by {names}, as the server calls it; asked for as {report.student.name}", style="yellow")
 
 
 def _loading(report: StudentReport) -> Iterator[Text]:
@@ -249,7 +264,7 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             name = arm_name(arm.arm, report.harness).ljust(width)
             yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
         yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
-        yield from (Text(f"  {line.plain}", style=line.style) for line in _loading(report))
+        yield from (Text(f"  {line.plain}", style=line.style) for line in (*_answered_by(report), *_loading(report)))
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()

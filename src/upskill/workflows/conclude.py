@@ -1,7 +1,7 @@
 """From finished trials to what is said of each student, and of the whole evaluation."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from upskill import measuring, storage
 from upskill.domain import (
@@ -19,6 +19,7 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.measuring.verdict import CutShort
+from upskill.reporting.arms import arm_name
 from upskill.workflows.course import Course, SequentialCourse
 
 
@@ -65,10 +66,25 @@ def sum_up(
         ),
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_no_tools_notes(plan, mine)),
+        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
         interrupted=interrupted,
         sandbox=sandbox,
     )
+
+
+def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
+    """An answer that was cut may have been on its way to the right one: whoever reads a low pass rate should know."""
+    for student in plan.students:
+        scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
+        cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
+        if cut:
+            who = f"{student.name}: " if len(plan.students) > 1 else ""
+            where = ", ".join(f"{arm_name(arm, plan.harness)} {cut[arm]}" for arm in plan.arms if cut[arm])
+            length = "" if student.max_output_tokens is None else f" at {student.max_output_tokens:,} tokens"
+            yield (
+                f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
+                "--max-output-tokens lets them be longer"
+            )
 
 
 def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
@@ -122,6 +138,7 @@ def conclude(
             arms=arms,
             lifts=(),
             spent=spent,
+            answered_by=_answered_by(student, counted),
         )
     pairing, z = _paired(course, counted, plan)
     judgement = _judge(pairing, z, course, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
@@ -136,6 +153,7 @@ def conclude(
         claim=judgement.claim,
         stopped=judgement.reason,
         clears=judgement.clears,
+        answered_by=_answered_by(student, counted),
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
@@ -197,3 +215,9 @@ def _judge(
         cut_short=None if decided else cut_short,
         arms=len(plan.arms) if plan.harness == "agent" else None,
     )
+
+
+def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Names that servers gave, but for the one that was asked for."""
+    names = {trial.served_model for trial in trials if trial.served_model}
+    return tuple(sorted(name for name in names if name != student.model and not student.model.endswith(f"/{name}")))

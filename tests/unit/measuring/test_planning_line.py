@@ -46,11 +46,11 @@ def test_plan_too_small_to_find_anything_says_so() -> None:
 
 def test_planning_line_names_both_claims() -> None:
     assert describe_plan(cases=20, repeats=5, sequential=True) == (
-        "at most 100 pairs: in four runs of five enough to find a lift of about 27 points in cases like these, "
-        "or of 20 points on these cases"
+        "at most 100 pairs: a lift of about 27 points in cases like these, or of 20 points on these cases "
+        "would be found four times in five"
     )
     assert describe_plan(cases=4, repeats=5, sequential=False) == (
-        "20 pairs: in four runs of five enough to find a lift of about 40 points on these cases"
+        "20 pairs: a lift of about 40 points on these cases would be found four times in five"
     )
 
 

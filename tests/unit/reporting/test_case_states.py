@@ -43,7 +43,11 @@ def test_a_row_has_the_state_and_the_labels_and_under_it_why_and_what_to_change(
         "  a note",
         "c2    rejected",
     ]
-    assert lines[-1] == "2 test cases: 1 unproven, 1 rejected; 1 recall; 1 leaks"
+    assert lines[-3:] == [
+        "2 test cases: 1 unproven, 1 rejected; 1 recall; 1 leaks",
+        "  recall: what is asked for stands in the skill, word for word",
+        "  leaks: what is expected stands in the prompt",
+    ]
 
 
 def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:
@@ -62,9 +66,9 @@ def test_a_case_without_a_name_shows_its_prompt() -> None:
 
 def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None:
     assert list(label_lines(LABEL_LIFTS[:1])) == []
-    assert list(label_lines(LABEL_LIFTS[:2])) == ["impossible: 1 case (never passed without the skill)"]
+    assert list(label_lines(LABEL_LIFTS[:2])) == ["1 case never passed without the skill (label: impossible)"]
     assert list(label_lines(LABEL_LIFTS)) == [
         "recall: 4 cases, +25 points on these very cases, between +10 and +40",
-        "impossible: 1 case (never passed without the skill)",
+        "1 case never passed without the skill (label: impossible)",
         "no label: 2 cases, -10 points on these very cases, between +10 and +40",
     ]

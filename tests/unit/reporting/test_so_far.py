@@ -102,7 +102,10 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
 
 
 def test_a_student_that_is_decided_says_so() -> None:
-    assert "9, done" in _all(so_far(student(done=9, over=True)), width=80)[1]
+    lines = _all(so_far(student(done=9, over=True), seconds_left=3.0), width=80)
+    assert "9, done" in lines[1]
+    assert lines[1].endswith("+43"), "the interval of a look at any time is not that of the result, which comes next"
+    assert "left" not in lines[-1]
 
 
 def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:
