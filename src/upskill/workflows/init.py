@@ -18,7 +18,7 @@ class ExampleFile:
 
 
 EXAMPLE = (
-    ExampleFile(source="README.md", path="README.md", about="what is here, and the next three commands"),
+    ExampleFile(source="README.md", path="README.md", about="what is here, and what to type next"),
     ExampleFile(
         source="SKILL.md", path="skills/harbour/SKILL.md", about="a skill: twelve facts about an invented tool"
     ),

