@@ -6,6 +6,7 @@ from typing import Any
 
 from upskill.domain import StudentReport
 from upskill.domain.case import Json
+from upskill.domain.counting import count
 from upskill.reporting.arms import arm_name
 from upskill.reporting.money import dollars
 from upskill.reporting.pictures.canvas import Canvas, Chart, words
@@ -59,9 +60,11 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
     return Picture(
         name="cost",
         title=f"Pass rate against {unit} per task",
-        says=f"Pass rate and {unit} per task of {len(marks)} students. {_verdict(best, enough, cost=cost)}",
+        says=f"Pass rate and {unit} per task of {count(len(marks), 'student')}. {_verdict(best, enough, cost=cost)}",
         reading="An arrow leads from the baseline (hollow) to the skill (filled); up is better, left is cheaper. The "
         "pale bar is where the lift's interval says the pass rate with the skill could be. "
+        f"The dashed line is the pass rate that counts as enough, {enough:.0%}; "
+        "`upskill report --enough RATE` sets another. "
         + _verdict(best, enough, cost=cost)
         + (f" {unpriced} of unknown price are not shown." if unpriced else "")
         + ("" if cost else " No price is known here, so tokens stand for cost."),
@@ -85,7 +88,7 @@ def _use(use: float | None, *, cost: bool) -> str:
 
 def _verdict(best: Sufficient | None, enough: float, *, cost: bool) -> str:
     if best is None:
-        return f"None reached a pass rate of {enough:.0%}."
+        return f"No student reached a pass rate of {enough:.0%}."
     how = "" if best.arm == "baseline" else " with the skill"
     sure = "" if best.surely else ", though so few trials leave room for less"
     use = dollars(best.use) if cost else f"{best.use:,.0f} tokens"
