@@ -91,7 +91,7 @@
     const [id, prompt, state, labels, use] = data.cases[number];
     const tags = [state === "unproven" ? state : "", ...labels, use].filter(Boolean);
     const head = make("th", [id, ...tags.map((tag) => make("span", tag, { class: "tag" }))], { scope: "row" });
-    const cells = rows[student][number].map((cell, arm) => make("td", cell.map((trial) => square(trial, id, arm))));
+    const cells = rows[student][number].map((cell, arm) => make("td", cell.map((trial) => square(trial, id, arm)), { class: cell.length > 6 ? "many" : "few" }));
     const asks = prompt === null ? "" : text(prompt).slice(0, 200);
     return make("tr", [head, ...cells, make("td", asks, { class: "asks" })]);
   }

@@ -36,13 +36,19 @@ def report_page(
         f'<p class="muted">{escaped(_scope(evaluation, facts))}</p></header><main>',
         _warnings(evaluation, facts),
         summary(evaluation),
-        f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>',
+        _figures(pictures, drawn),
         map_section(evaluation, cases, data),
         _states(evaluation),
         origin(evaluation, facts, data.trials),
         "</main><footer><p>Made by upskill. This file is whole: it loads nothing and sends nothing.</p></footer>",
     ]
     return shell(f"{skill.name}: upskill report", "\n".join(part for part in parts if part), script=True)
+
+
+def _figures(pictures: Sequence[Picture], drawn: Mapping[str, Drawn]) -> str:
+    if not pictures:
+        return ""
+    return f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>'
 
 
 def _scope(evaluation: Evaluation, facts: RunFacts) -> str:

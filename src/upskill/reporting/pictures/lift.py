@@ -32,7 +32,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
                 "high": lift.these_cases.high * 100,
                 "wide_low": None if wide is None else wide.low * 100,
                 "wide_high": None if wide is None else wide.high * 100,
-                "verdict": f"{points(lift.mean)} points, {report.verdict}",
+                "verdict": f"{points(lift.mean)}, {report.verdict}",
                 "colour": LIGHT[verdict_colour(report.verdict)],
                 "fill": LIGHT[verdict_colour(report.verdict)] if decided else LIGHT["paper"],
             }
@@ -40,7 +40,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
         rows.append(
             (
                 report.student.name,
-                f"{points(lift.mean)} points",
+                points(lift.mean),
                 between(lift.these_cases),
                 between(wide),
                 f"{lift.pairs}",
@@ -66,7 +66,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
         ),
         marks=marks,
         facts={"asked": None if evaluation.min_lift is None else evaluation.min_lift * 100},
-        columns=("Student", "Lift", "On these cases", "On cases like these", "Pairs", "Verdict"),
+        columns=("Student", "Lift, points", "On these cases", "On cases like these", "Pairs", "Verdict"),
         rows=tuple(rows),
     )
 
@@ -76,7 +76,8 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     import altair as alt
 
     width = canvas.width
-    names = short_names([str(mark["student"]) for mark in picture.marks], max(12, (width - 150) // 7))
+    room = width - 7 * max(len(str(mark["verdict"])) for mark in picture.marks) - 10
+    names = short_names([str(mark["student"]) for mark in picture.marks], max(8, room // 8))
     ends = [
         number(mark[key])
         for mark in picture.marks
@@ -121,7 +122,7 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
         base.mark_point(size=110, filled=False, strokeWidth=2.5, opacity=1).encode(
             y=y, x=x, stroke=alt.Stroke("colour:N", scale=None), fill=alt.Fill("fill:N", scale=None)
         ),
-        base.mark_text(align="left", fontWeight="bold", color=LIGHT["ink"], fontSize=13).encode(
+        base.mark_text(align="left", fontWeight="bold", color=LIGHT["ink"], fontSize=13, limit=room).encode(
             y=above, x=alt.value(0), text="name:N"
         ),
         base.mark_text(align="right", fontSize=13).encode(y=above, x=alt.value(width), text="verdict:N", color=colour),

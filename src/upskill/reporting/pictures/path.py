@@ -36,7 +36,10 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
         if report is None or len(path.points) < 2:
             continue
         last = path.points[-1]
-        why = REASONS.get(report.stopped or "", "every planned pair was run")
+        dropped = report.lifts[0].dropped if report.lifts else 0
+        cut_short = evaluation.interrupted and last.pairs + dropped < path.cap
+        ended = REASONS["interrupted"] if cut_short else "every planned pair was run"
+        why = REASONS.get(report.stopped or "", ended)
         said = f"{report.verdict} after {last.pairs} of at most {path.cap} pairs, because {why}"
         says.append(f"{path.student}: {said}")
         rows.append(
