@@ -1,6 +1,9 @@
 """`upskill report`, and the report that every run leaves, as a person meets them."""
 
+import html
 import json
+import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -68,6 +71,15 @@ def test_a_report_is_written_where_it_is_wanted_and_its_place_printed(place: Pat
     assert (done.returncode, done.stdout, done.stderr) == (0, "here.html\n", "")
     left = (run / "report.html").read_text(encoding="utf-8")
     assert (place / "here.html").read_text(encoding="utf-8") == left, "the same run, the same page"
+
+
+def test_the_command_that_shows_the_logs_works_where_the_report_was_made(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for here in (run.parent.parent, run, Path("/")):
+        monkeypatch.chdir(here)
+        (logs,) = re.findall("inspect view --log-dir (.*?)</code>", read_report(run).page({}))
+        assert list((here / shlex.split(html.unescape(logs))[0]).glob("*.eval"))
 
 
 def test_a_block_for_a_readme_is_printed_and_the_pictures_beside_it(place: Path) -> None:

@@ -151,6 +151,13 @@ def test_a_phone_need_not_scroll_sideways(folder: Path, browser: Browser) -> Non
     assert set(shown) == {"narrow"}
 
 
+def test_on_a_desk_no_open_table_is_cut(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=DESK))
+    browser.run(OPEN_ALL)
+    cut = "[...document.querySelectorAll('.scrolls')].filter((one) => one.scrollWidth > one.clientWidth)"
+    assert browser.run(f"{cut}.map((one) => one.getAttribute('aria-label'))") == []
+
+
 def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser) -> None:
     colours = []
     for scheme in ("light", "dark"):

@@ -1,6 +1,7 @@
 """Make the report of a run: from what its folder holds, without calling a model."""
 
 import os
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -247,8 +248,12 @@ def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping
 
 
 def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
+    logs = RunFolder(path=run).logs.absolute()
+    here = logs.is_relative_to(Path.cwd())
     return RunFacts(
         folder=run.name,
+        logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
+        logs_from="from the folder in which this report was made" if here else "from any folder",
         status=record.status,
         started_at=record.started_at,
         finished_at=record.finished_at,
@@ -257,12 +262,17 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
         skill_digest=record.skill_digest,
         versions=record.versions,
         settings=tuple(
-            (name, str(setting.value), setting.origin)
+            (name, _plain(setting.value), setting.origin)
             for name, setting in record.settings.items()
             if setting.origin != "default"
         ),
         problems=tuple(problems),
     )
+
+
+def _plain(value: object) -> str:
+    """A setting as somebody would say it."""
+    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
 def drawer_for(settings: Settings) -> AbstractContextManager[Drawer | None]:

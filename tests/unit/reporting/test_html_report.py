@@ -148,3 +148,31 @@ def test_a_late_trial_is_pale() -> None:
 def test_nothing_compared_offers_no_filter_that_compares() -> None:
     result: Evaluation = EVALUATIONS["no baseline"]
     assert json.loads(Parsed(page(result, trials=[scored()])).scripts[0][1])["measured"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "plan"),
+    [
+        ({"repeats": 1}, "every case put once in each arm (baseline, with skill)"),
+        ({"repeats": 3}, "every case put 3 times in each arm (baseline, with skill)"),
+        (
+            {"repeats": 5, "design": "sequential"},
+            "up to 5 rounds, in each of which every case is put once in each arm (baseline, with skill); "
+            "stopped as soon as it knew",
+        ),
+    ],
+)
+def test_the_plan_of_a_run_is_said_in_plain_words(changes: dict[str, object], plan: str) -> None:
+    assert plan in Parsed(page(evaluation(**changes))).text
+
+
+def test_a_price_that_nobody_knows_is_not_a_sum() -> None:
+    text = Parsed(page()).text
+    assert "1 student, price unknown, 2026" in text
+    assert "unknown spent" not in text
+
+
+def test_the_command_that_shows_the_logs_says_from_where_it_works() -> None:
+    facts = replace(FACTS, logs="'my runs/one/logs'", logs_from="from here")
+    assert "from here: inspect view --log-dir 'my runs/one/logs'" in Parsed(page(facts=facts)).text
+    assert "inspect view" not in Parsed(page()).text

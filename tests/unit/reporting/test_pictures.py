@@ -153,3 +153,40 @@ def test_every_colour_that_writes_can_be_read(colours: dict[str, str]) -> None:
         if name not in ("grid", "paper"):
             assert _contrast(colour, colours["paper"]) >= 4.5, name
     assert len(set(colours.values())) == len(colours), "one colour per meaning"
+
+
+def _way(*ends: bool, interrupted: bool = False) -> tuple[str, str]:
+    """How the way to a verdict is read, and why it ended; a point for each pair, at the end of a round or not."""
+    points = tuple(
+        PathPoint(pairs=pairs, mean=0.3, these_cases=Interval(low=0, high=0.5), cases_like_these=None, round_end=end)
+        for pairs, end in enumerate(ends, 1)
+    )
+    result = evaluation(interrupted=interrupted)
+    pictures = asked_pictures(result, paths=[StudentPath(student="haiku", points=points, cap=18)])
+    (way,) = [picture for picture in pictures if picture.name == "path"]
+    return way.reading, way.rows[0][-1]
+
+
+def test_ends_of_rounds_are_explained_where_there_are_any() -> None:
+    assert "Upright lines" in _way(False, True, False)[0]
+    assert "Upright lines" not in _way(False, False, True)[0], "the last point is the end of its round, and not a line"
+
+
+def test_a_fixed_run_that_was_cut_short_is_not_said_to_have_been_run_to_its_end() -> None:
+    assert _way(False, True, False, interrupted=True)[1] == "it was interrupted"
+    assert _way(False, True, False)[1] == "every planned pair was run"
+
+
+def test_the_line_of_what_is_enough_is_introduced_and_can_be_moved() -> None:
+    pictures = asked_pictures(evaluation(student("small", 10, 50, costs=(0.001, 0.002))), enough=0.7)
+    (cost,) = [picture for picture in pictures if picture.name == "cost"]
+    assert "The dashed line is the pass rate that counts as enough, 70%; `upskill report --enough RATE`" in cost.reading
+    assert "No student reached a pass rate of 70%." in cost.reading
+
+
+def test_the_cheapest_may_be_a_skill_that_was_given_and_has_a_point_of_its_own() -> None:
+    pictures = asked_pictures(EVALUATIONS["with tools"])
+    (cost,) = [picture for picture in pictures if picture.name == "cost"]
+    assert cost.facts["aside"] is True
+    assert "haiku (skill given: the point by itself)" in cost.reading
+    assert [row[1] for row in cost.rows] == ["baseline", "skill offered", "skill given"]

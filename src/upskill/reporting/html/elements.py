@@ -1,5 +1,6 @@
 """Small pieces of HTML. Everything handed to them is text and is escaped here, unless it says that it is HTML."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from upskill.reporting.html.escaping import escaped
@@ -28,10 +29,15 @@ def figure(picture: Picture, drawn: Drawn | None) -> str:
     numbers = table(picture.columns, picture.rows, caption=picture.title, label=f"{picture.title}, as a table")
     return (
         f'<section class="card" aria-labelledby="h-{name}"><h2 id="h-{name}">{escaped(picture.title)}</h2>'
-        f"<figure>{drawing}<figcaption>{escaped(picture.reading)}</figcaption></figure>"
+        f"<figure>{drawing}<figcaption>{_with_code(picture.reading)}</figcaption></figure>"
         f"<details{' open' if drawn is None else ''}><summary>The same as a table</summary>{numbers}</details>"
         "</section>"
     )
+
+
+def _with_code(text: str) -> str:
+    """What stands between backticks is to be typed, and looks like it."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escaped(text))
 
 
 def _labelled(svg: str, width: str, picture: Picture) -> str:

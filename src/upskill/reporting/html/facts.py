@@ -38,6 +38,10 @@ class RunFacts:
 
     folder: str
     """The run folder, as it is named."""
+    logs: str | None = None
+    """The engine's logs, as a shell reads the path; `None` where there are none."""
+    logs_from: str = "from any folder"
+    """Where that path leads there from, in words."""
     status: str
     started_at: str
     finished_at: str | None

@@ -68,7 +68,7 @@
       if (wanted(rows[student][number], known)) shown.push(number);
     });
     found.textContent = `${shown.length.toLocaleString("en")} of ${data.cases.length.toLocaleString("en")} cases`;
-    const head = make("tr", [make("th", "Case", { scope: "col" }), ...data.arms.map((arm) => make("th", arm, { scope: "col" }))]);
+    const head = make("tr", [make("th", "Case", { scope: "col" }), ...data.arms.map((arm) => make("th", arm, { scope: "col" })), make("th", "Prompt", { scope: "col", class: "asks" })]);
     body = make("tbody");
     map.replaceChildren(make("table", [make("thead", head), body], { "aria-label": "Trials by case and arm" }));
     drawn = 0;
@@ -88,10 +88,12 @@
   }
 
   function line(student, number) {
-    const [id, , state, labels, use] = data.cases[number];
+    const [id, prompt, state, labels, use] = data.cases[number];
     const tags = [state === "unproven" ? state : "", ...labels, use].filter(Boolean);
     const head = make("th", [id, ...tags.map((tag) => make("span", tag, { class: "tag" }))], { scope: "row" });
-    return make("tr", [head, ...rows[student][number].map((cell, arm) => make("td", cell.map((trial) => square(trial, id, arm))))]);
+    const cells = rows[student][number].map((cell, arm) => make("td", cell.map((trial) => square(trial, id, arm)), { class: cell.length > 6 ? "many" : "few" }));
+    const asks = prompt === null ? "" : text(prompt).slice(0, 200);
+    return make("tr", [head, ...cells, make("td", asks, { class: "asks" })]);
   }
 
   function square(number, id, arm) {

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from upskill.domain import Evaluation, estimate_tokens
+from upskill.domain import Evaluation
 from upskill.domain.counting import count
-from upskill.reporting.html.elements import definitions, figure, listed, table
+from upskill.reporting.html.elements import figure, listed, table
 from upskill.reporting.html.escaping import escaped
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.map_data import map_data
 from upskill.reporting.html.map_section import map_section
+from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.summary import summary
-from upskill.reporting.money import dollars
 from upskill.reporting.pictures import Drawn, Picture
 
 STATES_SHOWN = 300
@@ -36,19 +36,25 @@ def report_page(
         f'<p class="muted">{escaped(_scope(evaluation, facts))}</p></header><main>',
         _warnings(evaluation, facts),
         summary(evaluation),
-        f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>',
+        _figures(pictures, drawn),
         map_section(evaluation, cases, data),
         _states(evaluation),
-        _origin(evaluation, facts, data.trials),
+        origin(evaluation, facts, data.trials),
         "</main><footer><p>Made by upskill. This file is whole: it loads nothing and sends nothing.</p></footer>",
     ]
     return shell(f"{skill.name}: upskill report", "\n".join(part for part in parts if part), script=True)
 
 
+def _figures(pictures: Sequence[Picture], drawn: Mapping[str, Drawn]) -> str:
+    if not pictures:
+        return ""
+    return f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>'
+
+
 def _scope(evaluation: Evaluation, facts: RunFacts) -> str:
     most = "up to " if evaluation.design == "sequential" else ""
     cases, students = count(evaluation.cases, "test case"), count(len(evaluation.students), "student")
-    cost = f", {dollars(evaluation.bought.cost)} spent" if evaluation.bought.calls else ""
+    cost = f", {spent(evaluation.bought.cost)}" if evaluation.bought.calls else ""
     when = facts.started_at[:10]
     return f"{cases}, {most}{count(evaluation.repeats, 'run')} of each, {students}{cost}, {when}."
 
@@ -84,38 +90,4 @@ def _states(evaluation: Evaluation) -> str:
         '<section class="card" aria-labelledby="h-states"><h2 id="h-states">What is known of the cases</h2>'
         f"<details><summary>{count(len(faulty), 'case')} with something to say.{more}</summary>"
         f"{table(columns, rows, caption='Cases, their state and why')}</details></section>"
-    )
-
-
-def _origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
-    """Where every number comes from."""
-    bought = evaluation.bought
-    pairs = [
-        ("Run", facts.folder),
-        ("Status", facts.status),
-        ("Begun", facts.started_at),
-        ("Ended", facts.finished_at or "not yet"),
-        ("Design", "may stop early" if evaluation.design == "sequential" else "fixed"),
-        ("Trials shown", f"{trials:,}"),
-        ("Bought", f"{bought.calls:,} calls, {bought.tokens:,} tokens, {dollars(bought.cost)}"),
-        ("From the trial store", f"{bought.reused:,} trials"),
-        ("Students asked as", facts.harness),
-        ("Sandbox", evaluation.sandbox or "nothing was executed"),
-        ("Judge", "none" if evaluation.judge is None else evaluation.judge.model),
-        ("Skill", f"~{estimate_tokens(evaluation.skill.body):,} tokens, digest {facts.skill_digest[:19]}"),
-        ("Order drawn from seed", str(facts.seed)),
-        *((f"Version of {name}", version) for name, version in facts.versions.items()),
-    ]
-    models = [(f"Model behind {report.student.name}", report.student.model) for report in evaluation.students]
-    settings = ""
-    if facts.settings:
-        settings = table(("Setting", "Value", "From"), facts.settings, caption="Settings that were not the defaults")
-    return (
-        '<section class="card" aria-labelledby="h-origin"><h2 id="h-origin">Where the numbers come from</h2>'
-        "<p>Lift is the mean, over cases, of the pass rate with the skill minus the pass rate without it, in pairs run "
-        "close together. An interval says what the true lift could be: in about 19 of 20 such runs it holds it, "
-        "also when the run stopped early. An errored trial measured nothing and counts in neither arm.</p>"
-        f"<details><summary>The run in full</summary>{definitions([*pairs, *models])}{settings}</details>"
-        "<p>Every prompt and answer in full, from the folder that holds the run: "
-        f"<code>inspect view --log-dir {escaped(facts.folder)}/logs</code></p></section>"
     )

@@ -73,7 +73,9 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     most = max(int(str(mark["cases"])) for mark in picture.marks)
     base = canvas.plot(rows)
     order = [str(mark["name"]) for mark in picture.marks]
-    y = alt.Y("name:N", sort=order, axis=alt.Axis(title=None, labelFontSize=12, ticks=False, domain=False))
+    y = alt.Y(
+        "name:N", sort=order, axis=alt.Axis(title=None, labelFontSize=12, labelPadding=6, ticks=False, domain=False)
+    )
     x = alt.X(
         "cases:Q",
         scale=alt.Scale(domain=[0, most * 1.1], nice=False),

@@ -6,9 +6,10 @@ from typing import Any
 
 from upskill.domain import StudentReport
 from upskill.domain.case import Json
+from upskill.domain.counting import count
 from upskill.reporting.arms import arm_name
 from upskill.reporting.money import dollars
-from upskill.reporting.pictures.canvas import Canvas, Chart, words
+from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.sufficient import ENOUGH, Sufficient, by_cost, cheapest_sufficient, use_per_task
@@ -33,6 +34,17 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         rows += [
             (report.student.name, arm_name(arm.arm, report.harness), percent(arm.pass_rate), _use(use, cost=cost))
             for arm, (use, _) in zip(known, places, strict=True)
+        ]
+        # What a student with tools does once the skill is given has no arrow, but may be the cheapest.
+        rows += [
+            (
+                report.student.name,
+                arm_name(arm.arm, report.harness),
+                percent(arm.pass_rate),
+                _use(use_per_task(arm, cost=cost), cost=cost),
+            )
+            for arm in report.arms
+            if arm.arm not in report.compared and arm.pass_rate is not None
         ]
         if not places or any(use is None for use, _ in places):
             continue
@@ -59,10 +71,13 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
     return Picture(
         name="cost",
         title=f"Pass rate against {unit} per task",
-        says=f"Pass rate and {unit} per task of {len(marks)} students. {_verdict(best, enough, cost=cost)}",
+        says=f"Pass rate and {unit} per task of {count(len(marks), 'student')}. "
+        + _verdict(best, enough, reports, cost=cost),
         reading="An arrow leads from the baseline (hollow) to the skill (filled); up is better, left is cheaper. The "
         "pale bar is where the lift's interval says the pass rate with the skill could be. "
-        + _verdict(best, enough, cost=cost)
+        f"The dashed line is the pass rate that counts as enough, {enough:.0%}; "
+        "`upskill report --enough RATE` sets another. "
+        + _verdict(best, enough, reports, cost=cost)
         + (f" {unpriced} of unknown price are not shown." if unpriced else "")
         + ("" if cost else " No price is known here, so tokens stand for cost."),
         marks=marks,
@@ -71,6 +86,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
             "enough": enough,
             "best": None if best is None else [best.use, best.pass_rate],
             "surely": best is not None and best.surely,
+            "aside": best is not None and _aside(best, reports) is not None,
         },
         columns=("Student", "Arm", "Pass rate", "Cost per task" if cost else "Tokens per task"),
         rows=tuple(rows),
@@ -83,10 +99,17 @@ def _use(use: float | None, *, cost: bool) -> str:
     return "unknown" if use is None else f"{use:,.0f}"
 
 
-def _verdict(best: Sufficient | None, enough: float, *, cost: bool) -> str:
+def _aside(best: Sufficient, reports: Sequence[StudentReport]) -> str | None:
+    """What people call its arm, where that is at neither end of the student's arrow."""
+    report = next(report for report in reports if report.student.name == best.student)
+    return None if best.arm in report.compared else arm_name(best.arm, report.harness)
+
+
+def _verdict(best: Sufficient | None, enough: float, reports: Sequence[StudentReport], *, cost: bool) -> str:
     if best is None:
-        return f"None reached a pass rate of {enough:.0%}."
-    how = "" if best.arm == "baseline" else " with the skill"
+        return f"No student reached a pass rate of {enough:.0%}."
+    aside = _aside(best, reports)
+    how = "" if best.arm == "baseline" else " with the skill" if aside is None else f" ({aside}: the point by itself)"
     sure = "" if best.surely else ", though so few trials leave room for less"
     use = dollars(best.use) if cost else f"{best.use:,.0f} tokens"
     return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {percent(best.pass_rate)} for {use} a task{sure}."
@@ -99,7 +122,9 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     width = canvas.width
     cost = bool(picture.facts["cost"])
     marks: list[dict[str, Any]] = [dict(mark) for mark in picture.marks]
+    best = picture.facts["best"]
     uses = [float(mark[key]) for mark in marks for key in ("before", "after")]
+    uses += [number(best[0])] if isinstance(best, list) else []
     logarithmic = min(uses) > 0 and max(uses) / min(uses) > 12
     low, high = (min(uses) / 1.4, max(uses) * 1.4) if logarithmic else (0.0, max(uses) * 1.12 or 1.0)
 
@@ -146,9 +171,14 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
         .mark_point(filled=True, size=190, shape=HEAD, opacity=1)
         .encode(x=x, y=y, color=colour, angle=alt.Angle("angle:Q", scale=None)),
     ]
-    best = picture.facts["best"]
     if isinstance(best, list):
         ring = canvas.plot([{"x": best[0], "y": best[1]}])
+        if picture.facts["aside"]:
+            layers.append(
+                ring.mark_point(size=60, filled=True, opacity=1, color=LIGHT["mark"]).encode(
+                    x=alt.X("x:Q"), y=alt.Y("y:Q")
+                )
+            )
         dash = [1, 0] if picture.facts["surely"] else [3, 3]
         layers.append(
             ring.mark_point(

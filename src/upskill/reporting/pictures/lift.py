@@ -3,12 +3,14 @@
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
 from upskill.reporting.arms import arm_name
-from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number, words
+from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.wording import between, points, short_names
 
 ROW = 58
+NAMES = (-0.55, -0.1)
+"""The part of a row, from its top, that is kept for words: nothing of the plot runs through it."""
 
 
 def lift_picture(evaluation: Evaluation) -> Picture | None:
@@ -30,7 +32,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
                 "high": lift.these_cases.high * 100,
                 "wide_low": None if wide is None else wide.low * 100,
                 "wide_high": None if wide is None else wide.high * 100,
-                "verdict": f"{points(lift.mean)} points, {report.verdict}",
+                "verdict": f"{points(lift.mean)}, {report.verdict}",
                 "colour": LIGHT[verdict_colour(report.verdict)],
                 "fill": LIGHT[verdict_colour(report.verdict)] if decided else LIGHT["paper"],
             }
@@ -38,7 +40,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
         rows.append(
             (
                 report.student.name,
-                f"{points(lift.mean)} points",
+                points(lift.mean),
                 between(lift.these_cases),
                 between(wide),
                 f"{lift.pairs}",
@@ -64,7 +66,7 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
         ),
         marks=marks,
         facts={"asked": None if evaluation.min_lift is None else evaluation.min_lift * 100},
-        columns=("Student", "Lift", "On these cases", "On cases like these", "Pairs", "Verdict"),
+        columns=("Student", "Lift, points", "On these cases", "On cases like these", "Pairs", "Verdict"),
         rows=tuple(rows),
     )
 
@@ -74,7 +76,8 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     import altair as alt
 
     width = canvas.width
-    names = short_names([str(mark["student"]) for mark in picture.marks], max(12, (width - 150) // 7))
+    room = width - 7 * max(len(str(mark["verdict"])) for mark in picture.marks) - 10
+    names = short_names([str(mark["student"]) for mark in picture.marks], max(8, room // 8))
     ends = [
         number(mark[key])
         for mark in picture.marks
@@ -86,7 +89,15 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     pad = (high - low) * 0.04
     domain = [max(-105.0, low - pad), min(105.0, high + pad)]
     rows = [
-        {**mark, "name": name, "above": int(str(mark["row"])) - 0.3, "left": domain[0], "right": domain[1]}
+        {
+            **mark,
+            "name": name,
+            "above": int(str(mark["row"])) - 0.3,
+            "left": domain[0],
+            "right": domain[1],
+            "top": int(str(mark["row"])) + NAMES[0],
+            "bottom": int(str(mark["row"])) + NAMES[1],
+        }
         for mark, name in zip(picture.marks, names, strict=True)
     ]
     count_of_rows = len(rows)
@@ -99,6 +110,9 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
     zero = canvas.plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(x="at:Q")
     layers = [
         zero,
+        base.mark_rect(color=LIGHT["paper"], opacity=1).encode(
+            x=alt.X("left:Q"), x2="right:Q", y=alt.Y("top:Q", axis=None), y2="bottom:Q"
+        ),
         base.transform_filter("isValid(datum.wide_low)")
         .mark_rule(size=2)
         .encode(y=y, x=alt.X("wide_low:Q"), x2="wide_high:Q", color=colour),
@@ -108,14 +122,10 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
         base.mark_point(size=110, filled=False, strokeWidth=2.5, opacity=1).encode(
             y=y, x=x, stroke=alt.Stroke("colour:N", scale=None), fill=alt.Fill("fill:N", scale=None)
         ),
-        *(
-            text.encode(y=above, x="left:Q", text="name:N")
-            for text in words(base, LIGHT["paper"], align="left", fontWeight="bold", color=LIGHT["ink"], fontSize=13)
+        base.mark_text(align="left", fontWeight="bold", color=LIGHT["ink"], fontSize=13, limit=room).encode(
+            y=above, x=alt.value(0), text="name:N"
         ),
-        *(
-            text.encode(y=above, x="right:Q", text="verdict:N", **({"color": colour} if coloured else {}))
-            for coloured, text in enumerate(words(base, LIGHT["paper"], align="right", fontSize=13))
-        ),
+        base.mark_text(align="right", fontSize=13).encode(y=above, x=alt.value(width), text="verdict:N", color=colour),
     ]
     if asked is not None:
         line = canvas.plot([{"at": asked}])

@@ -22,6 +22,7 @@ REASONS = {
     "interrupted": "it was interrupted",
 }
 """Why a sequential design stopped, after `because`."""
+_ROUNDS = "Upright lines are the ends of rounds, in which every case was put once. "
 
 
 def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Picture | None:
@@ -35,7 +36,10 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
         if report is None or len(path.points) < 2:
             continue
         last = path.points[-1]
-        why = REASONS.get(report.stopped or "", "every planned pair was run")
+        dropped = report.lifts[0].dropped if report.lifts else 0
+        cut_short = evaluation.interrupted and last.pairs + dropped < path.cap
+        ended = REASONS["interrupted"] if cut_short else "every planned pair was run"
+        why = REASONS.get(report.stopped or "", ended)
         said = f"{report.verdict} after {last.pairs} of at most {path.cap} pairs, because {why}"
         says.append(f"{path.student}: {said}")
         rows.append(
@@ -50,7 +54,7 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
                 "high": round(point.these_cases.high * 100, 1),
                 "wide_low": None if point.cases_like_these is None else round(point.cases_like_these.low * 100, 1),
                 "wide_high": None if point.cases_like_these is None else round(point.cases_like_these.high * 100, 1),
-                "round": point.round_end,
+                "round": point.round_end and point is not last,
                 "last": point is last,
                 "said": f"{points(point.mean)}, {report.verdict}" if point is last else "",
                 "colour": LIGHT[verdict_colour(report.verdict)],
@@ -64,7 +68,9 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
         title="The way to the verdict",
         says="How the lift and its intervals moved with each pair. " + "; ".join(says) + ".",
         reading="The line is the lift so far; the band its interval on these very cases, the paler one on cases like "
-        "these. Upright lines are the ends of rounds, in which every case was put once. The point is the end."
+        "these. "
+        + (_ROUNDS if any(mark["round"] for mark in marks) else "")
+        + "The point is the end."
         + (f" The first {MOST_STUDENTS} students are shown." if len(paths) > MOST_STUDENTS else ""),
         marks=marks,
         columns=("Student", "Pairs", "At most", "On these cases", "Verdict", "Stopped because"),
@@ -99,11 +105,11 @@ def chart(picture: Picture, canvas: Canvas) -> list[Chart]:
         end = base.transform_filter("datum.last")
         near_right = number(mine[-1]["pairs"]) > most * 0.7
         layers = [
-            base.transform_filter("datum.round").mark_rule(color=LIGHT["grid"]).encode(x=x),
             base.transform_filter("isValid(datum.wide_low)")
             .mark_area(opacity=0.16, color=colour)
             .encode(x=x, y=alt.Y("wide_low:Q"), y2="wide_high:Q"),
             base.mark_area(opacity=0.26, color=colour).encode(x=x, y=alt.Y("low:Q"), y2="high:Q"),
+            base.transform_filter("datum.round").mark_rule(color=LIGHT["muted"], opacity=0.45).encode(x=x),
             canvas.plot([{"at": 0}]).mark_rule(color=LIGHT["muted"], size=1.5).encode(y=alt.Y("at:Q")),
             base.mark_line(color=colour, strokeWidth=2).encode(x=x, y=y),
             end.mark_point(filled=True, size=90, color=colour, opacity=1).encode(x=x, y=y),

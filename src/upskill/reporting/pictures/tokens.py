@@ -154,7 +154,7 @@ def chart(picture: Picture, canvas: Canvas) -> Chart:
         bars.mark_text(align="left", dx=5, color=LIGHT["ink"]).encode(x=x, y=middle, text="said:N"),
         bars.mark_text(align="right", color=LIGHT["muted"]).encode(x=alt.value(-8), y=middle, text="arm:N"),
         head.transform_filter("isValid(datum.name)")
-        .mark_text(align="left", fontWeight="bold", fontSize=13, color=LIGHT["ink"])
+        .mark_text(align="left", fontWeight="bold", fontSize=13, color=LIGHT["ink"], limit=width + room)
         .encode(x=alt.value(-room), y=alt.Y("y:Q"), text="name:N"),
         head.transform_filter("isValid(datum.change) && datum.below")
         .mark_text(align="left", fontSize=12)
