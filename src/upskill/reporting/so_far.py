@@ -101,7 +101,8 @@ def log_lines(now: SoFar) -> Iterator[str]:
     for student in now.students:
         rates = ", ".join(f"{one.name} {one.rate}" for one in student.conditions)
         lift = "" if student.lift is None else f", lift so far {_lift(student)}"
-        yield f"  {student.name}: {_count(student)} {now.unit}, {rates}{lift}"
+        count = f"{student.done:,} {now.unit}, done" if student.over else f"{_count(student)} {now.unit}"
+        yield f"  {student.name}: {count}, {rates}{lift}"
     yield f"  {', '.join(_status(now)).strip()}"
 
 
