@@ -121,7 +121,8 @@ def test_ctrl_c_once_ends_within_five_seconds_with_a_table_and_leaves_no_process
     assert sum(trial["outcome"]["kind"] == "scored" for trial in _trials(here)) == 16
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.15])
+# Without any pause the system may make one signal of two.
+@pytest.mark.parametrize("pause", [0.03, 0.15])
 def test_ctrl_c_twice_ends_within_a_second_and_leaves_no_process_and_no_torn_record(
     pause: float, here: Path, port_skill: Path, environment: dict[str, str]
 ) -> None:
