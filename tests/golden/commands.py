@@ -23,7 +23,11 @@ PLACE = "/HERE"
 """Stands in recorded files for the folder where the command was typed."""
 PROSE = {"sentence", "found", "notes", "refined", "reasons", "detectable", "how", "title", "message", "text", "error"}
 """Keys whose values are for people."""
-VERDICTS = re.compile(r"(?i)\b(helps|hurts|no difference|undecided|invalid|not proven|finished|interrupted|failed|running)\b")
+ON_THE_PAGE = ("helps", "+100", "tarn.kdl", "every=60", "000002-quay-offered-1")
+"""Of the report of `agent`: verdict, lift, a file that was left and what is in it, and an answer's name in the log."""
+VERDICTS = re.compile(
+    r"(?i)\b(helps|hurts|no difference|undecided|invalid|not proven|finished|interrupted|failed|running)\b"
+)
 _RUN_NAME = re.compile(r"\d{4}-\d\d-\d\d-\d{6}-([\w-]+?)-[0-9a-f]{6}\b")
 _HARNESS = re.compile(r"\b(chat|agent)/\d+(?![\w/.])")
 _LOG = re.compile(r"logs/[^/]+\.eval")
@@ -42,8 +46,7 @@ class Frozen:
 _STUDENT = "-m scripted/students"
 COMMANDS = {
     # What is shown of recorded runs. Nothing is bought: `bought.calls` is 0.
-    "auto-again": Frozen(words="eval --resume {auto} --json --csv out.csv --junit out.xml", run="auto"),
-    "auto-required": Frozen(words="eval --resume {auto} --require helps -q", run="auto"),
+    "auto-again": Frozen(words="eval --resume {auto} --require helps --json --csv out.csv --junit out.xml", run="auto"),
     "versions-again": Frozen(words="eval --resume {versions} --json", run="versions"),
     "agent-again": Frozen(words="eval --resume {agent} --json --csv out.csv --junit out.xml", run="agent"),
     "generated-again": Frozen(words="generate --resume {generated} --json", run="generated"),
@@ -54,7 +57,6 @@ COMMANDS = {
     "agent-regraded": Frozen(words="regrade {agent} --json"),
     "auto-markdown": Frozen(words="report {auto} --markdown"),
     "versions-markdown": Frozen(words="report {versions} --markdown"),
-    "agent-markdown": Frozen(words="report {agent} --markdown"),
     "agent-page": Frozen(words="report {agent} -o report.html"),
     "runs": Frozen(words="runs"),
     "runs-json": Frozen(words="runs --all --json --csv out.csv"),
@@ -125,6 +127,9 @@ def observe(done: CompletedProcess[str], frozen: Frozen, here: Path) -> dict[str
             seen["csv"] = sorted((_row(row) for row in csv.DictReader(file)), key=json.dumps)
     if (here / "out.xml").exists():
         seen["junit"] = _element(ElementTree.parse(here / "out.xml").getroot())
+    if (here / "report.html").exists():
+        page = (here / "report.html").read_text(encoding="utf-8")
+        seen["page"] = {word: word in page for word in ON_THE_PAGE}
     if frozen.run is not None or "run" in (seen.get("json") or {}):
         recorded = None if frozen.run is None else recorded_run(frozen.run)
         run = here / (str(seen["json"]["run"]) if recorded is None else f"runs/{recorded.name}")

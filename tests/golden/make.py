@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from json import dumps
 from pathlib import Path
 
@@ -101,20 +103,13 @@ class _Recorder:
         print("recorded", name, flush=True)  # noqa: T201
 
 
-class _first_rule:  # noqa: N801 - used as a word
+@contextmanager
+def _first_rule(student: Path, rule: str) -> Iterator[None]:
     """While the block lasts, a student goes by this rule first."""
-
-    def __init__(self, student: Path, rule: str) -> None:
-        self._path = student
-        self._whole = student.read_text(encoding="utf-8")
-        self._rule = rule
-
-    def __enter__(self) -> None:
-        text = self._whole.replace("rules:\n", f"rules:\n  - {self._rule}\n", 1)
-        self._path.write_text(text, encoding="utf-8")
-
-    def __exit__(self, *_: object) -> None:
-        self._path.write_text(self._whole, encoding="utf-8")
+    whole = student.read_text(encoding="utf-8")
+    student.write_text(whole.replace("rules:\n", f"rules:\n  - {rule}\n", 1), encoding="utf-8")
+    yield
+    student.write_text(whole, encoding="utf-8")
 
 
 def _type(words: list[str], here: Path, **variables: str) -> subprocess.CompletedProcess[str]:

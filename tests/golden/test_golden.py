@@ -14,8 +14,8 @@ def test_a_command_does_what_it_did_in_the_last_version(name: str, upskill: Upsk
     lay_out(here)
     frozen = COMMANDS[name]
     done = upskill(*words_of(frozen), **frozen.variables)
-    recorded = json.loads((EXPECTED / f"{name}.json").read_text(encoding="utf-8"))
-    assert list(differences(recorded, observe(done, frozen, here))) == [], done.stderr
+    found = list(differences(_expected(name), observe(done, frozen, here)))
+    assert not found, "\n".join([*found, done.stderr])
 
 
 def _expected(name: str) -> dict[str, object]:
