@@ -196,7 +196,7 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
 
 def _shape(value: Any, path: str = "") -> Iterator[str]:
     """The path of every key; whose keys are names of somebody's own ends there."""
-    if isinstance(value, dict) and path not in (".files", ".order"):
+    if isinstance(value, dict) and path not in (".files", ".order", ".settings"):
         for key, entry in value.items():
             yield f"{path}.{key}"
             yield from _shape(entry, f"{path}.{key}")
@@ -217,6 +217,9 @@ def differences(frozen: Any, now: Any, path: str = "") -> Iterator[str]:
     elif isinstance(frozen, list) and isinstance(now, list) and len(frozen) == len(now):
         for number, (one, other) in enumerate(zip(frozen, now, strict=True)):
             yield from differences(one, other, f"{path}[{number}]")
+    elif isinstance(frozen, list) and isinstance(now, list):
+        gone, new = ([one for one in these if one not in others] for these, others in ((frozen, now), (now, frozen)))
+        yield f"{path}: gone {gone}, new {new}, {len(now)} entries where {len(frozen)} were"
     elif key in PROSE and isinstance(frozen, str) and isinstance(now, str):
         if missing := said(frozen) - said(now):
             yield f"{path}: {sorted(missing)} no longer said in {now!r}"
