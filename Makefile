@@ -74,11 +74,10 @@ lock: setup  ## new locks, with no release younger than a week; `make lock UPGRA
 	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
 
-dist: setup  ## the wheel and the source distribution, into dist, and the wheel installed and started by itself
+dist: setup  ## the wheel and the source distribution, into dist; the wheel is installed with its own dependencies and started
 	rm -rf dist build/dist-check && $(BIN)/python -m hatchling build
 	$(BIN)/uv venv --quiet --python $(BIN)/python build/dist-check
-	$(BIN)/uv pip install --quiet --python build/dist-check/bin/python --require-hashes -r $(LOCK)/dev.lock
-	$(BIN)/uv pip install --quiet --python build/dist-check/bin/python --no-deps dist/*.whl
+	$(BIN)/uv pip install --quiet --python build/dist-check/bin/python --constraint $(LOCK)/dev.lock dist/*.whl
 	build/dist-check/bin/upskill --version
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
