@@ -50,7 +50,7 @@ test: setup agents pages  ## all tests: the real engine, the real local model, r
 
 coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest -q tests/unit tests/engine
+	$(BIN)/coverage run -m pytest -q -m 'not full and not once' tests/unit tests/engine
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
