@@ -13,7 +13,7 @@ from upskill.reporting.arms import ORDER, arm_name
 _ANSWER = 100
 
 
-def show_cases(trials: Iterable[Trial], console: Console) -> None:
+def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> None:
     """One table per student: passed per arm, and the first thing that went wrong with the skill given."""
     students: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
@@ -22,7 +22,6 @@ def show_cases(trials: Iterable[Trial], console: Console) -> None:
         table = Table(title=Text(f"Test cases, {student}"), title_justify="left", expand=False)
         seen = {trial.arm for mine in cases.values() for trial in mine}
         arms = [arm for arm in ORDER if arm in seen]
-        harness = "agent" if "offered" in seen else "chat"
         for name in ("Test Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):

@@ -8,9 +8,9 @@ import pytest
 
 from upskill.domain import Arm, Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
 from upskill.sandbox import Limits
-from upskill.trials import FRAMES, Requests, Terms
+from upskill.trials import Requests, Terms, load_harness
 
-FRAME = FRAMES["chat"]
+FRAME = load_harness("chat").frame
 
 CASE = Case(id="port", prompt="Which port?", checks=(Check(kind="contains", spec="7413"),))
 SKILL = Skill(name="thing", description="Does a thing.", body="\nThe port is 7413.\n", digest="d1")

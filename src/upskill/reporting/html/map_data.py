@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from upskill.domain import Errored, Evaluation, Files, Trial
+from upskill.domain import DEFAULT_HARNESS, Errored, Evaluation, Files, Trial
 from upskill.domain.case import Json
 from upskill.reporting.arms import ORDER, arm_name
 from upskill.reporting.html.facts import CaseText, LoggedTrial
@@ -33,7 +33,7 @@ def map_data(
     texts = Texts(longest=longest_for(expected))
     grades: dict[tuple[tuple[str, bool, int], ...], int] = {}
     students = [report.student.name for report in evaluation.students]
-    harness = evaluation.students[0].harness if evaluation.students else "chat"
+    harness = evaluation.students[0].harness if evaluation.students else DEFAULT_HARNESS
     number_of_student = {name: number for number, name in enumerate(students)}
     number_of_case = {case.id: number for number, case in enumerate(cases)}
     ran = {arm.arm for report in evaluation.students for arm in report.arms}
