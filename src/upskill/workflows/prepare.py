@@ -1,5 +1,6 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,7 +10,7 @@ from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.domain.counting import count
 from upskill.domain.harness import choose_harness as harness_for
-from upskill.errors import ProviderError, UsageError
+from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
@@ -195,12 +196,12 @@ def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, wher
     """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
-    return require_sandbox(backend) if _executes(harness, cases) else None
-
-
-def _executes(harness: str, cases: Iterable[Case]) -> bool:
-    """Whether anything that a model wrote is run, by a student or by a check."""
-    return harness_info(harness).with_tools or any("sandbox" in checks.needs(case) for case in cases)
+    info = harness_info(harness)
+    if missing := [program for program in info.programs if shutil.which(program) is None]:
+        raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
+    # Whether anything that a model wrote is run, by a student or by a check.
+    executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
+    return require_sandbox(backend) if executes else None
 
 
 def _terms(settings: Settings, sandbox: Backend) -> trials.Terms:
