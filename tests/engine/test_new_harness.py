@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -50,7 +51,7 @@ def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(
     show_evaluation(ran.evaluation, Console(file=out, width=120))
     assert "on its own" in out.getvalue()
     assert "with the handbook" in out.getvalue()
-    assert evaluation_json(ran.evaluation)["students"][0]["harness"] == "twice"
+    assert '"harness": "twice"' in json.dumps(evaluation_json(ran.evaluation))
 
     record = read_run(ran.run)
     assert (record.harness, record.frame) == ("twice/7", "Answer; you will be asked again.")

@@ -4,9 +4,6 @@ from collections.abc import Iterable
 
 from upskill.domain import Arm, harness_info
 
-ORDER: tuple[Arm, ...] = ("baseline", "previous", "offered", "with_skill")
-"""As tables show them."""
-
 
 def arm_name(arm: Arm, harness: str) -> str:
     """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""

@@ -31,8 +31,10 @@ def test_a_harness_keeps_what_every_harness_promises(name: str) -> None:
     other = harness.arms(replace(SKILL, name="other", body="Else."), previous=None, terms=Terms())
     assert other["baseline"] == arms["baseline"]
     assert (harness.show(CASE).prompt == CASE.prompt) == info.with_tools, "files lie in the sandbox, or in the prompt"
-    size = {"prompt_tokens": 100, "answer_tokens": 10, "terms": Terms()}
-    usual, most = harness.expected(3, **size), harness.at_most(3, **size)
+    usual, most = (
+        estimate(3, prompt_tokens=100, answer_tokens=10, terms=Terms())
+        for estimate in (harness.expected, harness.at_most)
+    )
     assert all(least <= greatest for least, greatest in zip(usual, most, strict=True))
 
 
