@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.models import Purpose, billing
 from upskill.trials import Requests, Terms, TrialRun
 from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
 class Twice:
     version = "twice/7"
+    resumable = ()
     frame = "Answer; you will be asked again."
 
     def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
@@ -41,10 +41,7 @@ class Twice:
             async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
                 began()
                 pending = find(state)
-                planned = pending.planned
-                purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)
-                with billing(purpose) as bill:
-                    pending.bill = bill
+                with pending.billed():
                     state = await generate(state)
                     state.messages.append(ChatMessageUser(content="Are you sure?"))
                     return await generate(state)

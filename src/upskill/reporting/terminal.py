@@ -7,17 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import (
-    ArmSummary,
-    Bought,
-    Evaluation,
-    JudgeReport,
-    Lift,
-    StudentReport,
-    estimate_tokens,
-    harness_info,
-)
+from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
 from upskill.domain.counting import count
+from upskill.domain.harness import harness_info
 from upskill.reporting.arms import arm_name, widest_name
 from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars

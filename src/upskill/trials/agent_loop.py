@@ -13,7 +13,6 @@ import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.domain import Arm, Files
-from upskill.models import Purpose, billing
 from upskill.sandbox import FileRefused, Furnishing
 from upskill.trials.pending import Pending
 from upskill.trials.request import Requests
@@ -112,14 +111,11 @@ def work(find: Find, furnisher: Furnisher, *, began: Callable[[], None]) -> Solv
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         began()
         pending = find(state)
-        planned = pending.planned
-        purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)
         try:
             workshop = await furnisher.open(pending)
             try:
                 await workshop.lay_out()
-                with billing(purpose) as bill:
-                    pending.bill = bill
+                with pending.billed():
                     state.tools = workshop.tools
                     return await _loop(state, generate, pending, furnisher.terms)
             finally:

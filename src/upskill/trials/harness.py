@@ -57,8 +57,12 @@ class Harness(Protocol):
 
     @property
     def version(self) -> str:
-        """Its name and a number, `chat/1`. It is part of every trial's identity: what asks in another way is another
-        version."""
+        """Its name and a number, `chat/1`. It is part of every trial's identity: one that asks in another way, or takes
+        another answer, is another version."""
+
+    @property
+    def resumable(self) -> tuple[str, ...]:
+        """Earlier versions whose requests are those of today: a run begun with one is resumed under its ids."""
 
     @property
     def frame(self) -> str:

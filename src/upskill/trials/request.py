@@ -26,10 +26,15 @@ class Requests:
         *,
         previous: Skill | None = None,
         harness: str = DEFAULT_HARNESS,
+        version: str | None = None,
         terms: Terms | None = None,
     ) -> None:
-        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`."""
+        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`.
+
+        `version` is that of the harness which a resumed run was begun with.
+        """
         self.harness = load_harness(harness)
+        self._version = version or self.harness.version
         self._terms = terms or Terms()
         self._arms = self.harness.arms(skill, previous=previous, terms=self._terms)
         self._request_digests: dict[tuple[Arm, CaseRequest], str] = {}
@@ -60,7 +65,7 @@ class Requests:
             request = digest_of(self._seen(*key))
             self._request_digests[key] = request
         # Joined as plain text: this is done for every trial of every plan.
-        whole = f"{request}/{_student_digest(student, self.harness.version)}/{planned.repeat}"
+        whole = f"{request}/{_student_digest(student, self._version)}/{planned.repeat}"
         return hashlib.sha256(whole.encode("ascii")).hexdigest()
 
     def _seen(self, arm: Arm, shown: CaseRequest) -> dict[str, object]:

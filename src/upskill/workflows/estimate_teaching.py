@@ -179,8 +179,7 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
         if student.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        price = student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
-        expected += trials * usual.turns * price
+        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
         at_most += most_trials * most.cost(student.price)
     pace = _pace(students, settings)
     return Share(

@@ -59,7 +59,7 @@ def require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:
     if identity(prepared.judge) != record.judge:
         problems.append("the judge resolves to something else now")
     harness = trials.load_harness(prepared.plan.harness)
-    if (record.harness, record.frame) != (harness.version, harness.frame):
+    if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
         problems.append("this version of upskill asks students in another way")
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")

@@ -166,7 +166,7 @@ def test_who_has_no_tools_is_shown_the_files_in_fences_that_they_cannot_close() 
 )
 def test_identities_of_version_1_stay_what_they_are(harness: str, arm: Arm, expected: str) -> None:
     old = replace(FILED, description="Old.", body="Old.", digest="d0")
-    requests = Requests(FILED, previous=old, harness=harness, terms=Terms(turns=7))
+    requests = Requests(FILED, previous=old, harness=harness, version=f"{harness}/1", terms=Terms(turns=7))
     planned = PlannedTrial(case=CASE, arm=arm, repeat=2)
     filed = replace(planned, case=replace(CASE, files={"in.txt": b"1"}))
     ids = requests.trial_id(planned, STUDENT)[:8], requests.trial_id(filed, STUDENT)[:8]

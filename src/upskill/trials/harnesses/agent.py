@@ -33,6 +33,7 @@ class Agent:
     """Students work with tools until they answer without calling one, or until they run out of something."""
 
     version = "agent/1"
+    resumable: tuple[str, ...] = ()
     frame = words("agent_frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.models import Purpose, billing
 from upskill.trials.file_text import with_files
 from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness, given, words
 from upskill.trials.terms import Terms
@@ -22,6 +21,7 @@ class Chat:
     """Students answer once, and see the files of a case in the prompt."""
 
     version = "chat/1"
+    resumable: tuple[str, ...] = ()
     frame = words("frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
@@ -42,11 +42,7 @@ class Chat:
 
     @contextmanager
     def solving(
-        self,
-        run: "TrialRun",
-        requests: "Requests",
-        *,
-        began: Callable[[], None],
+        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Put the question through the metered door."""
         from inspect_ai.solver import solver
@@ -55,11 +51,7 @@ class Chat:
         def ask(find: "Find") -> "Solver":
             async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
                 began()
-                pending = find(state)
-                planned = pending.planned
-                purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)
-                with billing(purpose) as bill:
-                    pending.bill = bill
+                with find(state).billed():
                     return await generate(state, tool_calls="none")
 
             return solve
