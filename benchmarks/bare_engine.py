@@ -21,9 +21,9 @@ def main() -> None:
     from inspect_ai.solver import generate
 
     from benchmarks.big_skill import BODY, prompt
-    from upskill.trials import FRAMES
+    from upskill.trials import load_harness
 
-    frame = FRAMES["chat"]
+    frame = load_harness("chat").frame
 
     config = GenerateConfig(max_connections=concurrency, max_tokens=40)
     model = get_model("openai-api/endpoint/any", base_url=url, api_key="none", config=config)

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from upskill.domain.harness import harness_choices
 from upskill.errors import SettingsError
 
 PREFIX = "UPSKILL_"
@@ -85,7 +86,6 @@ class Settings:
     """Short names for models, as a table; they go before the built-in ones."""
 
 
-_CHOICES = {"harness": ("auto", "chat", "agent")}
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(field.name for field in fields(Settings))
@@ -226,8 +226,8 @@ def _checked(name: str, value: object, *, where: str) -> object:
             raise SettingsError(f"{where}: `{name}` must be {wanted_range}, not {value:g}")
         return float(value)
     if wanted in (str, str | None) and isinstance(value, str):
-        if name in _CHOICES and value not in _CHOICES[name]:
-            raise SettingsError(f"{where}: `{name}` must be one of {', '.join(_CHOICES[name])}, not {value!r}")
+        if name == "harness" and value not in (choices := harness_choices()):
+            raise SettingsError(f"{where}: `{name}` must be one of {', '.join(choices)}, not {value!r}")
         return value
     if wanted == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
         return tuple(value)

@@ -161,6 +161,8 @@ def _previous(compare: str | None) -> Path | None:
 
 
 def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
+    from upskill.domain import harness_info
+
     estimate = prepared.estimate
     if as_json:
         plan = {
@@ -183,10 +185,8 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
         return
     for student in prepared.plan.students:
         print_lines(f"{prepared.skill.name} on {named(student)}")
-    if prepared.plan.harness == "agent":
-        from upskill.reporting.arms import arm_name
-
-        print_lines(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
+    if (harness := harness_info(prepared.plan.harness)).with_tools:
+        print_lines(f"students work with tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
     print_lines(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}", estimate.detectable)
     print_lines(*(f"note: {note}" for note in prepared.notes))
 
@@ -205,7 +205,7 @@ def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: b
         from upskill.reporting.cases import show_cases
         from upskill.workflows.list_runs import trials_of
 
-        show_cases(trials_of(Path(evaluation.run)), out)
+        show_cases(trials_of(Path(evaluation.run)), out, harness=evaluation.students[0].harness)
 
 
 def _write_files(evaluation: "Evaluation", *, junit: Path | None, csv: Path | None) -> None:

@@ -71,9 +71,11 @@ TEACHER_BASE_URL = click.option(
 
 def harness(*, auto: str) -> Option:
     """`auto`: when students get tools, unless it is said."""
+    from upskill.domain.harness import harness_choices
+
     return click.option(
         "--harness",
-        type=click.Choice(["auto", "chat", "agent"]),
+        type=click.Choice(harness_choices()),
         help=f"How students are asked; agent gives them tools in a sandbox.  [default: auto, {auto}]",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from upskill.cli.screen import Line
 from upskill.cli.steps import Steps
-from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan
+from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import Door
 from upskill.reporting.arms import arm_name
@@ -38,7 +38,7 @@ class TrialProgress(Steps):
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
         cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
-        tools = "; students work with tools" if plan.harness == "agent" else ""
+        tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
         self.say(f"  {cases}: {conditions}{students}{tools}")
         self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
         self.say(f"  {estimate.detectable}")

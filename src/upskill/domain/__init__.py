@@ -5,6 +5,7 @@ from upskill.domain.case import Case, CaseUse, Check, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.draft import Draft, SectionSource
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
+from upskill.domain.harness import DEFAULT_HARNESS, HARNESSES, HarnessInfo, harness_info
 from upskill.domain.lesson import Lesson, LessonKind
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
@@ -27,6 +28,8 @@ from upskill.domain.trial import (
 )
 
 __all__ = [
+    "DEFAULT_HARNESS",
+    "HARNESSES",
     "LABELS",
     "NOT_RUN",
     "Answer",
@@ -46,6 +49,7 @@ __all__ = [
     "Fault",
     "Files",
     "Grade",
+    "HarnessInfo",
     "Interval",
     "JudgeReport",
     "Label",
@@ -78,4 +82,5 @@ __all__ = [
     "canonical_json",
     "digest_of",
     "estimate_tokens",
+    "harness_info",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upskill.domain.case import Case
+from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
 
@@ -55,7 +56,7 @@ class TrialPlan:
     arms: tuple[Arm, ...]
     repeats: int
     seed: int = 0
-    harness: str = "chat"
+    harness: str = DEFAULT_HARNESS
     design: Design = "fixed"
 
     def __len__(self) -> int:

@@ -1,16 +1,17 @@
 """One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
 
-Arm = Literal["baseline", "with_skill", "offered", "previous"]
-"""The condition: no skill, the skill given, the skill listed for the student to load, or an older version.
+Arm = Literal["baseline", "previous", "offered", "with_skill"]
+"""The condition: no skill, an older version, the skill listed for the student to load, or given.
 
-The older version reaches the student in the same way as the version it is compared with.
+Tables show them in this order. The older version reaches the student in the same way as the one it is compared with.
 """
+ARMS: tuple[Arm, ...] = get_args(Arm)
 
 End = Literal[
     "answered",

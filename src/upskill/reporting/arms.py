@@ -2,24 +2,12 @@
 
 from collections.abc import Iterable
 
-from upskill.domain import Arm
-
-ORDER: tuple[Arm, ...] = ("baseline", "previous", "offered", "with_skill")
-"""As tables show them."""
-
-_WITHOUT_TOOLS: dict[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
-_WITH_TOOLS: dict[Arm, str] = {
-    "baseline": "baseline",
-    "offered": "skill offered",
-    "with_skill": "skill given",
-    "previous": "previous offered",
-}
+from upskill.domain import Arm, harness_info
 
 
 def arm_name(arm: Arm, harness: str) -> str:
     """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""
-    names = _WITH_TOOLS if harness == "agent" else _WITHOUT_TOOLS
-    return names.get(arm, arm)
+    return harness_info(harness).arm_name(arm)
 
 
 def widest_name(arms: Iterable[Arm], harness: str) -> int:

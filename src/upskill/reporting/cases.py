@@ -8,12 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import Errored, Scored, Trial
-from upskill.reporting.arms import ORDER, arm_name
+from upskill.domain.trial import ARMS
+from upskill.reporting.arms import arm_name
 
 _ANSWER = 100
 
 
-def show_cases(trials: Iterable[Trial], console: Console) -> None:
+def show_cases(trials: Iterable[Trial], console: Console, *, harness: str) -> None:
     """One table per student: passed per arm, and the first thing that went wrong with the skill given."""
     students: dict[str, dict[str, list[Trial]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
@@ -21,8 +22,7 @@ def show_cases(trials: Iterable[Trial], console: Console) -> None:
     for student, cases in students.items():
         table = Table(title=Text(f"Test cases, {student}"), title_justify="left", expand=False)
         seen = {trial.arm for mine in cases.values() for trial in mine}
-        arms = [arm for arm in ORDER if arm in seen]
-        harness = "agent" if "offered" in seen else "chat"
+        arms = [arm for arm in ARMS if arm in seen]
         for name in ("Test Case", *(arm_name(arm, harness).title() for arm in arms), "Seen"):
             table.add_column(name, overflow="fold")
         for case_id, mine in sorted(cases.items()):

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
 from upskill.domain.counting import count
+from upskill.domain.harness import harness_info
 from upskill.reporting.arms import arm_name, widest_name
 from upskill.reporting.case_states import label_lines
 from upskill.reporting.money import dollars
@@ -251,7 +252,7 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
     yield Text(f"{_count(evaluation.cases, 'test case')}, {most}{_count(evaluation.repeats, 'run')} per model")
-    if (first := evaluation.students[0]).harness == "agent":
+    if harness_info((first := evaluation.students[0]).harness).with_tools:
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
         yield Text(f"students with tools; figures in a row are: {named}")
     yield Text()

@@ -5,8 +5,10 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from upskill.domain.trial import ARMS
+
 _LOG = re.compile(r"-(\d+)_[^_]+\.eval$")
-_MEMBER = re.compile(r"samples/(\d{6,}-(.*)-(baseline|with_skill|offered|previous)-(\d+))_epoch_\d+\.json$")
+_MEMBER = re.compile(rf"samples/(\d{{6,}}-(.*)-({'|'.join(ARMS)})-(\d+))_epoch_\d+\.json$")
 _Key = tuple[int, str, str, int]
 
 

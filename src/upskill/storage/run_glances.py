@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
 from upskill.domain.past_run import PastResult, PastRun
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
@@ -86,7 +87,7 @@ def _result(student: Mapping[str, Any]) -> PastResult:
     pairs = lift.get("pairs")
     return PastResult(
         model=_text(student.get("model")) or "?",
-        harness=_text(student.get("harness")) or "chat",
+        harness=_text(student.get("harness")) or DEFAULT_HARNESS,
         verdict=_text(student.get("verdict")),
         sentence=_text(student.get("sentence")) or "",
         against=against,

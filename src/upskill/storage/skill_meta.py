@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from upskill.domain import Case
+from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
 from upskill.domain.characters import whole_characters
 from upskill.storage.cases import cases_as_json
@@ -60,7 +60,7 @@ class MeasuredLift:
     model: str
     resolved: str
     endpoint: str | None = None
-    harness: str = "chat"
+    harness: str = DEFAULT_HARNESS
     status: str
     """`helps`, `hurts`, `no difference`, `undecided`, `invalid`, `cheaper`; `not measured` where nothing was."""
     sentence: str

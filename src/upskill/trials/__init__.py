@@ -2,7 +2,8 @@
 
 from upskill.trials.course import Course
 from upskill.trials.engine import RunEnd, TrialRun, run_trials
-from upskill.trials.request import FRAMES, HARNESSES, Request, Requests
+from upskill.trials.harness import Harness, load_harness
+from upskill.trials.request import Request, Requests
 from upskill.trials.terms import Terms
 
-__all__ = ["FRAMES", "HARNESSES", "Course", "Request", "Requests", "RunEnd", "Terms", "TrialRun", "run_trials"]
+__all__ = ["Course", "Harness", "Request", "Requests", "RunEnd", "Terms", "TrialRun", "load_harness", "run_trials"]

@@ -8,12 +8,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan, harness_info
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
 from upskill.sandbox import Furnishing, Sandbox, open_sandbox
@@ -66,20 +66,17 @@ class RunEnd:
 
 def run_trials(run: TrialRun) -> RunEnd:
     """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
-    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm:
+    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm, ExitStack() as opened:
         from inspect_ai import Task
         from inspect_ai import eval as run_tasks
 
-        from upskill.trials.agent import Furnisher, work
-        from upskill.trials.chat import ask, graded
+        from upskill.trials.scorer import graded
         from upskill.trials.source import PlannedSource
 
         requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness, terms=run.terms)
         in_flight = run.door.policy.concurrency
-        with_tools = run.plan.harness == "agent"
-        furnisher = Furnisher(
-            requests, contents=run.contents, terms=run.terms, open_sandbox=run.open_sandbox, in_flight=in_flight
-        )
+        with_tools = harness_info(run.plan.harness).with_tools
+        solver_for = opened.enter_context(requests.harness.solving(run, requests, began=arm))
         failure: list[BaseException] = []
         sources: list[PlannedSource] = []
 
@@ -122,7 +119,7 @@ def run_trials(run: TrialRun) -> RunEnd:
                 Task(
                     name=f"{run.skill.name}-{number}",
                     dataset=source,
-                    solver=work(source.find, furnisher, began=arm) if with_tools else ask(source.find, began=arm),
+                    solver=solver_for(source.find),
                     scorer=graded(source.find, run.grade),
                     model=model,
                     working_limit=run.terms.seconds if with_tools else None,
@@ -150,7 +147,7 @@ def run_trials(run: TrialRun) -> RunEnd:
         except KeyboardInterrupt:
             logs = []
         finally:
-            furnisher.close()
+            opened.close()
         interrupted = len(logs) < len(tasks)  # an interrupted engine hands out no log
         for source in sources:
             source.record_what_was_in_flight()

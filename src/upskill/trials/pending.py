@@ -1,10 +1,12 @@
 """A trial under way: what was planned, and what is learned about it before it ends."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
 from upskill.domain import Arm, Fault, Files, Grade, PlannedTrial, SkillUse, Trial, Turn
-from upskill.models import Bill
+from upskill.models import Bill, Purpose, billing
 
 
 @dataclass(slots=True)
@@ -41,3 +43,10 @@ class Pending:
     turns: int = 0
     ran_out: Literal["turn", "token"] | None = None
     sandbox_lost: str | None = None
+
+    @contextmanager
+    def billed(self) -> Iterator[None]:
+        """Every call within is on the bill of this trial."""
+        one = self.planned
+        with billing(Purpose(role="student", arm=one.arm, case_id=one.case.id, repeat=one.repeat)) as self.bill:
+            yield

@@ -8,12 +8,12 @@ from typing import Any
 from inspect_ai import SampleSource
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalSample
+from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.solver import TaskState
 
 from upskill.domain import PlannedTrial, Student, Trial, Turn, Usage
 from upskill.models import Door
 from upskill.trials.answer import final_text
-from upskill.trials.chat import chat_messages
 from upskill.trials.course import Course
 from upskill.trials.outcome import Ending, outcome_of
 from upskill.trials.pending import OpenTurn, Pending
@@ -126,9 +126,10 @@ class PlannedSource(SampleSource):
         # The number makes it unique and keeps the engine's log in planned order.
         key = f"{self._number:06d}-{name}-{planned.arm}-{planned.repeat}"
         self._pending[key] = pending
+        request = self._requests.render(planned.case, planned.arm)
         return Sample(
             id=key,
-            input=list(chat_messages(self._requests.render(planned.case, planned.arm))),
+            input=[ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)],
             metadata={
                 "case": planned.case.id,
                 "arm": planned.arm,

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, dataclass, field
 
+from upskill.domain import Skill
 from upskill.sandbox import Limits
 
 SKILLS = "/skills"
@@ -34,3 +35,8 @@ class Terms:
     def as_json(self) -> dict[str, object]:
         """Plain values, for the identity of a trial."""
         return asdict(self)
+
+
+def skill_folder(skill: Skill, terms: Terms) -> str:
+    """Where a student finds a skill. Without a sandbox there is no root of its own, so it lies beside its folder."""
+    return f"{SKILLS}/{skill.name}" if terms.confined else f"..{SKILLS}/{skill.name}"

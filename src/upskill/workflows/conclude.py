@@ -17,6 +17,7 @@ from upskill.domain import (
     StudentReport,
     Trial,
     TrialPlan,
+    harness_info,
 )
 from upskill.measuring.verdict import CutShort
 from upskill.reporting.arms import arm_name
@@ -89,7 +90,7 @@ def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[s
 
 def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
     """A student that never used a tool may be one whose server knows none: a pass rate of 0 would hide that."""
-    if plan.harness != "agent":
+    if not harness_info(plan.harness).with_tools:
         return ()
     notes = []
     for name, mine in trials.items():
@@ -213,7 +214,7 @@ def _judge(
         tokens=tokens,
         min_lift=min_lift,
         cut_short=None if decided else cut_short,
-        arms=len(plan.arms) if plan.harness == "agent" else None,
+        arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from upskill import measuring
 from upskill.checks import judge_questions
-from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.domain import TrialPlan, estimate_tokens
 from upskill.domain.counting import count
 from upskill.models import Endpoint
 from upskill.models.asking import MOST_OUTPUT_TOKENS
@@ -19,10 +19,6 @@ EXPECTED_ANSWER_TOKENS = 300
 JUDGE_INPUT_TOKENS = 1_200
 """What a judge is taken to read for one question: its instructions, the task and the answer."""
 JUDGE_OUTPUT_TOKENS = 120
-EXPECTED_TURNS = 6
-"""How many answers a student with tools is taken to give in a trial."""
-EXPECTED_RESULT_TOKENS = 300
-"""How long a tool's result is taken to be: it is sent again with every later answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +90,6 @@ def estimate_plan(
     `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
     """
     terms = terms or Terms()
-    with_tools = plan.harness == "agent"
     prompts = sum(
         estimate_tokens(request.system) + estimate_tokens(request.prompt)
         for case in plan.cases
@@ -105,17 +100,17 @@ def estimate_plan(
     share = EXPECTED_SHARE if sequential else 1.0
     trials = len(plan.cases) * len(plan.arms)
     expected = at_most = 0.0
+    calls = usual_calls = 0
     for student in plan.students:
+        longest = student.max_output_tokens or 0
+        likely = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = requests.harness.expected(trials, prompt_tokens=prompts, answer_tokens=likely, terms=terms)
+        most = requests.harness.at_most(trials, prompt_tokens=prompts, answer_tokens=longest, terms=terms)
+        usual_calls += plan.trials_per_student * usual.turns
+        calls += plan.trials_per_student * most.turns
         if student.price is not None:
-            usual = min(student.max_output_tokens or 0, EXPECTED_ANSWER_TOKENS)
-            turns = min(EXPECTED_TURNS, terms.turns) if with_tools else 1
-            # Every turn sends again what was said and seen in those before it.
-            growth = trials * (usual + EXPECTED_RESULT_TOKENS) * turns * (turns - 1) // 2
-            price = student.price.of(input_tokens=prompts * turns + growth, output_tokens=trials * usual * turns)
-            expected += price * plan.repeats * share
-            at_most += _most(student, prompts, trials, terms if with_tools else None) * plan.repeats
-    calls = len(plan) * (terms.turns if with_tools else 1)
-    usual_calls = len(plan) * (min(EXPECTED_TURNS, terms.turns) if with_tools else 1)
+            expected += usual.cost(student.price) * plan.repeats * share
+            at_most += most.cost(student.price) * plan.repeats
     judged = _judge_calls(plan) if judge is not None else 0
     unknown = tuple(student.name for student in plan.students if student.price is None)
     if judge is not None and judge.price is not None:
@@ -146,14 +141,3 @@ def _judge_calls(plan: TrialPlan) -> int:
     """Questions put to the judge if every trial is run and every reply can be read."""
     trials = len(plan.students) * len(plan.arms) * plan.repeats
     return trials * sum(judge_questions(case) for case in plan.cases)
-
-
-def _most(student: Student, prompts: int, trials: int, terms: Terms | None) -> float:
-    """The most that one round of trials can cost, in dollars. The last call may go over a trial's tokens."""
-    if student.price is None:
-        return 0.0
-    longest = student.max_output_tokens or 0
-    if terms is None:
-        return student.price.of(input_tokens=prompts, output_tokens=trials * longest)
-    said = min(terms.turns * longest, terms.tokens + longest)
-    return trials * student.price.of(input_tokens=max(0, 2 * terms.tokens - said), output_tokens=said)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from upskill import measuring
-from upskill.domain import Student, TrialPlan, estimate_tokens
+from upskill.domain import DEFAULT_HARNESS, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.domain.case import Json
 from upskill.models import Endpoint
 from upskill.models.question import MOST_OUTPUT_TOKENS
@@ -14,10 +14,10 @@ from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.material import Material
 from upskill.teaching.splitting import CaseCounts
+from upskill.trials import Terms, load_harness
 from upskill.workflows.estimate import (
     EXPECTED_ANSWER_TOKENS,
     EXPECTED_SHARE,
-    EXPECTED_TURNS,
     calls_in_words,
     minutes_in_words,
 )
@@ -109,7 +109,7 @@ class Teaching:
     revisions: int
     proposals_per_revision: int = 1
     evaluates: bool = True
-    with_tools: bool = False
+    harness: str = DEFAULT_HARNESS
 
 
 def estimate_teaching(
@@ -164,18 +164,23 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
 
 def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Share:
     trials, most_trials = _trials_of_a_student(teaching)
-    turns = min(EXPECTED_TURNS, settings.max_turns) if teaching.with_tools else 1
-    calls = len(students) * trials * turns
-    most_calls = len(students) * most_trials * (settings.max_turns if teaching.with_tools else 1)
+    harness = load_harness(teaching.harness)
+    terms = Terms(turns=settings.max_turns, tokens=settings.max_trial_tokens)
+    calls = most_calls = 0.0
     expected: float | None = 0.0
     at_most: float | None = 0.0
     for student in students:
+        longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
+        said = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = harness.expected(1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=said, terms=terms)
+        most = harness.at_most(1, prompt_tokens=2 * STUDENT_PROMPT_TOKENS, answer_tokens=longest, terms=terms)
+        calls += trials * usual.turns
+        most_calls += most_trials * most.turns
         if student.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        said = min(student.max_output_tokens or EXPECTED_ANSWER_TOKENS, EXPECTED_ANSWER_TOKENS)
-        expected += trials * turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
-        at_most += most_trials * _most_of_a_trial(student, teaching, settings)
+        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
+        at_most += most_trials * most.cost(student.price)
     pace = _pace(students, settings)
     return Share(
         calls_expected=round(calls),
@@ -190,8 +195,8 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
 def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
     """Expected, and at most: every revision made, no decision before the last round, every case suspected."""
     counts, old = teaching.counts, teaching.material.skill is not None
-    # With tools a skill is offered and, beside it, given; the baseline of the learn cases is bought once.
-    given = 2 if teaching.with_tools else 1
+    # Besides the baseline, which is bought once for the learn cases.
+    given = len(harness_info(teaching.harness).arms) - 1
     compared = 2 if old else 1 + given
     change = 1 if old and teaching.drafts else 0
     learn = counts.learn * (1 + given * (1 + max(change, min(1, teaching.revisions))))
@@ -202,18 +207,6 @@ def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
     guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
     suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
     return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
-
-
-def _most_of_a_trial(student: Student, teaching: Teaching, settings: Settings) -> float:
-    """Dollars. With tools the last call may go over a trial's tokens, as in any evaluation."""
-    if student.price is None:
-        return 0.0
-    longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
-    if not teaching.with_tools:
-        return student.price.of(input_tokens=2 * STUDENT_PROMPT_TOKENS, output_tokens=longest)
-    tokens = settings.max_trial_tokens
-    said = min(settings.max_turns * longest, tokens + longest)
-    return student.price.of(input_tokens=max(0, 2 * tokens - said), output_tokens=said)
 
 
 def _pace(students: Sequence[Student], settings: Settings) -> float | None:

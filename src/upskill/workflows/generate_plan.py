@@ -177,7 +177,7 @@ def plan_generate(
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
         evaluates=order.evaluate,
-        with_tools=harness == "agent",
+        harness=harness,
     )
     estimate = estimate_teaching(
         teaching,

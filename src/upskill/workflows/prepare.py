@@ -1,13 +1,16 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
-from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens
-from upskill.errors import ProviderError, UsageError
+from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain.counting import count
+from upskill.domain.harness import choose_harness as harness_for
+from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
@@ -121,7 +124,7 @@ def prepare(
         raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
     terms = _terms(settings, order.sandbox)
     contents = {}
-    if harness == "agent":
+    if harness_info(harness).with_tools:
         contents[skill.digest] = storage.read_contents(order.skill, skill)
         if previous is not None and order.previous is not None:
             contents[previous.digest] = storage.read_contents(order.previous, previous)
@@ -186,21 +189,19 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
     """What was asked for; with `auto`, students get tools where a case has files, or a check that wants some."""
-    if wanted != "auto":
-        return wanted
-    return "agent" if any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases) else "chat"
+    return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
 
 
 def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
     """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
-    return require_sandbox(backend) if _executes(harness, cases) else None
-
-
-def _executes(harness: str, cases: Iterable[Case]) -> bool:
-    """Whether anything that a model wrote is run, by a student or by a check."""
-    return harness == "agent" or any("sandbox" in checks.needs(case) for case in cases)
+    info = harness_info(harness)
+    if missing := [program for program in info.programs if shutil.which(program) is None]:
+        raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
+    # Whether anything that a model wrote is run, by a student or by a check.
+    executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
+    return require_sandbox(backend) if executes else None
 
 
 def _terms(settings: Settings, sandbox: Backend) -> trials.Terms:
@@ -226,7 +227,7 @@ def _plan(
     order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], *, seed: int, harness: str
 ) -> TrialPlan:
     """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
-    arms = _arms(order, harness)
+    arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
     repeats, sequential = order.repeats or 1, order.repeats is None and len(arms) > 1
     return TrialPlan(
         cases=cases,
@@ -237,20 +238,6 @@ def _plan(
         harness=harness,
         design="sequential" if sequential else "fixed",
     )
-
-
-def _arms(order: EvaluationOrder, harness: str) -> tuple[Arm, ...]:
-    """First what is measured against, then what the verdict is about, then what is run beside it.
-
-    A student with tools is offered the skill, because that is what a user gets; where there is a baseline it is also
-    given to it, to tell a skill that is not loaded from one that does not help. An older version is offered likewise.
-    """
-    measured: Arm = "offered" if harness == "agent" else "with_skill"
-    if order.previous is not None:
-        return ("previous", measured)
-    if not order.baseline:
-        return (measured,)
-    return ("baseline", "offered", "with_skill") if harness == "agent" else ("baseline", "with_skill")
 
 
 def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
@@ -310,9 +297,7 @@ def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpo
 
 def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:
     unseen = skill.other_files
-    if not unseen or harness != "chat":
+    if not unseen or harness_info(harness).with_tools:
         return ()
     shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
-    return (
-        f"chat students see SKILL.md only, not the {len(unseen)} other file{'' if len(unseen) == 1 else 's'}: {shown}",
-    )
+    return (f"{harness} students see SKILL.md only, not the {count(len(unseen), 'other file')}: {shown}",)

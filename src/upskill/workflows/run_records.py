@@ -16,6 +16,7 @@ from upskill.workflows.recording import settings_record, versions
 def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> RunRecord:
     """What is known of a run before it begins."""
     plan = prepared.plan
+    harness = trials.load_harness(plan.harness)
     return RunRecord(
         started_at=now(),
         versions=versions(),
@@ -33,8 +34,8 @@ def first_record(prepared: Prepared, settings: Resolved, folder: RunFolder) -> R
         design=plan.design,
         min_lift=prepared.min_lift,
         seed=plan.seed,
-        harness=trials.HARNESSES[plan.harness],
-        frame=trials.FRAMES[plan.harness],
+        harness=harness.version,
+        frame=harness.frame,
         sandbox=recorded(prepared.sandbox),
         judge=identity(prepared.judge),
         settings=settings_record(settings),
@@ -57,10 +58,8 @@ def require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:
         problems.append("the models resolve to something else now")
     if identity(prepared.judge) != record.judge:
         problems.append("the judge resolves to something else now")
-    if (
-        record.harness != trials.HARNESSES[prepared.plan.harness]
-        or record.frame != trials.FRAMES[prepared.plan.harness]
-    ):
+    harness = trials.load_harness(prepared.plan.harness)
+    if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
         problems.append("this version of upskill asks students in another way")
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from upskill import storage
-from upskill.domain import Lift, StudentReport
+from upskill.domain import DEFAULT_HARNESS, Lift, StudentReport
 from upskill.domain.generated import StudentClaim
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, MeasuredLift, Provenance, SkillMeta, read_meta
@@ -74,7 +74,7 @@ def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> Measure
         model=claim.student,
         resolved=endpoint.model,
         endpoint=endpoint.base_url,
-        harness="chat" if report is None else report.harness,
+        harness=DEFAULT_HARNESS if report is None else report.harness,
         status=claim.status,
         sentence=claim.sentence,
         against="baseline" if lift is None else lift.against,

@@ -4,11 +4,13 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from upskill.domain import Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
-from upskill.sandbox import Limits
-from upskill.trials import FRAMES, Requests, Terms
+import pytest
 
-FRAME = FRAMES["chat"]
+from upskill.domain import Arm, Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
+from upskill.sandbox import Limits
+from upskill.trials import Requests, Terms, load_harness
+
+FRAME = load_harness("chat").frame
 
 CASE = Case(id="port", prompt="Which port?", checks=(Check(kind="contains", spec="7413"),))
 SKILL = Skill(name="thing", description="Does a thing.", body="\nThe port is 7413.\n", digest="d1")
@@ -148,3 +150,24 @@ def test_who_has_no_tools_is_shown_the_files_in_fences_that_they_cannot_close() 
         "Which port?\n\nThe file a.bin holds 2 bytes that are no text.\n\nb.md:\n````\n```\ncode\n```\n````"
     )
     assert agent().render(case, "baseline").prompt == "Which port?"
+
+
+@pytest.mark.parametrize(
+    ("harness", "arm", "expected"),
+    [
+        ("chat", "baseline", "e34266af bb2570d0"),
+        ("chat", "with_skill", "b95b21c0 399c9c94"),
+        ("chat", "previous", "fb38a8b8 3d03a62b"),
+        ("agent", "baseline", "8c464bab a9daba38"),
+        ("agent", "offered", "ba69aed5 75ac4c5f"),
+        ("agent", "with_skill", "34ac354f edf1c4e3"),
+        ("agent", "previous", "b3c2861c dfbf26d3"),
+    ],
+)
+def test_identities_of_version_1_stay_what_they_are(harness: str, arm: Arm, expected: str) -> None:
+    old = replace(FILED, description="Old.", body="Old.", digest="d0")
+    requests = Requests(FILED, previous=old, harness=harness, version=f"{harness}/1", terms=Terms(turns=7))
+    planned = PlannedTrial(case=CASE, arm=arm, repeat=2)
+    filed = replace(planned, case=replace(CASE, files={"in.txt": b"1"}))
+    ids = requests.trial_id(planned, STUDENT)[:8], requests.trial_id(filed, STUDENT)[:8]
+    assert " ".join(ids) == expected

@@ -52,7 +52,7 @@ def test_of_a_revision_held_out_cases_are_screened_as_well_and_a_change_is_a_rev
 
 
 def test_with_tools_every_trial_may_take_all_its_turns_and_there_is_one_arm_more() -> None:
-    tools = of_students(replace(NEW_SKILL, with_tools=True))
+    tools = of_students(replace(NEW_SKILL, harness="agent"))
     trials = 10 * (1 + 2 * 4) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
     assert tools.calls_at_most == trials * Settings().max_turns
     assert tools.calls_expected < tools.calls_at_most

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from upskill.domain import Errored, Evaluation, Files, Trial
+from upskill.domain import DEFAULT_HARNESS, Errored, Evaluation, Files, Trial
 from upskill.domain.case import Json
-from upskill.reporting.arms import ORDER, arm_name
+from upskill.domain.trial import ARMS
+from upskill.reporting.arms import arm_name
 from upskill.reporting.html.facts import CaseText, LoggedTrial
 from upskill.reporting.html.texts import Texts, longest_for, room_for
 
@@ -33,11 +34,11 @@ def map_data(
     texts = Texts(longest=longest_for(expected))
     grades: dict[tuple[tuple[str, bool, int], ...], int] = {}
     students = [report.student.name for report in evaluation.students]
-    harness = evaluation.students[0].harness if evaluation.students else "chat"
+    harness = evaluation.students[0].harness if evaluation.students else DEFAULT_HARNESS
     number_of_student = {name: number for number, name in enumerate(students)}
     number_of_case = {case.id: number for number, case in enumerate(cases)}
     ran = {arm.arm for report in evaluation.students for arm in report.arms}
-    arms = [arm for arm in ORDER if arm in ran]
+    arms = [arm for arm in ARMS if arm in ran]
     prompts: list[Json] = [None if case.prompt is None else texts.add(case.prompt) for case in cases]
     logs: dict[str, int] = {}
     rows: list[Json] = []

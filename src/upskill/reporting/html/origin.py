@@ -1,6 +1,6 @@
 """Where every number of a page comes from: how the run was planned, what it took, and where the whole of it is."""
 
-from upskill.domain import Evaluation, estimate_tokens
+from upskill.domain import Evaluation, estimate_tokens, harness_info
 from upskill.domain.counting import count
 from upskill.reporting.arms import arm_name
 from upskill.reporting.html.elements import definitions, table
@@ -8,7 +8,6 @@ from upskill.reporting.html.escaping import escaped
 from upskill.reporting.html.facts import RunFacts
 from upskill.reporting.money import dollars
 
-HARNESSES = {"chat": "one question, one answer, no tools", "agent": "with tools, in a sandbox"}
 _TIMES = {1: "once", 2: "twice"}
 
 
@@ -64,8 +63,8 @@ def _plan(evaluation: Evaluation) -> str:
 
 def _harness(name: str) -> str:
     """Its name has a version in it, for whoever compares runs."""
-    meaning = HARNESSES.get(name.partition("/")[0])
-    return name if meaning is None else f"{meaning} ({name})"
+    meaning = harness_info(name).description
+    return f"{meaning} ({name})" if meaning else name
 
 
 def _whole(facts: RunFacts) -> str:

@@ -1,42 +1,19 @@
-"""The harness `chat`: one question, one answer, no tools. The skill is given in the system message."""
+"""Grades what a student left, whatever the harness."""
 
 from collections.abc import Callable
 
 import anyio.to_thread
-from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
-from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.solver import TaskState
 
 from upskill.domain import Answer, Case, CheckResult, Grade
-from upskill.models import NotAnswered, Purpose, billing
+from upskill.models import NotAnswered
 from upskill.sandbox import SandboxGone, SandboxUnavailable
 from upskill.trials.answer import final_text
 from upskill.trials.pending import Pending
-from upskill.trials.request import Request
 
 Grader = Callable[[Case, Answer], Grade]
 Find = Callable[[TaskState], Pending]
-
-
-def chat_messages(request: Request) -> list[ChatMessageSystem | ChatMessageUser]:
-    """The messages of a chat student."""
-    return [ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)]
-
-
-@solver
-def ask(find: Find, *, began: Callable[[], None]) -> Solver:
-    """Put the question through the metered door. `began` hears of every trial that begins."""
-
-    async def solve(state: TaskState, generate: Generate) -> TaskState:
-        began()
-        pending = find(state)
-        planned = pending.planned
-        purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)
-        with billing(purpose) as bill:
-            pending.bill = bill
-            return await generate(state, tool_calls="none")
-
-    return solve
 
 
 @scorer(metrics=[accuracy()])

@@ -1,4 +1,4 @@
-"""The harness `agent`: a student with a shell and file tools, in a sandbox of its own.
+"""How a student of the harness `agent` works: with a shell and file tools, in a sandbox of its own.
 
 The loop is ours and three lines long, so that a student gets exactly its turns: the engine's own turn limit bites one
 call later. Its tokens are those that the door counted, estimated ones included. Its time is the engine's working
@@ -13,13 +13,12 @@ import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.domain import Arm, Files
-from upskill.models import Purpose, billing
 from upskill.sandbox import FileRefused, Furnishing
-from upskill.trials.chat import Find
 from upskill.trials.pending import Pending
-from upskill.trials.request import Requests, skill_folder
+from upskill.trials.request import Requests
+from upskill.trials.scorer import Find
 from upskill.trials.skill_use import Marks, SkillWatch, marks_of
-from upskill.trials.terms import SKILLS, Terms
+from upskill.trials.terms import SKILLS, Terms, skill_folder
 from upskill.trials.workshop import OpenSandbox, Places, SandboxLost, Threads, Workshop
 
 MOST_CLEARING_SECONDS = 10
@@ -112,14 +111,11 @@ def work(find: Find, furnisher: Furnisher, *, began: Callable[[], None]) -> Solv
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         began()
         pending = find(state)
-        planned = pending.planned
-        purpose = Purpose(role="student", arm=planned.arm, case_id=planned.case.id, repeat=planned.repeat)
         try:
             workshop = await furnisher.open(pending)
             try:
                 await workshop.lay_out()
-                with billing(purpose) as bill:
-                    pending.bill = bill
+                with pending.billed():
                     state.tools = workshop.tools
                     return await _loop(state, generate, pending, furnisher.terms)
             finally:

@@ -1,0 +1,90 @@
+"""The harnesses as plain data, for whoever plans, stores or reports. What each of them does is in its own module.
+
+A new harness is that module and an entry in `HARNESSES`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from upskill.domain.trial import Arm
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HarnessInfo:
+    """What may be known of a harness without running it."""
+
+    name: str
+    module: str = ""
+    """The module whose `HARNESS` implements it (`trials/harness.py`); imported when it is used."""
+    description: str = ""
+    """How students work, in one line for people."""
+    arms: Mapping[Arm, str] = field(default_factory=dict)
+    """The arms of an evaluation, as people call them: the one measured against, the one that the verdict is about, and
+    those that are run beside them."""
+    previous: str = "previous"
+    """How people call the arm of an older version, which reaches the student as in the second arm."""
+    with_tools: bool = False
+    """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
+    programs: tuple[str, ...] = ()
+    """Programs that must be installed."""
+
+    def planned_arms(self, *, baseline: bool, previous: bool) -> tuple[Arm, ...]:
+        """First what is measured against, then what the verdict is about, then what is run beside it."""
+        arms = tuple(self.arms)
+        if previous:
+            return ("previous", arms[1])
+        return arms if baseline else (arms[1],)
+
+    def arm_name(self, arm: Arm) -> str:
+        """An arm as people call it."""
+        return self.previous if arm == "previous" else self.arms.get(arm, arm)
+
+
+HARNESSES: dict[str, HarnessInfo] = {
+    info.name: info
+    for info in (
+        HarnessInfo(
+            name="chat",
+            module="upskill.trials.harnesses.chat",
+            description="one question, one answer, no tools",
+            arms={"baseline": "baseline", "with_skill": "with skill"},
+        ),
+        # Offered, because that is what a user gets; and given, to tell a skill that is not loaded from one that does
+        # not help.
+        HarnessInfo(
+            name="agent",
+            module="upskill.trials.harnesses.agent",
+            description="with tools, in a sandbox",
+            arms={"baseline": "baseline", "offered": "skill offered", "with_skill": "skill given"},
+            previous="previous offered",
+            with_tools=True,
+        ),
+    )
+}
+"""Every harness by its name. `auto` takes the first that can do what the cases need."""
+
+_ANY_ARMS: Mapping[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "offered": "skill offered"}
+
+DEFAULT_HARNESS = next(iter(HARNESSES))
+"""What a plan or a file means that names none."""
+
+
+def harness_info(name: str) -> HarnessInfo:
+    """What is known of a harness, named with or without its version.
+
+    A record of another version of upskill may name one that is unknown here: it has plain names for its arms.
+    """
+    bare = name.partition("/")[0]
+    return HARNESSES.get(bare) or HarnessInfo(name=bare, arms=_ANY_ARMS)
+
+
+def harness_choices() -> tuple[str, ...]:
+    """What a person may ask for."""
+    return ("auto", *HARNESSES)
+
+
+def choose_harness(wanted: str, *, tools: bool) -> str:
+    """What was asked for; with `auto` the first harness that gives students tools, or the first if they need none."""
+    if wanted != "auto":
+        return wanted
+    return next(info.name for info in HARNESSES.values() if info.with_tools or not tools)

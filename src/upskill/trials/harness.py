@@ -1,0 +1,112 @@
+"""What a harness is: how students are asked and work, and what of that makes the identity of a trial."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from upskill.domain import HARNESSES, Arm, Case, Price, Skill
+from upskill.errors import UsageError
+from upskill.trials.terms import Terms
+
+if TYPE_CHECKING:
+    from inspect_ai.solver import Solver
+
+    from upskill.trials.engine import TrialRun
+    from upskill.trials.request import Requests
+    from upskill.trials.scorer import Find
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmRequest:
+    """What an arm adds to a case."""
+
+    system: str
+    """What the student is told first."""
+    skill: Skill | None = None
+    """The skill whose files lie in its sandbox; `None` where none does."""
+
+
+class CaseRequest(NamedTuple):
+    """A case as its student meets it, in every arm."""
+
+    prompt: str
+    files: str = ""
+    """The digest of the files that lie in its folder."""
+
+
+class Effort(NamedTuple):
+    """What trials take: answers of the model in each, and tokens of all of them."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+
+    def cost(self, price: Price) -> float:
+        """In dollars."""
+        return price.of(input_tokens=self.input_tokens, output_tokens=self.output_tokens)
+
+
+class Harness(Protocol):
+    """How students are asked and work. The arms may differ by the skill and by nothing else.
+
+    Its name, its arms and what it needs stand in `domain/harness.py`.
+    """
+
+    @property
+    def version(self) -> str:
+        """Its name and a number, `chat/1`. It is part of every trial's identity: one that asks in another way, or takes
+        another answer, is another version."""
+
+    @property
+    def resumable(self) -> tuple[str, ...]:
+        """Earlier versions whose requests are those of today: a run begun with one is resumed under its ids."""
+
+    @property
+    def frame(self) -> str:
+        """What every student is told first, in every arm. It is kept in the run."""
+
+    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> Mapping[Arm, ArmRequest]:
+        """What each arm adds, an older version's too where there is one. A baseline depends on no skill."""
+
+    def show(self, case: Case) -> CaseRequest:
+        """The case as every arm shows it."""
+
+    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+        """What else can change an answer, as plain values: tools, limits, files of the case by their digest."""
+
+    def solving(
+        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+    ) -> "AbstractContextManager[Callable[[Find], Solver]]":
+        """What makes the engine's solver for a student, as long as it lasts; what it opened is closed at the end.
+
+        A solver calls `began` first, finds its trial, and fills in the bill and whatever the student left. What
+        measured nothing raises.
+        """
+
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+        """What so many trials take that see so many tokens in all, if answers are as long as is usual."""
+
+    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+        """The most that they can take, if answers are as long as they may be."""
+
+
+def load_harness(name: str) -> Harness:
+    """The harness of this name. Raises where there is none."""
+    if name not in HARNESSES:
+        raise UsageError(f"there is no harness {name}", hint=f"one of {', '.join(HARNESSES)}")
+    harness: Harness = import_module(HARNESSES[name].module).HARNESS
+    return harness
+
+
+def words(name: str) -> str:
+    """What students are told, from a file beside this one."""
+    return files("upskill.trials").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def given(skill: Skill, *, folder: str | None = None) -> str:
+    """A skill in one marked place, and where its files are if the student can reach them."""
+    place = "" if folder is None else f' folder="{folder}"'
+    return f'<skill name="{skill.name}"{place}>\n{skill.body.strip()}\n</skill>'

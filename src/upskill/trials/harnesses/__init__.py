@@ -1,0 +1,1 @@
+"""One module per harness. Each is listed in `domain/harness.py` and imports the engine only when trials are run."""

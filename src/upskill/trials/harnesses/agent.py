@@ -1,0 +1,94 @@
+"""The harness `agent`: a student with a shell and file tools, in a sandbox of its own.
+
+How it works there is in `agent_loop.py`.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from upskill.domain import Arm, Case, Skill, digest_of
+from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness, given, words
+from upskill.trials.terms import Terms, skill_folder
+from upskill.trials.tool_specs import TOOLS
+
+if TYPE_CHECKING:
+    from inspect_ai.solver import Solver
+
+    from upskill.trials.engine import TrialRun
+    from upskill.trials.request import Requests
+    from upskill.trials.scorer import Find
+
+EXPECTED_TURNS = 6
+"""How many answers a student is taken to give in a trial."""
+EXPECTED_RESULT_TOKENS = 300
+"""How long a tool's result is taken to be: it is sent again with every later answer."""
+OFFERED = words("offered.md")
+"""How a skill is listed for a student that may load it, in neutral words."""
+
+
+class Agent:
+    """Students work with tools until they answer without calling one, or until they run out of something."""
+
+    version = "agent/1"
+    resumable: tuple[str, ...] = ()
+    frame = words("agent_frame.md")
+
+    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
+        """The skill's files lie in the sandbox; it is listed, or given as well."""
+        whole = given(skill, folder=skill_folder(skill, terms))
+        arms: dict[Arm, ArmRequest] = {
+            "baseline": ArmRequest(system=self.frame),
+            "offered": self._listed(skill, terms),
+            "with_skill": ArmRequest(system=f"{self.frame}\n\n{whole}", skill=skill),
+        }
+        return arms if previous is None else {**arms, "previous": self._listed(previous, terms)}
+
+    def _listed(self, skill: Skill, terms: Terms) -> ArmRequest:
+        path = f"{skill_folder(skill, terms)}/SKILL.md"
+        entry = OFFERED.format(name=skill.name, description=skill.description, path=path)
+        return ArmRequest(system=f"{self.frame}\n\n{entry}", skill=skill)
+
+    def show(self, case: Case) -> CaseRequest:
+        """Its files lie in the working folder."""
+        digests = {path: hashlib.sha256(data).hexdigest() for path, data in case.files.items()}
+        return CaseRequest(case.prompt, digest_of(digests) if digests else "")
+
+    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+        """Tools, limits and the files of the case."""
+        return {"tools": [tool.as_json() for tool in TOOLS], "limits": terms.as_json(), "files": files}
+
+    @contextmanager
+    def solving(
+        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+    ) -> "Iterator[Callable[[Find], Solver]]":
+        """Students work in sandboxes; none is left open at the end."""
+        from upskill.trials.agent_loop import Furnisher, work
+
+        furnisher = Furnisher(
+            requests,
+            contents=run.contents,
+            terms=run.terms,
+            open_sandbox=run.open_sandbox,
+            in_flight=run.door.policy.concurrency,
+        )
+        try:
+            yield partial(work, furnisher=furnisher, began=began)
+        finally:
+            furnisher.close()
+
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+        """Every turn sends again what was said and seen in those before it."""
+        turns = min(EXPECTED_TURNS, terms.turns)
+        growth = trials * (answer_tokens + EXPECTED_RESULT_TOKENS) * turns * (turns - 1) // 2
+        return Effort(turns, prompt_tokens * turns + growth, trials * answer_tokens * turns)
+
+    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+        """The last call may go over a trial's tokens."""
+        said = min(terms.turns * answer_tokens, terms.tokens + answer_tokens)
+        return Effort(terms.turns, trials * max(0, 2 * terms.tokens - said), trials * said)
+
+
+HARNESS: Harness = Agent()

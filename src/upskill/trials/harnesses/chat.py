@@ -1,0 +1,68 @@
+"""The harness `chat`: one question, one answer, no tools. The skill is given in the system message."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from upskill.domain import Arm, Case, Skill
+from upskill.trials.file_text import with_files
+from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness, given, words
+from upskill.trials.terms import Terms
+
+if TYPE_CHECKING:
+    from inspect_ai.solver import Generate, Solver, TaskState
+
+    from upskill.trials.engine import TrialRun
+    from upskill.trials.request import Requests
+    from upskill.trials.scorer import Find
+
+
+class Chat:
+    """Students answer once, and see the files of a case in the prompt."""
+
+    version = "chat/1"
+    resumable: tuple[str, ...] = ()
+    frame = words("frame.md")
+
+    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
+        """The skill stands in the system message, or it does not."""
+        arms: dict[Arm, ArmRequest] = {"baseline": ArmRequest(system=self.frame), "with_skill": self._given(skill)}
+        return arms if previous is None else {**arms, "previous": self._given(previous)}
+
+    def _given(self, skill: Skill) -> ArmRequest:
+        return ArmRequest(system=f"{self.frame}\n\n{given(skill)}")
+
+    def show(self, case: Case) -> CaseRequest:
+        """Its files follow the prompt."""
+        return CaseRequest(with_files(case))
+
+    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+        """Nothing but the request."""
+        return {"tools": [], "limits": {}}
+
+    @contextmanager
+    def solving(
+        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+    ) -> "Iterator[Callable[[Find], Solver]]":
+        """Put the question through the metered door."""
+        from inspect_ai.solver import solver
+
+        @solver
+        def ask(find: "Find") -> "Solver":
+            async def solve(state: "TaskState", generate: "Generate") -> "TaskState":
+                began()
+                with find(state).billed():
+                    return await generate(state, tool_calls="none")
+
+            return solve
+
+        yield ask
+
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+        """One answer each."""
+        return Effort(turns=1, input_tokens=prompt_tokens, output_tokens=trials * answer_tokens)
+
+    at_most = expected
+
+
+HARNESS: Harness = Chat()

@@ -1,0 +1,103 @@
+"""A harness is one module (`twice.py`) and one line in a table: everything else finds it there."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from engine.conftest import Run
+from upskill.domain import HARNESSES, Case, HarnessInfo, PlannedTrial, Student, digest_of
+from upskill.errors import EngineError, SettingsError
+from upskill.reporting import evaluation_json
+from upskill.reporting.terminal import show_evaluation
+from upskill.settings import resolve_settings
+from upskill.storage import read_run, read_skill
+from upskill.trials import Requests
+from upskill.workflows.prepare import EvaluationOrder, prepare
+from upskill.workflows.report import read_report
+
+TWICE = HarnessInfo(
+    name="twice",
+    module="engine.twice",
+    description="asked twice",
+    arms={"baseline": "on its own", "with_skill": "with the handbook"},
+)
+CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
+HELPED = ({"arm": "with_skill", "turn": 2, "replies": ["yes"]}, {"replies": ["no"]})
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(HARNESSES, "twice", TWICE)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(
+    skill: Callable[..., Path], run: Run, script: Callable[..., str]
+) -> None:
+    folder = skill(CASES)
+    ran = run(folder, [script(*HELPED)], harness="twice", repeats=None)
+
+    report = ran.evaluation.students[0]
+    assert (report.harness, report.verdict) == ("twice", "helps")
+    assert all(trial.calls == 2 for trial in ran.trials)
+
+    out = io.StringIO()
+    show_evaluation(ran.evaluation, Console(file=out, width=120))
+    assert "on its own" in out.getvalue()
+    assert "with the handbook" in out.getvalue()
+    assert '"harness": "twice"' in json.dumps(evaluation_json(ran.evaluation))
+
+    record = read_run(ran.run)
+    assert (record.harness, record.frame) == ("twice/7", "Answer; you will be asked again.")
+    assert record.arms == ("baseline", "with_skill")
+
+    page = read_report(ran.run).page({})
+    assert "asked twice (twice/7)" in page
+    assert "with the handbook" in page
+
+
+@pytest.mark.usefixtures("registered")
+def test_what_it_asks_is_what_makes_the_identity_of_its_trials(
+    skill: Callable[..., Path], run: Run, script: Callable[..., str]
+) -> None:
+    folder = skill(CASES[:1])
+    ids = {
+        harness: {trial.arm: trial.id for trial in run(folder, [script(*HELPED)], harness=harness).trials}
+        for harness in ("chat", "twice")
+    }
+    assert ids["chat"].keys() == ids["twice"].keys()
+    assert not {*ids["chat"].values()} & {*ids["twice"].values()}
+    case = Case(id="c0", prompt="Question 0?", checks=())
+    student = Student(name="any", model="any")
+    planned = PlannedTrial(case=case, arm="baseline", repeat=1)
+    seen = {"system": digest_of("Answer; you will be asked again."), "prompt": "Question 0?", "asked": 2}
+    told = {"harness": "twice/7", "model": "any", "endpoint": None, "temperature": None, "max_output_tokens": None}
+    expected = hashlib.sha256(f"{digest_of(seen)}/{digest_of(told)}/1".encode()).hexdigest()
+    assert Requests(read_skill(folder), harness="twice").trial_id(planned, student) == expected
+
+
+@pytest.mark.usefixtures("registered")
+def test_it_is_priced_and_chosen_like_any_other(
+    skill: Callable[..., Path], script: Callable[..., str], tmp_path: Path
+) -> None:
+    order = EvaluationOrder(skill=skill(CASES), repeats=3)
+    flags = {"models": (script(*HELPED),), "harness": "twice", "runs_dir": str(tmp_path)}
+    settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path).values
+    assert prepare(order, settings).estimate.calls_at_most == len(CASES) * 2 * 3 * 2
+    with pytest.raises(SettingsError, match="must be one of auto, chat, agent, twice, not 'thrice'"):
+        resolve_settings({**flags, "harness": "thrice"}, environment={}, folder=tmp_path, user_folder=tmp_path)
+
+
+def test_a_program_that_it_needs_and_that_is_not_installed_is_named_before_anything_is_bought(
+    skill: Callable[..., Path], run: Run, script: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(HARNESSES, "twice", replace(TWICE, programs=("no-such-program",)))
+    with pytest.raises(EngineError, match="the harness twice needs no-such-program, which is not installed"):
+        run(skill(CASES), [script(*HELPED)], harness="twice")
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,84 @@
+"""What every harness promises, and that nobody else knows one by its name."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import upskill
+from upskill.domain import HARNESSES, Case, Skill, harness_info
+from upskill.domain.harness import choose_harness
+from upskill.errors import UsageError
+from upskill.trials import Requests, Terms, load_harness
+
+SKILL = Skill(name="thing", description="Does a thing.", body="The port is 7413.", digest="d1")
+CASE = Case(id="port", prompt="Which port?", checks=(), files={"in.txt": b"12"})
+SRC = Path(upskill.__file__).parent
+OTHER_MEANINGS = ("traces/", "domain/trace.py", "reporting/trace_report.py", "teaching/draft_rules.py")
+"""There `chat` is a kind of recording, and `agent` is who speaks in one, or a word that names nobody."""
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_a_harness_keeps_what_every_harness_promises(name: str) -> None:
+    harness, info = load_harness(name), HARNESSES[name]
+    assert harness.version.partition("/")[0] == info.name == name
+    assert info.description
+    arms = harness.arms(SKILL, previous=SKILL, terms=Terms())
+    assert {*info.arms, "previous"} == arms.keys()
+    assert all(arm.system.startswith(harness.frame) for arm in arms.values())
+    other = harness.arms(replace(SKILL, name="other", body="Else."), previous=None, terms=Terms())
+    assert other["baseline"] == arms["baseline"]
+    assert (harness.show(CASE).prompt == CASE.prompt) == info.with_tools, "files lie in the sandbox, or in the prompt"
+    usual, most = (
+        estimate(3, prompt_tokens=100, answer_tokens=10, terms=Terms())
+        for estimate in (harness.expected, harness.at_most)
+    )
+    assert all(least <= greatest for least, greatest in zip(usual, most, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "arms"),
+    [
+        ((True, False), {"chat": ("baseline", "with_skill"), "agent": ("baseline", "offered", "with_skill")}),
+        ((False, False), {"chat": ("with_skill",), "agent": ("offered",)}),
+        ((True, True), {"chat": ("previous", "with_skill"), "agent": ("previous", "offered")}),
+    ],
+)
+def test_the_second_arm_is_what_the_verdict_is_about(
+    asked: tuple[bool, bool], arms: dict[str, tuple[str, ...]]
+) -> None:
+    baseline, previous = asked
+    assert {name: info.planned_arms(baseline=baseline, previous=previous) for name, info in HARNESSES.items()} == arms
+
+
+def test_auto_gives_tools_only_where_they_are_needed() -> None:
+    assert [choose_harness("auto", tools=tools) for tools in (False, True)] == ["chat", "agent"]
+    assert choose_harness("chat", tools=True) == "chat"
+
+
+def test_a_record_of_an_unknown_harness_can_be_read_and_not_run() -> None:
+    info = harness_info("telepathy/3")
+    assert (info.name, info.arm_name("offered"), info.arm_name("previous")) == (
+        "telepathy",
+        "skill offered",
+        "previous",
+    )
+    with pytest.raises(UsageError, match="no harness telepathy"):
+        Requests(SKILL, harness="telepathy")
+
+
+def test_only_the_table_of_harnesses_names_one() -> None:
+    assert [place for place in _named() if not place.startswith("domain/harness.py")] == []
+    assert len([*_named()]) == len(HARNESSES), "so the search finds something"
+
+
+def _named() -> Iterator[str]:
+    """Places where a string is the name of a harness: compared, looked up or handed on."""
+    for path in sorted(SRC.rglob("*.py")):
+        place = path.relative_to(SRC).as_posix()
+        if not place.startswith(OTHER_MEANINGS):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and node.value in HARNESSES:
+                    yield f"{place}:{node.lineno}"
