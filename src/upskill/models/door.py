@@ -9,6 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from upskill.domain import Cap
 from upskill.models.bill import Purpose
 from upskill.models.budget import Budget, Spent
 from upskill.models.endpoint import Endpoint
@@ -111,8 +112,8 @@ class Door:
         return 0.0 if self._first_call is None else time.monotonic() - self._first_call
 
     @property
-    def exhausted(self) -> str | None:
-        """The cap of the budget that was reached, in words ("the cap of 40 calls"); `None` while there is room.
+    def exhausted(self) -> Cap | None:
+        """The cap of the budget that was reached; `None` while there is room.
 
         Once a cap is reached no request is sent, so whoever hands out work may stop. Requests in flight may finish.
         """

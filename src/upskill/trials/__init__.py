@@ -1,8 +1,8 @@
 """A plan -> trials, on the Inspect engine. Is handed a `grade` function and knows no kind of check."""
 
 from upskill.trials.course import Course
-from upskill.trials.engine import RunEnd, TrialRun, run_trials
+from upskill.trials.engine import TrialRun, run_trials
 from upskill.trials.request import FRAMES, HARNESSES, Request, Requests
 from upskill.trials.terms import Terms
 
-__all__ = ["FRAMES", "HARNESSES", "Course", "Request", "Requests", "RunEnd", "Terms", "TrialRun", "run_trials"]
+__all__ = ["FRAMES", "HARNESSES", "Course", "Request", "Requests", "Terms", "TrialRun", "run_trials"]

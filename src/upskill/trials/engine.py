@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.domain import Answer, Case, Files, Grade, Outage, PlannedTrial, RunEnd, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
 from upskill.sandbox import Furnishing, Sandbox, open_sandbox
@@ -51,17 +51,6 @@ class TrialRun:
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None
     """Called on the engine's event loop when the last student has ended."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunEnd:
-    """How the engine came to its end."""
-
-    interrupted: bool
-    down: Mapping[str, str]
-    """Models whose endpoint went down, with the last thing it said."""
-    exhausted: str | None
-    """The cap that was reached, in words; `None` if none was."""
 
 
 def run_trials(run: TrialRun) -> RunEnd:
@@ -159,7 +148,11 @@ def run_trials(run: TrialRun) -> RunEnd:
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
-        return RunEnd(interrupted=interrupted, down=run.door.down, exhausted=run.door.exhausted)
+        return RunEnd(
+            interrupted=interrupted,
+            cap=run.door.exhausted,
+            outages=tuple(Outage(model=model, said=said) for model, said in run.door.down.items()),
+        )
 
 
 @contextmanager

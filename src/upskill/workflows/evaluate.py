@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from upskill import checks, measuring, reporting, storage, trials
-from upskill.domain import Bought, Evaluation, Scored, Skill, Student, Trial, TrialPlan
+from upskill.domain import Bought, Evaluation, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import Asker, Budget, Door, Policy, Spent
@@ -222,7 +222,8 @@ def _put_on_trial(
     part_of: Whole | None,
 ) -> Evaluation:
     folder.set_space_aside()
-    folder.write_record(replace(record, status="running", finished_at=None))
+    record = replace(record, status="running", finished_at=None, end=None)
+    folder.write_record(record)
     finished = list(before)
     spent_before = replace(door.spent)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
@@ -253,6 +254,7 @@ def _put_on_trial(
     folder.release_space()
     unread = clean_logs(folder)
     clean = redactor_from(os.environ).clean_own
+    end = _of_students(end, prepared, clean)
     notes = tuple(map(clean, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     evaluation = sum_up(
         prepared.plan,
@@ -265,7 +267,7 @@ def _put_on_trial(
         case_states=prepared.qualifications,
         bought=_bought(door.spent, spent_before, reuse),
         notes=notes,
-        interrupted=end.interrupted,
+        end=end,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     evaluation = replace(evaluation, judge=judge_report(identity(prepared.judge), finished, door))
@@ -275,6 +277,7 @@ def _put_on_trial(
             status="interrupted" if end.interrupted else "finished",
             finished_at=now(),
             notes=evaluation.notes,
+            end=end,
             results=reporting.evaluation_json(evaluation),
         )
     )
@@ -342,7 +345,7 @@ def _run(
     asker: Asker | None,
     *,
     begun: Callable[[Door], None],
-) -> trials.RunEnd:
+) -> RunEnd:
     def bought(trial: Trial) -> None:
         write(trial)
         reuse.keep(trial)
@@ -353,7 +356,7 @@ def _run(
             for student in prepared.plan.students
         }
     if all(course.is_over for course in taken_up.values()):
-        return trials.RunEnd(interrupted=False, down={}, exhausted=None)
+        return RunEnd()
     begun(door)
     return run_prepared(
         prepared,
@@ -367,20 +370,34 @@ def _run(
     )
 
 
-def _cut_short(student: Student, end: trials.RunEnd, course: Course) -> CutShort | None:
+def _cut_short(student: Student, end: RunEnd, course: Course) -> CutShort | None:
     if end.interrupted:
         return "interrupted"
     # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
     # By then everything has been put once: what is missing are dropped pairs, and those have a rule of their own.
-    if student.model in end.down and not course.has_begun_all:
+    if end.has_outage(student.model) and not course.has_begun_all:
         return "down"
-    return "budget" if end.exhausted is not None else None
+    return "budget" if end.cap is not None else None
 
 
-def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
-    capped = () if end.exhausted is None else (f"stopped at {end.exhausted}",)
-    return capped + tuple(
-        f"{endpoint.name}: the endpoint went down and nothing more was sent to it ({end.down[endpoint.model]})"
-        for endpoint in prepared.endpoints.values()
-        if endpoint.model in end.down
+def _end_notes(end: RunEnd, prepared: Prepared) -> tuple[str, ...]:
+    names = {endpoint.model: endpoint.name for endpoint in prepared.endpoints.values()}
+    return (
+        *cap_notes(end),
+        *(
+            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
+            for outage in end.outages
+        ),
     )
+
+
+def cap_notes(end: RunEnd) -> tuple[str, ...]:
+    """The cap that a run reached, for people; empty where it reached none."""
+    return () if end.cap is None else (f"stopped at {end.cap}",)
+
+
+def _of_students(end: RunEnd, prepared: Prepared, clean: Callable[[str], str]) -> RunEnd:
+    """Without outages of models that are no students: a judge that is down errs trials, and each of them says so."""
+    students = {endpoint.model for endpoint in prepared.endpoints.values()}
+    outages = (replace(outage, said=clean(outage.said)) for outage in end.outages if outage.model in students)
+    return replace(end, outages=tuple(outages))

@@ -136,7 +136,7 @@ class WritingEstimate:
     @property
     def minutes(self) -> str:
         """How long it takes."""
-        return self.share.words.rpartition("; ")[2]
+        return self.share.minutes
 
     @property
     def is_much(self) -> bool:
