@@ -32,7 +32,13 @@ class UnreadableResult(ValueError):
 
 
 def read_evaluation(
-    results: Mapping[str, Json], *, run: str, skill: Skill, students: Sequence[Student], min_lift: float | None, end: RunEnd | None = None
+    results: Mapping[str, Json],
+    *,
+    run: str,
+    skill: Skill,
+    students: Sequence[Student],
+    min_lift: float | None,
+    end: RunEnd | None = None,
 ) -> Evaluation:
     """The evaluation that was written as `results`. Raises `UnreadableResult`.
 

@@ -25,7 +25,6 @@ from upskill.measuring.verdict import CutShort
 from upskill.reporting.arms import arm_name
 from upskill.workflows.course import Course, SequentialCourse
 
-
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {
     "interrupted": "interrupted",
     "down": "endpoint down",

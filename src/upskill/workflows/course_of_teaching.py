@@ -347,6 +347,7 @@ class CourseOfTeaching:
             revision=old is not None,
             status=status,
             sentence=sentence,
+            reason=sentence if proof is None else proof.reason,
             claims=claims,
             proven=proof is not None and proof.proven,
             evaluation=None if proof is None else proof.evaluation,

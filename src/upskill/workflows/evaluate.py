@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from upskill import checks, measuring, reporting, storage, trials
+from upskill import checks, measuring, reporting, storage
 from upskill.domain import Bought, Evaluation, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
