@@ -2,7 +2,7 @@
 
 from upskill.trials.course import Course
 from upskill.trials.engine import TrialRun, run_trials
-from upskill.trials.request import FRAMES, HARNESSES, Request, Requests
+from upskill.trials.request import ASK_THE_SAME, FRAMES, HARNESSES, Request, Requests
 from upskill.trials.terms import Terms
 
-__all__ = ["FRAMES", "HARNESSES", "Course", "Request", "Requests", "Terms", "TrialRun", "run_trials"]
+__all__ = ["ASK_THE_SAME", "FRAMES", "HARNESSES", "Course", "Request", "Requests", "Terms", "TrialRun", "run_trials"]

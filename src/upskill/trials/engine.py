@@ -63,7 +63,13 @@ def run_trials(run: TrialRun) -> RunEnd:
         from upskill.trials.chat import ask, graded
         from upskill.trials.source import PlannedSource
 
-        requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness, terms=run.terms)
+        requests = Requests(
+            run.skill,
+            previous=run.previous,
+            harness=run.plan.harness,
+            version=run.plan.harness_version,
+            terms=run.terms,
+        )
         in_flight = run.door.policy.concurrency
         with_tools = run.plan.harness == "agent"
         furnisher = Furnisher(

@@ -22,8 +22,10 @@ FRAMES = {"chat": _text("frame.md"), "agent": _text("agent_frame.md")}
 """What every student of a harness is told first."""
 OFFERED = _text("offered.md")
 """How a skill is listed for a student that may load it, in neutral words."""
-HARNESSES = {"chat": "chat/1", "agent": "agent/1"}
-"""The harnesses and their versions: a harness that asks in another way is another version."""
+HARNESSES = {"chat": "chat/2", "agent": "agent/2"}
+"""The harnesses and their versions: one that asks in another way, or takes another answer, is another version."""
+ASK_THE_SAME = {"chat": ("chat/1",), "agent": ("agent/1",)}
+"""Earlier versions whose requests are those of today: a run that was begun with one can be resumed, under its ids."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,10 +40,19 @@ class Requests:
     """The requests of an evaluation of one skill. What the arms say is rendered and digested once."""
 
     def __init__(
-        self, skill: Skill, *, previous: Skill | None = None, harness: str = "chat", terms: Terms | None = None
+        self,
+        skill: Skill,
+        *,
+        previous: Skill | None = None,
+        harness: str = "chat",
+        version: str | None = None,
+        terms: Terms | None = None,
     ) -> None:
-        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`."""
-        self.harness = HARNESSES[harness]
+        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`.
+
+        `version` is that of the harness which a resumed run was begun with.
+        """
+        self.harness = version or HARNESSES[harness]
         self._terms = (terms or Terms()) if harness == "agent" else None
         frame = FRAMES[harness]
         # A baseline says nothing that depends on the skill, so that any skill can share it.

@@ -182,6 +182,7 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
         replace(settings, harness=record.harness.partition("/")[0]),
     )
     require_unchanged(prepared, record, run)
+    prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if part_of is not None:
         door = part_of.door

@@ -57,10 +57,9 @@ def require_unchanged(prepared: Prepared, record: RunRecord, run: Path) -> None:
         problems.append("the models resolve to something else now")
     if identity(prepared.judge) != record.judge:
         problems.append("the judge resolves to something else now")
-    if (
-        record.harness != trials.HARNESSES[prepared.plan.harness]
-        or record.frame != trials.FRAMES[prepared.plan.harness]
-    ):
+    harness = prepared.plan.harness
+    versions_alike = (trials.HARNESSES[harness], *trials.ASK_THE_SAME[harness])
+    if record.harness not in versions_alike or record.frame != trials.FRAMES[harness]:
         problems.append("this version of upskill asks students in another way")
     if problems:
         raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")
