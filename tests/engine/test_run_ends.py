@@ -13,9 +13,9 @@ from upskill.models import Door
 from upskill.settings import Resolved, resolve_settings
 from upskill.storage import read_run
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluate import door_for
 from upskill.workflows.measure import Measured
 from upskill.workflows.measuring_runs import MeasuringRuns
+from upskill.workflows.spending_rules import door_for
 
 CASES = [Case(id=f"c{n}", prompt=f"What is {n}?", checks=(Check(kind="contains", spec="7413"),)) for n in range(12)]
 DRAFT = Draft(name="gauge", description="Reads gauges. Use for gauges.", body="Read it.\n")

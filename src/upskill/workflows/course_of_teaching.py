@@ -33,7 +33,7 @@ from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.teaching.splitting import split_cases
 from upskill.workflows.case_uses import without_copies
 from upskill.workflows.estimate import PlanEstimate
-from upskill.workflows.evaluate import Silence, cap_notes, door_for
+from upskill.workflows.evaluate import Silence, cap_notes
 from upskill.workflows.generate_order import GenerateOrder, Roles, Target
 from upskill.workflows.material import Gathered
 from upskill.workflows.measuring_runs import MeasuringRuns
@@ -42,6 +42,7 @@ from upskill.workflows.prove import old_version_stays, prove
 from upskill.workflows.refine import Attempt, Refined, content_of, refine
 from upskill.workflows.saving import save_new, save_revision, shown_path
 from upskill.workflows.spending import Spending
+from upskill.workflows.spending_rules import door_for
 from upskill.workflows.teaching import asking
 from upskill.workflows.what_is_known import known_of
 from upskill.workflows.write_cases import write_cases_for

@@ -12,7 +12,7 @@ from upskill import checks, measuring, reporting, storage
 from upskill.domain import Bought, Evaluation, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
-from upskill.models import Asker, Budget, Door, Policy, Spent
+from upskill.models import Asker, Door, Spent
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
@@ -28,9 +28,8 @@ from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
 from upskill.workflows.run_records import first_record, relative, require_unchanged
 from upskill.workflows.running import run_prepared
-
-ASK_ABOVE_DOLLARS = 1.0
-ASK_ABOVE_MINUTES = 10.0
+from upskill.workflows.spending_rules import Costly, door_for, is_much
+from upskill.workflows.write_cases import has_cases, write_missing_cases
 
 
 class Progress(Protocol):
@@ -78,18 +77,6 @@ class Silence:
 
     def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
         """Says nothing."""
-
-
-class Costly(Protocol):
-    """What a person is asked about before it is bought, in words."""
-
-    @property
-    def price(self) -> str:
-        """Dollars, expected and at most."""
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,9 +127,6 @@ def _require_cases(
     order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool], door: Door
 ) -> None:
     """A skill without cases gets them once, from the teacher, within the caps of the evaluation."""
-    # Here, because it stands on this module: what is asked about first, and the door.
-    from upskill.workflows.write_cases import has_cases, write_missing_cases
-
     storage.read_skill(order.skill)
     if not has_cases(order.skill):
         write_missing_cases(
@@ -154,11 +138,6 @@ def _require_cases(
             sandbox=order.sandbox,
             door=door,
         )
-
-
-def is_much(estimate: PlanEstimate) -> bool:
-    """Whether a person is asked first."""
-    return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 
 def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None = None) -> Evaluation:
@@ -305,26 +284,6 @@ def _bought(spent: Spent, before: Spent, reuse: Reuse) -> Bought:
 
 def _less(cost: float | None, before: float | None) -> float | None:
     return None if cost is None or before is None else cost - before
-
-
-def door_for(settings: Settings) -> Door:
-    """The metered door, with the caps that were set."""
-    minutes = settings.max_time_minutes
-    return Door(
-        policy=Policy(
-            attempt_seconds=settings.attempt_timeout_seconds,
-            call_seconds=settings.call_timeout_seconds,
-            max_retries=settings.max_retries,
-            max_wait_seconds=settings.max_retry_wait_seconds,
-            concurrency=settings.concurrency,
-        ),
-        budget=Budget(
-            max_cost=settings.max_cost,
-            max_calls=settings.max_calls,
-            max_total_tokens=settings.max_total_tokens,
-            max_seconds=None if minutes is None else minutes * 60,
-        ),
-    )
 
 
 def _course(student: Student, prepared: Prepared, progress: Progress) -> Course:

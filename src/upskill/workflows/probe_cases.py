@@ -20,12 +20,12 @@ from upskill.workflows.check_cases import CheckedCases, with_baselines
 from upskill.workflows.confine import bench_for
 from upskill.workflows.course import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluate import door_for, is_much
 from upskill.workflows.judging import with_judge
 from upskill.workflows.own_keys import clean_logs
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.run_records import first_record
 from upskill.workflows.running import run_prepared
+from upskill.workflows.spending_rules import door_for, is_much
 from upskill.workflows.telling import Step, nobody
 
 
