@@ -16,6 +16,7 @@ from upskill.domain import (
     Draft,
     Grade,
     PlannedTrial,
+    RunEnd,
     Scored,
     Skill,
     Student,
@@ -100,6 +101,7 @@ class SimulatedMeasure:
             min_lift=None,
             bought=Bought(calls=len(finished), failed_calls=0, tokens=0, cost=0.0),
             notes=(),
+            end=RunEnd(),
         )
         return Measured(evaluation=evaluation, trials=tuple(finished))
 

@@ -25,7 +25,7 @@ def test_a_cap_on_calls_is_exact_and_what_was_not_sent_is_errored_as_budget() ->
     assert len(provider.requests) == door.calls == 10
     assert faults(asked) == ["budget"] * 15
     assert {one.bill.calls for one in asked if one.answer is None} == {0}
-    assert door.exhausted == "the cap of 10 calls"
+    assert str(door.exhausted) == "the cap of 10 calls"
 
 
 def test_a_retry_is_a_call_and_is_refused_like_any_other() -> None:
@@ -43,7 +43,7 @@ def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight_even_if_the_provide
     with Provider(lambda _: _say("é" * 100, usage=usage)) as provider:
         asked = ask(door, endpoint_at(provider.url), ["four" * 25] * 40)
     a_call = 25 + 50 if not usage else 25 + 26
-    assert door.exhausted == "the cap of 1,000 tokens"
+    assert str(door.exhausted) == "the cap of 1,000 tokens"
     assert 1_000 <= door.spent.tokens <= 1_000 + IN_FLIGHT * a_call
     assert len(provider.requests) * a_call == door.spent.tokens
     assert door.spent.tokens_estimated == (0 if usage else door.spent.tokens)
@@ -67,7 +67,7 @@ def test_a_cap_on_cost_holds_to_within_the_calls_in_flight() -> None:
     door = Door(policy=POLICY, budget=Budget(max_cost=500.0))
     with Provider(lambda _: _say("four" * 24)) as provider:
         asked = ask(door, endpoint_at(provider.url, price=DOLLAR_A_TOKEN), ["four" * 25] * 40)
-    assert door.exhausted == "the cap of $500.00"
+    assert str(door.exhausted) == "the cap of $500.00"
     assert 500 <= door.spent.cost_known <= 500 + IN_FLIGHT * 50
     assert door.spent.cost == pytest.approx(door.spent.cost_known)
     assert sum(one.bill.cost or 0.0 for one in asked) == pytest.approx(door.spent.cost)
@@ -105,7 +105,7 @@ def test_a_cap_on_time_runs_from_the_first_call_and_lets_what_is_in_flight_finis
     assert door.seconds == 0.0
     with Provider(lambda _: _say("yes", latency=0.8)) as provider:
         asked = ask(door, endpoint_at(provider.url), ["Q?"] * 40)
-    assert door.exhausted == "the cap of 0.0333 minutes"
+    assert str(door.exhausted) == "the cap of 0.0333 minutes"
     sent = len(provider.requests)
     assert IN_FLIGHT < sent <= 3 * IN_FLIGHT, "at most three rounds of 0.8 s begin within two seconds"
     assert faults(asked) == ["budget"] * (40 - sent), "what was sent was answered"
@@ -158,5 +158,5 @@ def test_what_was_spent_is_kept_by_role_and_arm() -> None:
 )
 def test_the_cap_that_was_reached_is_named(budget: Budget, words: str) -> None:
     everything = Spent(calls=10**6, tokens=10**9, cost_known=10.0**6)
-    assert budget.reached(everything, seconds=10.0**6) == words
+    assert str(budget.reached(everything, seconds=10.0**6)) == words
     assert budget.reached(Spent(), seconds=0.0) is None

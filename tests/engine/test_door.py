@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inspect_ai import Task
+from inspect_ai import eval as run_tasks
+from inspect_ai.dataset import Sample
+from inspect_ai.solver import generate
 
-from provider import Asked, Behaviour
+from engine.calling import endpoint_at
+from provider import Asked, Behaviour, Provider
 from upskill.domain import Scored
-from upskill.models import Door, resolve_model
+from upskill.models import Door, Spent, resolve_model
 from upskill.models.providers import HUGGING_FACE, PROVIDERS
 
 INSTALLED = [name for name, provider in PROVIDERS.items() if provider.package is None]
@@ -40,7 +45,7 @@ def test_no_model_is_opened_with_a_key_that_was_not_set() -> None:
 
 CLIENTS = """
 import sys
-from upskill.models import Door, resolve_model
+from upskill.models import Door, Spent, resolve_model
 
 def clients():
     return [name for name in ("openai", "anthropic") if name in sys.modules]
@@ -111,3 +116,17 @@ def test_several_students_run_side_by_side_and_are_kept_apart(
     ran = run(skill([("Which port?", {"contains": "7413"}), ("Port?", {"contains": "7413"})]), names)
     rates = [[arm.pass_rate for arm in report.arms] for report in ran.evaluation.students]
     assert rates == [[1.0, 1.0], [0.0, 0.0]]
+
+
+def test_a_call_that_belongs_to_nobody_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    with Provider(lambda _: Behaviour(text="7413")) as provider:
+        door = Door()
+        task = Task(dataset=[Sample(input="Q?")], solver=generate(), model=door.open(endpoint_at(provider.url)))
+        (log,) = run_tasks(task, display="none", log_dir=str(tmp_path / "logs"), fail_on_error=False)
+        assert provider.requests == []
+    assert log.samples is not None
+    assert log.samples[0].error is not None
+    assert log.samples[0].error.message.startswith("Unbilled(")
+    assert door.spent == Spent()

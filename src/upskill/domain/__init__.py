@@ -10,6 +10,7 @@ from upskill.domain.lesson import Lesson, LessonKind
 from upskill.domain.lift import Interval, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
 from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
+from upskill.domain.run_end import Cap, Outage, RunEnd, StudentEnd
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
 from upskill.domain.tokens import estimate_tokens
@@ -37,6 +38,7 @@ __all__ = [
     "ArmSummary",
     "Bought",
     "Call",
+    "Cap",
     "Case",
     "CaseUse",
     "Check",
@@ -58,11 +60,13 @@ __all__ = [
     "LessonKind",
     "Lift",
     "Observation",
+    "Outage",
     "Outcome",
     "PlannedTrial",
     "Price",
     "Qualification",
     "Reason",
+    "RunEnd",
     "Scored",
     "SectionSource",
     "Skill",
@@ -71,6 +75,7 @@ __all__ = [
     "State",
     "Step",
     "Student",
+    "StudentEnd",
     "StudentReport",
     "Subtrace",
     "Trace",

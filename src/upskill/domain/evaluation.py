@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from upskill.domain.lift import Lift, Verdict
 from upskill.domain.plan import Design
 from upskill.domain.qualification import LabelLift, Qualification
+from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
@@ -71,6 +72,8 @@ class StudentReport:
     """How far the verdict reaches: to cases like these, or to these cases; `None` where nothing is claimed."""
     stopped: str | None = None
     """Why a sequential design stopped; `None` for a fixed one."""
+    end: StudentEnd = "plan finished"
+    """Why no more of its trials were run, whatever the design."""
     clears: bool | None = None
     """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
     label_lifts: tuple[LabelLift, ...] = ()
@@ -152,9 +155,16 @@ class Evaluation:
     """What is known of every case of the file; the rejected ones were not run."""
     bought: Bought
     notes: tuple[str, ...] = ()
-    interrupted: bool = False
+    """For people. No decision reads them."""
+    end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
+    """What ended it before every student had come to its own end, if anything did."""
     sandbox: str | None = None
     """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
     where nothing was executed."""
     judge: JudgeReport | None = None
     """`None` where no judge was named."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a person stopped it."""
+        return self.end.interrupted

@@ -44,6 +44,8 @@ class Generated:
     status: str
     sentence: str
     """The status with its figures."""
+    reason: str
+    """The same without what becomes of an older version."""
     claims: tuple[StudentClaim, ...]
     proven: bool
     evaluation: Evaluation | None

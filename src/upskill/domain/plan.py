@@ -57,6 +57,8 @@ class TrialPlan:
     repeats: int
     seed: int = 0
     harness: str = DEFAULT_HARNESS
+    harness_version: str | None = None
+    """Of a resumed run: the version that it was begun with, which its trials are named by; `None` for that of today."""
     design: Design = "fixed"
 
     def __len__(self) -> int:

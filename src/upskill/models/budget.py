@@ -6,7 +6,7 @@ flight; the cap on calls is exact.
 
 from dataclasses import dataclass
 
-from upskill.domain.counting import count
+from upskill.domain.run_end import Cap
 
 
 class BudgetReached(Exception):
@@ -52,19 +52,14 @@ class Budget:
     max_seconds: float | None = None
     """From the first call, on a clock that nobody can set."""
 
-    def reached(self, spent: Spent, *, seconds: float) -> str | None:
-        """The cap that leaves no room for another request, in words; `None` while there is room."""
+    def reached(self, spent: Spent, *, seconds: float) -> Cap | None:
+        """The cap that leaves no room for another request; `None` while there is room."""
         if self.max_calls is not None and spent.calls >= self.max_calls:
-            return f"the cap of {count(self.max_calls, 'call')}"
+            return Cap(kind="calls", amount=self.max_calls)
         if self.max_total_tokens is not None and spent.tokens >= self.max_total_tokens:
-            return f"the cap of {self.max_total_tokens:,} tokens"
+            return Cap(kind="tokens", amount=self.max_total_tokens)
         if self.max_cost is not None and spent.cost_known >= self.max_cost:
-            return f"the cap of ${_dollars(self.max_cost)}"
+            return Cap(kind="dollars", amount=self.max_cost)
         if self.max_seconds is not None and seconds >= self.max_seconds:
-            return f"the cap of {self.max_seconds / 60:.3g} minutes"
+            return Cap(kind="minutes", amount=self.max_seconds / 60)
         return None
-
-
-def _dollars(amount: float) -> str:
-    """Two decimals, and more only where they say something."""
-    return f"{amount:,.2f}" if round(amount, 2) == amount else f"{amount:g}"

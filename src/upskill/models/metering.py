@@ -23,7 +23,6 @@ from upskill.models.answer_shape import mend_tool_calls, require_an_answer
 from upskill.models.bill import Bill, current_bill
 from upskill.models.body_cap import cap_bodies
 from upskill.models.budget import BudgetReached, Spent
-from upskill.models.door import Door
 from upskill.models.endpoint import Endpoint
 from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
@@ -35,6 +34,7 @@ from upskill.models.faults import (
     TransportFault,
     fault_of,
 )
+from upskill.models.ledger import Ledger
 from upskill.models.retrying import (
     Call,
     begin_call,
@@ -59,7 +59,7 @@ Decide = Callable[[Exception], bool | RetryDecision]
 class Meter:
     """Stands at one endpoint. Every attempt passes through `attempt`; it decides what is tried again, and when."""
 
-    def __init__(self, door: Door, endpoint: Endpoint) -> None:
+    def __init__(self, door: Ledger, endpoint: Endpoint) -> None:
         self._door = door
         self._endpoint = endpoint
 
@@ -247,7 +247,7 @@ class _Wait(wait_base):
         return current_call().wait if isinstance(error, Exception) and self._decide(error) else 0.0
 
 
-def build_meter_into(model: Model, *, door: Door, endpoint: Endpoint) -> None:
+def build_meter_into(model: Model, *, door: Ledger, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
     ready_the_engine()
     meter = Meter(door, endpoint)

@@ -54,8 +54,8 @@ def show_generated(generated: Generated, console: Console) -> None:
 def last_line(generated: Generated) -> str:
     """Where the skill is, and its status with the interval."""
     if generated.saved is None:
-        return f"The old version stays ({generated.sentence.removeprefix('the old version stays: ')})"
-    return f"Saved to {generated.saved} ({generated.sentence.removeprefix('the new version is taken: ')})"
+        return f"The old version stays ({generated.reason})"
+    return f"Saved to {generated.saved} ({generated.sentence})"
 
 
 def _skill(generated: Generated) -> Iterator[Text]:

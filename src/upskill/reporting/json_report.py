@@ -3,11 +3,14 @@
 import json
 from importlib.resources import files
 
-from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, StudentReport
+from pydantic import TypeAdapter
+
+from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.case_states import case_state_json, label_lifts_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
+_END = TypeAdapter(RunEnd)
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
@@ -21,6 +24,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "planned": evaluation.planned,
         "design": evaluation.design,
         "interrupted": evaluation.interrupted,
+        "end": _END.dump_python(evaluation.end, mode="json"),
         "bought": {
             "calls": evaluation.bought.calls,
             "failed_calls": evaluation.bought.failed_calls,
@@ -66,6 +70,7 @@ def _student(report: StudentReport) -> Json:
         "sentence": report.sentence,
         "claim": report.claim,
         "stopped": report.stopped,
+        "end": report.end,
         "clears": report.clears,
         "late": report.late,
         "answered_by": list(report.answered_by),

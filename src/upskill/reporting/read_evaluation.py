@@ -1,7 +1,10 @@
 """The JSON object of a result, back to the result. What a later version added is left out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from upskill.domain import (
     ArmSummary,
@@ -13,11 +16,15 @@ from upskill.domain import (
     Lift,
     Qualification,
     Reason,
+    RunEnd,
     Skill,
     Student,
+    StudentEnd,
     StudentReport,
 )
 from upskill.domain.case import Json
+
+_END = TypeAdapter(RunEnd)
 
 
 class UnreadableResult(ValueError):
@@ -25,17 +32,36 @@ class UnreadableResult(ValueError):
 
 
 def read_evaluation(
-    results: Mapping[str, Json], *, run: str, skill: Skill, students: Sequence[Student], min_lift: float | None
+    results: Mapping[str, Json],
+    *,
+    run: str,
+    skill: Skill,
+    students: Sequence[Student],
+    min_lift: float | None,
+    end: RunEnd | None = None,
 ) -> Evaluation:
-    """The evaluation that was written as `results`. Raises `UnreadableResult`."""
+    """The evaluation that was written as `results`. Raises `UnreadableResult`.
+
+    `end` is how the run ended, for results of earlier versions, which do not say so.
+    """
     try:
-        return _evaluation(results, run=run, skill=skill, students=students, min_lift=min_lift)
+        if "end" in results:
+            end = _END.validate_python(results["end"])
+        else:
+            end = replace(end or RunEnd(), interrupted=bool(results.get("interrupted")))
+        return _evaluation(results, run=run, skill=skill, students=students, min_lift=min_lift, end=end)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnreadableResult(f"{type(error).__name__}: {error}") from None
 
 
 def _evaluation(
-    results: Mapping[str, Any], *, run: str, skill: Skill, students: Sequence[Student], min_lift: float | None
+    results: Mapping[str, Any],
+    *,
+    run: str,
+    skill: Skill,
+    students: Sequence[Student],
+    min_lift: float | None,
+    end: RunEnd,
 ) -> Evaluation:
     by_name = {student.name: student for student in students}
     bought, judge = results["bought"], results.get("judge")
@@ -48,7 +74,7 @@ def _evaluation(
         design=results["design"],
         min_lift=min_lift,
         students=tuple(
-            _student(one, by_name.get(one["model"]) or Student(name=one["model"], model=one["resolved"]))
+            _student(one, by_name.get(one["model"]) or Student(name=one["model"], model=one["resolved"]), end)
             for one in results["students"]
         ),
         case_states=tuple(_state(one) for one in results.get("case_states") or ()),
@@ -62,7 +88,7 @@ def _evaluation(
             oldest_reused_days=bought.get("oldest_reused_days"),
         ),
         notes=tuple(results.get("notes") or ()),
-        interrupted=bool(results.get("interrupted")),
+        end=end,
         sandbox=results.get("sandbox"),
         judge=None
         if judge is None
@@ -77,7 +103,7 @@ def _evaluation(
     )
 
 
-def _student(one: Mapping[str, Any], student: Student) -> StudentReport:
+def _student(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentReport:
     return StudentReport(
         student=student,
         harness=one["harness"],
@@ -88,11 +114,24 @@ def _student(one: Mapping[str, Any], student: Student) -> StudentReport:
         spent=one["spent"],
         claim=one.get("claim"),
         stopped=one.get("stopped"),
+        end=one.get("end") or _end_before(one, student, end),
         clears=one.get("clears"),
         label_lifts=tuple(_label(label, one["lifts"]) for label in one.get("labels") or ()),
         late=one.get("late") or 0,
         answered_by=tuple(one.get("answered_by") or ()),
     )
+
+
+def _end_before(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentEnd:
+    """Why a student of a result without the key ended: what earlier versions wrote of it."""
+    stopped = one.get("stopped")
+    if stopped in ("decided", "no difference", "futile"):
+        return stopped  # type: ignore[no-any-return]
+    if end.interrupted:
+        return "interrupted"
+    if end.has_outage(student.model) and one["verdict"] == "invalid":
+        return "endpoint down"
+    return "plan finished" if end.cap is None else "cap reached"
 
 
 def _arm(name: Any, one: Mapping[str, Any]) -> ArmSummary:

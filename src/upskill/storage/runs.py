@@ -6,15 +6,16 @@
 
 import re
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
-from upskill.domain import Arm, Design, Qualification, Student
+from upskill.domain import Arm, Design, Qualification, RunEnd, Student
 from upskill.errors import EngineError, UsageError
+from upskill.storage.earlier_ends import end_in_words
 from upskill.storage.records import keep_text, read_record, record_text
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
@@ -47,7 +48,7 @@ class RunRecord:
 
     format: str = RUN_FORMAT
     status: Status = "running"
-    """A run that reached a cap is `finished`; its `notes` say so."""
+    """A run that reached a cap is `finished`; its `end` says so."""
     started_at: str
     """Wall clock, UTC."""
     finished_at: str | None = None
@@ -85,7 +86,10 @@ class RunRecord:
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     """Every setting with its value and origin. Keys are no settings and are not in it."""
     notes: tuple[str, ...] = ()
-    """What a reader should know."""
+    """What a reader should know, in words; nothing is decided by them."""
+    end: RunEnd | None = None
+    """What ended the run before its plan was done: a person, a cap, an outage, or none of them. Null until it has
+    ended."""
     results: dict[str, JsonValue] | None = None
     """The object of `--json`, once there is one."""
 
@@ -181,13 +185,17 @@ def read_run(folder: Path) -> RunRecord:
         raise UsageError(
             f"{folder}: a run of `generate`, not of `eval`", hint=f"go on with it: upskill generate --resume {folder}"
         )
-    return read_record(
+    record = read_record(
         folder / RUN_FILE,
         _RECORD,
         wanted=RUN_FORMAT,
         missing="not a run folder",
         other="read it with the version of upskill that wrote it",
     )
+    if record.end is None and record.status in ("finished", "interrupted"):
+        end = end_in_words(record.notes, record.students, interrupted=record.status == "interrupted")
+        return replace(record, end=end)
+    return record
 
 
 def now() -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from upskill.domain.thinking import without_thinking
 from upskill.teaching.schema_fit import fit_problems, fitted
 
 MOST_CHARACTERS = 400_000
@@ -21,11 +22,6 @@ MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
-_THINKING = r"think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis"
-_LEADING_THOUGHT = re.compile(rf"\s*<({_THINKING})>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_OPENED_THOUGHT = re.compile(rf"\s*<({_THINKING})>", re.IGNORECASE)
-_END_OF_THOUGHT = re.compile(rf"</({_THINKING})>", re.IGNORECASE)
-_FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")
 _FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)")
 
 
@@ -35,24 +31,6 @@ class Unusable(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
-
-
-def without_thinking(text: str) -> str:
-    """What was meant to be read. Empty where the answer holds nothing but thoughts."""
-    finals = list(_FINAL_CHANNEL.finditer(text))
-    if finals:
-        text = text[finals[-1].end() :].split("<|")[0]
-    start = 0
-    while thought := _LEADING_THOUGHT.match(text, start):
-        start = thought.end()
-    text = text[start:]
-    if _OPENED_THOUGHT.match(text):
-        return ""
-    end = _END_OF_THOUGHT.search(text)
-    # Where the template opens the thought, only its end is in the answer. Inside the value it would be a text of it.
-    if end is not None and "{" not in text[: end.start()]:
-        text = text[end.end() :]
-    return text.strip()
 
 
 def value_in(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from upskill.domain.thinking import without_thinking
 from upskill.errors import UpskillError
 from upskill.models import Ask, Message, Question, Reply
-from upskill.teaching.answer_text import Unusable, value_in, without_thinking
+from upskill.teaching.answer_text import Unusable, value_in
 
 __all__ = ["REPAIRS", "TeacherUnusable", "Unusable", "ask_for", "ask_for_each", "value_in"]
 

@@ -13,7 +13,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan, harness_info
+from upskill.domain import (
+    Answer,
+    Case,
+    Files,
+    Grade,
+    Outage,
+    PlannedTrial,
+    RunEnd,
+    Skill,
+    Student,
+    Trial,
+    TrialPlan,
+    harness_info,
+)
 from upskill.errors import EngineError
 from upskill.models import Door, Endpoint
 from upskill.sandbox import Furnishing, Sandbox, open_sandbox
@@ -53,17 +66,6 @@ class TrialRun:
     """Called on the engine's event loop when the last student has ended."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunEnd:
-    """How the engine came to its end."""
-
-    interrupted: bool
-    down: Mapping[str, str]
-    """Models whose endpoint went down, with the last thing it said."""
-    exhausted: str | None
-    """The cap that was reached, in words; `None` if none was."""
-
-
 def run_trials(run: TrialRun) -> RunEnd:
     """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
     with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm, ExitStack() as opened:
@@ -73,7 +75,13 @@ def run_trials(run: TrialRun) -> RunEnd:
         from upskill.trials.scorer import graded
         from upskill.trials.source import PlannedSource
 
-        requests = Requests(run.skill, previous=run.previous, harness=run.plan.harness, terms=run.terms)
+        requests = Requests(
+            run.skill,
+            previous=run.previous,
+            harness=run.plan.harness,
+            version=run.plan.harness_version,
+            terms=run.terms,
+        )
         in_flight = run.door.policy.concurrency
         with_tools = harness_info(run.plan.harness).with_tools
         solver_for = opened.enter_context(requests.harness.solving(run, requests, began=arm))
@@ -156,7 +164,11 @@ def run_trials(run: TrialRun) -> RunEnd:
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
-        return RunEnd(interrupted=interrupted, down=run.door.down, exhausted=run.door.exhausted)
+        return RunEnd(
+            interrupted=interrupted,
+            cap=run.door.exhausted,
+            outages=tuple(Outage(model=model, said=said) for model, said in run.door.down.items()),
+        )
 
 
 @contextmanager

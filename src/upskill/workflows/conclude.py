@@ -11,17 +11,26 @@ from upskill.domain import (
     Label,
     Lift,
     Qualification,
+    RunEnd,
     Scored,
     Skill,
     Student,
+    StudentEnd,
     StudentReport,
     Trial,
     TrialPlan,
     harness_info,
 )
+from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
 from upskill.reporting.arms import arm_name
 from upskill.workflows.course import Course, SequentialCourse
+
+_CUT_SHORT: Mapping[CutShort, StudentEnd] = {
+    "interrupted": "interrupted",
+    "down": "endpoint down",
+    "budget": "cap reached",
+}
 
 
 @storage.collector_paused()  # a run of 100,000 trials makes that many values and lets none go
@@ -37,7 +46,7 @@ def sum_up(
     case_states: tuple[Qualification, ...] = (),
     bought: Bought,
     notes: tuple[str, ...],
-    interrupted: bool = False,
+    end: RunEnd,
     sandbox: str | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
@@ -68,7 +77,7 @@ def sum_up(
         case_states=case_states,
         bought=bought,
         notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
-        interrupted=interrupted,
+        end=end,
         sandbox=sandbox,
     )
 
@@ -139,6 +148,7 @@ def conclude(
             arms=arms,
             lifts=(),
             spent=spent,
+            end=_end_of(None, cut_short),
             answered_by=_answered_by(student, counted),
         )
     pairing, z = _paired(course, counted, plan)
@@ -153,6 +163,7 @@ def conclude(
         spent=spent,
         claim=judgement.claim,
         stopped=judgement.reason,
+        end=_end_of(judgement.reason, cut_short),
         clears=judgement.clears,
         answered_by=_answered_by(student, counted),
         # Over the pairs that the verdict rests on. These lifts decide nothing.
@@ -216,6 +227,13 @@ def _judge(
         cut_short=None if decided else cut_short,
         arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
     )
+
+
+def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
+    """A decision that fell stands, whatever ended the run after it."""
+    if reason == "decided" or reason == "no difference" or reason == "futile":
+        return reason
+    return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 
 
 def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:

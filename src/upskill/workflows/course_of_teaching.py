@@ -10,7 +10,7 @@ from typing import Protocol
 from pydantic import TypeAdapter
 
 from upskill import checks, storage
-from upskill.domain import Case, Lesson, Skill, Trial, TrialPlan
+from upskill.domain import Cap, Case, Lesson, Skill, Trial, TrialPlan
 from upskill.domain.draft import Draft
 from upskill.domain.generated import AttemptSummary, Generated, StudentClaim, worst_of
 from upskill.errors import EngineError, ProviderError, SkillInvalid
@@ -33,7 +33,7 @@ from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.teaching.splitting import split_cases
 from upskill.workflows.case_uses import without_copies
 from upskill.workflows.estimate import PlanEstimate
-from upskill.workflows.evaluate import Silence, door_for
+from upskill.workflows.evaluate import Silence, cap_notes
 from upskill.workflows.generate_order import GenerateOrder, Roles, Target
 from upskill.workflows.material import Gathered
 from upskill.workflows.measuring_runs import MeasuringRuns
@@ -42,6 +42,7 @@ from upskill.workflows.prove import old_version_stays, prove
 from upskill.workflows.refine import Attempt, Refined, content_of, refine
 from upskill.workflows.saving import save_new, save_revision, shown_path
 from upskill.workflows.spending import Spending
+from upskill.workflows.spending_rules import door_for
 from upskill.workflows.teaching import asking
 from upskill.workflows.what_is_known import known_of
 from upskill.workflows.write_cases import write_cases_for
@@ -347,6 +348,7 @@ class CourseOfTeaching:
             revision=old is not None,
             status=status,
             sentence=sentence,
+            reason=sentence if proof is None else proof.reason,
             claims=claims,
             proven=proof is not None and proof.proven,
             evaluation=None if proof is None else proof.evaluation,
@@ -401,7 +403,7 @@ def _is_settled(proof: Proof) -> bool:
     return not proof.students or all(one.verdict not in ("invalid", "undecided") for one in proof.students)
 
 
-def _claims(order: GenerateOrder, exhausted: str | None, proof: Proof | None, roles: Roles) -> tuple[StudentClaim, ...]:
+def _claims(order: GenerateOrder, exhausted: Cap | None, proof: Proof | None, roles: Roles) -> tuple[StudentClaim, ...]:
     if proof is not None and proof.students:
         return tuple(
             StudentClaim(student=one.student, status=one.verdict, sentence=one.sentence) for one in proof.students
@@ -419,7 +421,10 @@ def _claims(order: GenerateOrder, exhausted: str | None, proof: Proof | None, ro
 def _measured_notes(proof: Proof | None) -> tuple[str, ...]:
     """What the held-out evaluation has to tell; where it stopped is told with the way to go on."""
     evaluation = None if proof is None else proof.evaluation
-    return () if evaluation is None else tuple(note for note in evaluation.notes if not note.startswith("stopped at "))
+    if evaluation is None:
+        return ()
+    told_elsewhere = cap_notes(evaluation.end)
+    return tuple(note for note in evaluation.notes if note not in told_elsewhere)
 
 
 def _summaries(refined: Refined | None) -> tuple[AttemptSummary, ...]:

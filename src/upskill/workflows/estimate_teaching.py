@@ -60,7 +60,12 @@ class Share:
             price = "price $0"
         else:
             price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
-        return f"{calls}; {price}; {minutes_in_words(self.minutes_expected, self.minutes_at_most)}"
+        return f"{calls}; {price}; {self.minutes}"
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes, in words."""
+        return minutes_in_words(self.minutes_expected, self.minutes_at_most)
 
     def as_json(self) -> Json:
         """The same for programs; what is unknown is null."""

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from upskill import checks, measuring, reporting, storage, trials
-from upskill.domain import Bought, Evaluation, Scored, Skill, Student, Trial, TrialPlan
+from upskill import checks, measuring, reporting, storage
+from upskill.domain import Bought, Evaluation, RunEnd, Scored, Skill, Student, Trial, TrialPlan
 from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
-from upskill.models import Asker, Budget, Door, Policy, Spent
+from upskill.models import Asker, Door, Spent
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
@@ -28,9 +28,8 @@ from upskill.workflows.report import drawer_for, keep_report
 from upskill.workflows.reuse import Reuse, open_store
 from upskill.workflows.run_records import first_record, relative, require_unchanged
 from upskill.workflows.running import run_prepared
-
-ASK_ABOVE_DOLLARS = 1.0
-ASK_ABOVE_MINUTES = 10.0
+from upskill.workflows.spending_rules import Costly, door_for, is_much
+from upskill.workflows.write_cases import has_cases, write_missing_cases
 
 
 class Progress(Protocol):
@@ -78,18 +77,6 @@ class Silence:
 
     def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
         """Says nothing."""
-
-
-class Costly(Protocol):
-    """What a person is asked about before it is bought, in words."""
-
-    @property
-    def price(self) -> str:
-        """Dollars, expected and at most."""
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -140,9 +127,6 @@ def _require_cases(
     order: EvaluationOrder, settings: Resolved, progress: Progress, confirm: Callable[[Costly], bool], door: Door
 ) -> None:
     """A skill without cases gets them once, from the teacher, within the caps of the evaluation."""
-    # Here, because it stands on this module: what is asked about first, and the door.
-    from upskill.workflows.write_cases import has_cases, write_missing_cases
-
     storage.read_skill(order.skill)
     if not has_cases(order.skill):
         write_missing_cases(
@@ -154,11 +138,6 @@ def _require_cases(
             sandbox=order.sandbox,
             door=door,
         )
-
-
-def is_much(estimate: PlanEstimate) -> bool:
-    """Whether a person is asked first."""
-    return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 
 def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None = None) -> Evaluation:
@@ -182,6 +161,7 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: Whole | None
         replace(settings, harness=record.harness.partition("/")[0]),
     )
     require_unchanged(prepared, record, run)
+    prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
     progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
     if part_of is not None:
         door = part_of.door
@@ -222,7 +202,8 @@ def _put_on_trial(
     part_of: Whole | None,
 ) -> Evaluation:
     folder.set_space_aside()
-    folder.write_record(replace(record, status="running", finished_at=None))
+    record = replace(record, status="running", finished_at=None, end=None)
+    folder.write_record(record)
     finished = list(before)
     spent_before = replace(door.spent)
     courses = {student.name: _course(student, prepared, progress) for student in prepared.plan.students}
@@ -253,6 +234,7 @@ def _put_on_trial(
     folder.release_space()
     unread = clean_logs(folder)
     clean = redactor_from(os.environ).clean_own
+    end = _of_students(end, prepared, clean)
     notes = tuple(map(clean, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
     evaluation = sum_up(
         prepared.plan,
@@ -265,7 +247,7 @@ def _put_on_trial(
         case_states=prepared.qualifications,
         bought=_bought(door.spent, spent_before, reuse),
         notes=notes,
-        interrupted=end.interrupted,
+        end=end,
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     evaluation = replace(evaluation, judge=judge_report(identity(prepared.judge), finished, door))
@@ -275,6 +257,7 @@ def _put_on_trial(
             status="interrupted" if end.interrupted else "finished",
             finished_at=now(),
             notes=evaluation.notes,
+            end=end,
             results=reporting.evaluation_json(evaluation),
         )
     )
@@ -303,26 +286,6 @@ def _less(cost: float | None, before: float | None) -> float | None:
     return None if cost is None or before is None else cost - before
 
 
-def door_for(settings: Settings) -> Door:
-    """The metered door, with the caps that were set."""
-    minutes = settings.max_time_minutes
-    return Door(
-        policy=Policy(
-            attempt_seconds=settings.attempt_timeout_seconds,
-            call_seconds=settings.call_timeout_seconds,
-            max_retries=settings.max_retries,
-            max_wait_seconds=settings.max_retry_wait_seconds,
-            concurrency=settings.concurrency,
-        ),
-        budget=Budget(
-            max_cost=settings.max_cost,
-            max_calls=settings.max_calls,
-            max_total_tokens=settings.max_total_tokens,
-            max_seconds=None if minutes is None else minutes * 60,
-        ),
-    )
-
-
 def _course(student: Student, prepared: Prepared, progress: Progress) -> Course:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
@@ -342,7 +305,7 @@ def _run(
     asker: Asker | None,
     *,
     begun: Callable[[Door], None],
-) -> trials.RunEnd:
+) -> RunEnd:
     def bought(trial: Trial) -> None:
         write(trial)
         reuse.keep(trial)
@@ -353,7 +316,7 @@ def _run(
             for student in prepared.plan.students
         }
     if all(course.is_over for course in taken_up.values()):
-        return trials.RunEnd(interrupted=False, down={}, exhausted=None)
+        return RunEnd()
     begun(door)
     return run_prepared(
         prepared,
@@ -367,20 +330,34 @@ def _run(
     )
 
 
-def _cut_short(student: Student, end: trials.RunEnd, course: Course) -> CutShort | None:
+def _cut_short(student: Student, end: RunEnd, course: Course) -> CutShort | None:
     if end.interrupted:
         return "interrupted"
     # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
     # By then everything has been put once: what is missing are dropped pairs, and those have a rule of their own.
-    if student.model in end.down and not course.has_begun_all:
+    if end.has_outage(student.model) and not course.has_begun_all:
         return "down"
-    return "budget" if end.exhausted is not None else None
+    return "budget" if end.cap is not None else None
 
 
-def _end_notes(end: trials.RunEnd, prepared: Prepared) -> tuple[str, ...]:
-    capped = () if end.exhausted is None else (f"stopped at {end.exhausted}",)
-    return capped + tuple(
-        f"{endpoint.name}: the endpoint went down and nothing more was sent to it ({end.down[endpoint.model]})"
-        for endpoint in prepared.endpoints.values()
-        if endpoint.model in end.down
+def _end_notes(end: RunEnd, prepared: Prepared) -> tuple[str, ...]:
+    names = {endpoint.model: endpoint.name for endpoint in prepared.endpoints.values()}
+    return (
+        *cap_notes(end),
+        *(
+            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
+            for outage in end.outages
+        ),
     )
+
+
+def cap_notes(end: RunEnd) -> tuple[str, ...]:
+    """The cap that a run reached, for people; empty where it reached none."""
+    return () if end.cap is None else (f"stopped at {end.cap}",)
+
+
+def _of_students(end: RunEnd, prepared: Prepared, clean: Callable[[str], str]) -> RunEnd:
+    """Without outages of models that are no students: a judge that is down errs trials, and each of them says so."""
+    students = {endpoint.model for endpoint in prepared.endpoints.values()}
+    outages = (replace(outage, said=clean(outage.said)) for outage in end.outages if outage.model in students)
+    return replace(end, outages=tuple(outages))

@@ -16,7 +16,6 @@ from upskill.teaching.searching import PROPOSALS_PER_REVISION
 from upskill.teaching.splitting import CaseCounts, split_cases
 from upskill.workflows.course_of_teaching import cases_by_hand
 from upskill.workflows.estimate_teaching import Teaching, TeachingEstimate, estimate_teaching
-from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.generate_order import (
     GenerateOrder,
     Roles,
@@ -28,6 +27,7 @@ from upskill.workflows.generate_order import (
 )
 from upskill.workflows.material import Gathered, gather, skill_in
 from upskill.workflows.prepare import choose_harness, require_place, student_of
+from upskill.workflows.spending_rules import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 
 LEAST_OWN_CASES = 4
 """With fewer cases of its own a skill that is improved gets others."""

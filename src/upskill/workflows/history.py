@@ -41,6 +41,7 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
             skill=skill_of(run, record),
             students=record.students,
             min_lift=record.min_lift,
+            end=record.end,
         )
     except UnreadableResult:
         return

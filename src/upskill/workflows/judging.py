@@ -6,10 +6,10 @@ from dataclasses import replace
 from upskill import measuring
 from upskill.checks import Bench, JudgeMissing, JudgeQuestion, Look, grade
 from upskill.domain import Case, Grade, JudgeReport, Scored, Trial
+from upskill.domain.thinking import without_thinking
 from upskill.errors import UsageError
 from upskill.models import Asker, Door, Endpoint, Purpose, resolve_model
 from upskill.settings import Settings
-from upskill.trials.answer import strip_thinking
 
 
 def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoint | None:
@@ -45,7 +45,7 @@ def with_judge(bench: Bench, endpoint: Endpoint | None, door: Door) -> tuple[Ben
 
     def ask(question: JudgeQuestion) -> str:
         purpose = Purpose(role="judge", case_id=question.case_id)
-        return strip_thinking(asker.ask(system=question.system, prompt=question.prompt, purpose=purpose))
+        return without_thinking(asker.ask(system=question.system, prompt=question.prompt, purpose=purpose))
 
     return replace(bench, ask=ask, judge=identity(endpoint)), asker
 

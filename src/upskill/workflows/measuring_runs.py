@@ -70,7 +70,7 @@ class MeasuringRuns:
             self._require_same(stage, record, draft, against)
             # Were what errored tried again, the teacher would be told of other failures, and would say something else
             # than what everything after it was measured with.
-            is_over = record.status == "finished" and not any(map(_tells_of_an_end, record.notes))
+            is_over = record.status == "finished" and record.end is not None and record.end.ran_its_course
             evaluation = resume(folder.path, progress=self._progress, part_of=replace(whole, is_over=is_over))
         else:
             evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)
@@ -138,11 +138,6 @@ class MeasuringRuns:
                 self.down = f"{report.student.name} went down: {self._door.down[report.student.model]}"
                 return self.down
         return None
-
-
-def _tells_of_an_end(note: str) -> bool:
-    """Whether a note of an evaluation says that a cap or an outage ended it: then it can be gone on with."""
-    return note.startswith("stopped at ") or "the endpoint went down" in note
 
 
 def spent_in(folder: RunFolder) -> tuple[int, int, float | None]:

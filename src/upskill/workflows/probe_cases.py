@@ -9,23 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill import storage, trials
-from upskill.domain import Arm, Errored, Scored, Trial, TrialPlan, Turn
+from upskill.domain import Arm, Errored, RunEnd, Scored, Trial, TrialPlan, Turn
 from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
 from upskill.measuring.labels import EQUAL_OUTCOMES
 from upskill.models import Door
 from upskill.settings import Resolved
-from upskill.storage.runs import now
+from upskill.storage.runs import Status, now
 from upskill.workflows.check_cases import CheckedCases, with_baselines
 from upskill.workflows.confine import bench_for
 from upskill.workflows.course import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
 from upskill.workflows.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluate import door_for, is_much
 from upskill.workflows.judging import with_judge
 from upskill.workflows.own_keys import clean_logs
 from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
 from upskill.workflows.run_records import first_record
 from upskill.workflows.running import run_prepared
+from upskill.workflows.spending_rules import door_for, is_much
 from upskill.workflows.telling import Step, nobody
 
 
@@ -87,7 +87,8 @@ def probe_cases(
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
     unread = clean_logs(folder)
-    folder.write_record(replace(record, status="interrupted" if end.interrupted else "finished", finished_at=now()))
+    status: Status = "interrupted" if end.interrupted else "finished"
+    folder.write_record(replace(record, status=status, finished_at=now(), end=end))
     tallies = tally_baselines(
         (trial.student, trial.case_id, trial.outcome.passed) for trial in finished if isinstance(trial.outcome, Scored)
     )
@@ -96,14 +97,14 @@ def probe_cases(
     note = (
         f"probed without the skill on {names}: {door.spent.calls} calls"
         + (f", {errored} errored" if errored else "")
-        + (f", stopped at {end.exhausted}" if end.exhausted else "")
+        + (f", stopped at {end.cap}" if end.cap is not None else "")
         + f"; kept in {folder.path.as_posix()}"
     )
     labelled = with_baselines(checked.qualifications, tallies)
     return replace(checked, qualifications=labelled, notes=(*checked.notes, note, *unread))
 
 
-def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial], step: Step) -> trials.RunEnd:
+def _run(prepared: Prepared, door: Door, folder: storage.RunFolder, finished: list[Trial], step: Step) -> RunEnd:
     step("answers without the skill", 0, len(prepared.plan))
     with folder.trials.open() as log:
 

@@ -35,6 +35,8 @@ class Proof:
     replace what was there; a new skill is saved in any case, with what is known of it."""
     sentence: str
     """What is taken and why, for a person."""
+    reason: str
+    """The same without what becomes of the old version."""
     students: tuple[StudentProof, ...]
     uses: int
     """How often these held-out cases have been used, this time included; 0 where they were not needed."""
@@ -80,17 +82,21 @@ _WORDS = {
 }
 
 
-def say_proof(proofs: Sequence[StudentProof], *, proven: bool, revision: bool, uses: int, unguarded: bool) -> str:
-    """What is taken and why. `unguarded` says that the guard was wanted and could not be run to its end."""
-    said = ""
-    if revision:
-        said = "the old version is replaced: " if proven else "the old version stays: "
+def say_taken(*, proven: bool, revision: bool) -> str:
+    """What becomes of the old version, before the reason; empty where there is none."""
+    if not revision:
+        return ""
+    return "the old version is replaced: " if proven else "the old version stays: "
+
+
+def say_reason(proofs: Sequence[StudentProof], *, revision: bool, uses: int, unguarded: bool) -> str:
+    """Why a draft is taken or not. `unguarded` says that the guard was wanted and could not be run to its end."""
     if len(proofs) == 1:
-        said += proofs[0].sentence
+        said = proofs[0].sentence
     else:
         helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
         better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
-        said += f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        said = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
         said += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
         said += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"

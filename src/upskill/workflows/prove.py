@@ -12,7 +12,7 @@ from upskill.domain import Case, Draft, Lift, StudentReport
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, Worse, level_of_use
 from upskill.measuring.pairs import CaseTally
 from upskill.workflows.measure import Measure, Measured
-from upskill.workflows.proof import Proof, StudentProof, say_proof, say_student
+from upskill.workflows.proof import Proof, StudentProof, say_reason, say_student, say_taken
 
 SCREEN_ROUNDS = 3
 """So many pairs a case must have before the guard's screen can tell a broken case from bad luck."""
@@ -63,9 +63,11 @@ def prove(
         guarded = guard.cut_short is None
         proofs = [replace(one, worse=worse.get(one.student, ())) for one in proofs]
     proven = promising and not any(one.worse for one in proofs) and (guarded or not revision)
+    reason = say_reason(proofs, revision=revision, uses=uses, unguarded=promising and not guarded)
     return Proof(
         proven=proven,
-        sentence=say_proof(proofs, proven=proven, revision=revision, uses=uses, unguarded=promising and not guarded),
+        sentence=say_taken(proven=proven, revision=revision) + reason,
+        reason=reason,
         students=tuple(proofs),
         uses=uses,
         held_out=tuple(sorted(case.digest for case in held_out)),
@@ -76,11 +78,20 @@ def prove(
 
 def old_version_stays() -> Proof:
     """Where no revision did better on learn cases: nothing is tested, and no held-out case is used."""
-    return _without("the old version stays: no revision did better on the learn cases, so no held-out case was used")
+    return _without("no revision did better on the learn cases, so no held-out case was used", revision=True)
 
 
-def _without(sentence: str) -> Proof:
-    return Proof(proven=False, sentence=sentence, students=(), uses=0, held_out=(), evaluation=None, guarded=False)
+def _without(reason: str, *, revision: bool = False) -> Proof:
+    return Proof(
+        proven=False,
+        sentence=say_taken(proven=False, revision=revision) + reason,
+        reason=reason,
+        students=(),
+        uses=0,
+        held_out=(),
+        evaluation=None,
+        guarded=False,
+    )
 
 
 def _judge(

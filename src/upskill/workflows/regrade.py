@@ -8,8 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Bought, Case, Evaluation, Qualification, Scored, Skill, Trial
+from upskill.domain import Bought, Case, Evaluation, Qualification, RunEnd, Scored, Skill, Trial
 from upskill.errors import UsageError
+from upskill.measuring.verdict import CutShort
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.check_cases import qualify_within
@@ -55,7 +56,7 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
         courses={
             student.name: feed(plan, by_student[student.name], min_lift=record.min_lift) for student in plan.students
         },
-        cut_short=lambda _: None if record.status == "finished" else "interrupted",
+        cut_short=lambda _: _cut_short(record),
         min_lift=record.min_lift,
         case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
         bought=Bought(calls=0, failed_calls=0, tokens=0, cost=0.0),
@@ -64,9 +65,16 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
             *_changed_skill(skill.digest, record),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
+        end=RunEnd(cap=None if record.end is None else record.end.cap),
         sandbox=None if record.sandbox is None and not executes else backend,
     )
     return replace(evaluation, judge=judge_report(record.judge, regraded, None))
+
+
+def _cut_short(record: RunRecord) -> CutShort | None:
+    if record.status != "finished":
+        return "interrupted"
+    return "budget" if record.end is not None and record.end.cap is not None else None
 
 
 def _told(trials: Iterable[Trial], step: Step) -> Iterator[Trial]:

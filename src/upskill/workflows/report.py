@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upskill import measuring, storage
-from upskill.domain import Bought, Case, Evaluation, Scored, Skill, Trial, TrialPlan
+from upskill.domain import Bought, Case, Evaluation, RunEnd, Scored, Skill, Trial, TrialPlan
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
@@ -197,7 +197,12 @@ def _evaluation(
     if record.results is not None:
         try:
             return read_evaluation(
-                record.results, run=run.as_posix(), skill=skill, students=record.students, min_lift=record.min_lift
+                record.results,
+                run=run.as_posix(),
+                skill=skill,
+                students=record.students,
+                min_lift=record.min_lift,
+                end=record.end,
             )
         except UnreadableResult as error:
             problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
@@ -217,7 +222,7 @@ def _evaluation(
             cost=None,
         ),
         notes=record.notes,
-        interrupted=True,
+        end=RunEnd(interrupted=True),
     )
 
 

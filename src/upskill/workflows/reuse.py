@@ -104,7 +104,11 @@ class Reuse:
         if self._store is None or not slow:
             return
         requests = trials.Requests(
-            prepared.skill, previous=prepared.previous, harness=prepared.plan.harness, terms=prepared.terms
+            prepared.skill,
+            previous=prepared.previous,
+            harness=prepared.plan.harness,
+            version=prepared.plan.harness_version,
+            terms=prepared.terms,
         )
         for student in prepared.plan.students:
             for planned in prepared.plan.trials():

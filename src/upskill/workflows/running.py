@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from upskill import checks, trials
-from upskill.domain import PlannedTrial, Student, Trial
+from upskill.domain import PlannedTrial, RunEnd, Student, Trial
 from upskill.models import Asker, Door
 from upskill.redaction import redactor_from
 from upskill.storage.runs import RunFolder
@@ -24,7 +24,7 @@ def run_prepared(
     asker: Asker | None,
     record: Callable[[Trial], None],
     recall: Callable[[Student, PlannedTrial, str], Trial | None],
-) -> trials.RunEnd:
+) -> RunEnd:
     """Run the courses of all students.
 
     `record` hears of every trial that was bought, without the user's own keys; `recall` finds those that need not be.

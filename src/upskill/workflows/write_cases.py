@@ -26,9 +26,9 @@ from upskill.teaching.material import Material
 from upskill.teaching.splitting import CaseCounts
 from upskill.workflows.check_cases import qualify_within, say_what_takes_long
 from upskill.workflows.estimate_teaching import Share, Teaching, estimate_teaching
-from upskill.workflows.evaluate import ASK_ABOVE_DOLLARS, door_for
 from upskill.workflows.judging import identity
 from upskill.workflows.material import gather
+from upskill.workflows.spending_rules import ASK_ABOVE_DOLLARS, door_for
 from upskill.workflows.teaching import asking, case_writer_for
 
 Say = Callable[[str], None]
@@ -136,7 +136,7 @@ class WritingEstimate:
     @property
     def minutes(self) -> str:
         """How long it takes."""
-        return self.share.words.rpartition("; ")[2]
+        return self.share.minutes
 
     @property
     def is_much(self) -> bool:

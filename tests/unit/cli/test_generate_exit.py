@@ -17,6 +17,7 @@ def generated(*statuses: str, proven: bool) -> Generated:
         revision=False,
         status="",
         sentence="",
+        reason="",
         claims=tuple(StudentClaim(student=f"s{n}", status=status, sentence="") for n, status in enumerate(statuses)),
         proven=proven,
         evaluation=None,

@@ -18,6 +18,7 @@ from upskill.domain import (
     Price,
     Qualification,
     Reason,
+    RunEnd,
     Scored,
     Skill,
     Student,
@@ -144,7 +145,7 @@ EVALUATIONS = {
     "with tools, nothing compared": evaluation(
         agent_report(verdict=None, arms=(arm("offered"),), lifts=()), sandbox="none"
     ),
-    "interrupted": evaluation(report(verdict="undecided", spent=0.0), interrupted=True, notes=("a", "b")),
+    "interrupted": evaluation(report(verdict="undecided", spent=0.0), end=RunEnd(interrupted=True), notes=("a", "b")),
 }
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, lift, report
-from upskill.domain import Interval, StudentReport
+from upskill.domain import Interval, RunEnd, StudentReport
 from upskill.reporting.pictures import (
     PathPoint,
     StudentPath,
@@ -161,7 +161,7 @@ def _way(*ends: bool, interrupted: bool = False) -> tuple[str, str]:
         PathPoint(pairs=pairs, mean=0.3, these_cases=Interval(low=0, high=0.5), cases_like_these=None, round_end=end)
         for pairs, end in enumerate(ends, 1)
     )
-    result = evaluation(interrupted=interrupted)
+    result = evaluation(end=RunEnd(interrupted=interrupted))
     pictures = asked_pictures(result, paths=[StudentPath(student="haiku", points=points, cap=18)])
     (way,) = [picture for picture in pictures if picture.name == "path"]
     return way.reading, way.rows[0][-1]

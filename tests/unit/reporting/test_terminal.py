@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import CASE_STATES, agent_report, arm, evaluation, report
-from upskill.domain import Bought, Evaluation, JudgeReport
+from upskill.domain import Bought, Evaluation, JudgeReport, RunEnd
 from upskill.reporting.next_step import next_steps
 from upskill.reporting.terminal import show_evaluation
 
@@ -24,7 +24,7 @@ def shown(found: Evaluation, *, width: int = 80) -> list[str]:
 ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), stopped="cap", late=2)
 FOUND = [
     evaluation(),
-    evaluation(ERRORED, interrupted=True, design="sequential"),
+    evaluation(ERRORED, end=RunEnd(interrupted=True), design="sequential"),
     evaluation(agent_report()),
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(agent_report(), agent_report()),
@@ -76,7 +76,7 @@ def test_the_rates_of_several_models_stand_under_each_other() -> None:
 
 
 def test_errors_come_last_under_everything_else() -> None:
-    lines = shown(evaluation(ERRORED, interrupted=True), width=100)
+    lines = shown(evaluation(ERRORED, end=RunEnd(interrupted=True)), width=100)
     assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"
     assert lines[-1].startswith("interrupted: ")
     assert lines[-3].startswith("Run kept in ")
@@ -85,7 +85,7 @@ def test_errors_come_last_under_everything_else() -> None:
 def test_the_next_command_fits_what_happened() -> None:
     (only,) = next_steps(evaluation(), skill="skills/x")
     assert only.command.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
-    first, _ = next_steps(evaluation(interrupted=True))
+    first, _ = next_steps(evaluation(end=RunEnd(interrupted=True)))
     assert first.command.startswith("upskill eval --resume runs/")
     undecided = evaluation(report(verdict="undecided"), case_states=CASE_STATES)
     first, _ = next_steps(undecided, skill="my skills/x")

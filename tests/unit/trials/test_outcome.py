@@ -6,7 +6,6 @@ from typing import get_args
 import pytest
 
 from upskill.domain import CheckResult, Errored, Grade, Scored
-from upskill.trials.answer import strip_thinking
 from upskill.trials.outcome import Ending, Limit, StopReason, outcome_of
 
 PASSED = Grade(results=(CheckResult(kind="contains", passed=True, saw="found"),))
@@ -79,19 +78,3 @@ def test_every_combination_has_an_outcome_and_only_an_answer_passes() -> None:
             assert grade is PASSED
             assert limit is None
             assert not refused
-
-
-@pytest.mark.parametrize(
-    ("said", "answer"),
-    [
-        ("7413", "7413"),
-        ("<think>80?</think>\n7413", "7413"),
-        ("<thinking>a</thinking><think>b</think> 7413", "7413"),
-        ("<think>it is 7413", ""),
-        ("so it must be 80</think>7413", "7413"),
-        ("Use the <think> tag.", "Use the <think> tag."),
-        ("Write <think>x</think> like this", "Write <think>x</think> like this"),
-    ],
-)
-def test_thinking_is_no_part_of_an_answer(said: str, answer: str) -> None:
-    assert strip_thinking(said) == answer

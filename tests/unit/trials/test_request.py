@@ -71,10 +71,11 @@ def test_a_plan_of_a_hundred_thousand_trials_is_identified_in_seconds() -> None:
     assert time.process_time() - started < 8, "on an idle machine it takes one"
 
 
-def test_the_identities_of_chat_trials_are_those_of_the_first_release() -> None:
-    requests = Requests(SKILL)
+def test_the_identities_of_a_run_that_an_earlier_harness_began_are_those_it_was_begun_with() -> None:
+    requests = Requests(SKILL, version="chat/1")
     assert requests.trial_id(BASELINE, STUDENT) == "06efa7b91db3903ca3c90d985e6b8e3c5dfb9881104b3f49d923d1271406147e"
     assert requests.trial_id(GIVEN, STUDENT) == "38cbd0659af524be870fb2d2c76a956ed57ff4dd3881ef1657b5dd9773ef8f10"
+    assert Requests(SKILL).trial_id(GIVEN, STUDENT) != requests.trial_id(GIVEN, STUDENT), "read in another way"
 
 
 # Students with tools

@@ -32,8 +32,8 @@ OFFERED = words("offered.md")
 class Agent:
     """Students work with tools until they answer without calling one, or until they run out of something."""
 
-    version = "agent/1"
-    resumable: tuple[str, ...] = ()
+    version = "agent/2"
+    resumable: tuple[str, ...] = ("agent/1",)
     frame = words("agent_frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Chat:
     """Students answer once, and see the files of a case in the prompt."""
 
-    version = "chat/1"
-    resumable: tuple[str, ...] = ()
+    version = "chat/2"
+    resumable: tuple[str, ...] = ("chat/1",)
     frame = words("frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:

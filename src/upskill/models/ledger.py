@@ -1,0 +1,153 @@
+"""What was sent, spent and answered, and whether more may be: the caps, the deadlines and the endpoints that are down.
+
+Sends nothing itself: the meter asks it before every request and tells it what came of each.
+"""
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from upskill.domain import Cap
+from upskill.models.bill import Purpose
+from upskill.models.budget import Budget, Spent
+from upskill.models.endpoint import Endpoint
+
+MEGABYTE = 2**20
+SPACING_SECONDS = 0.02
+"""How far apart requests leave where many may be in flight: half again as fast as the engine can handle them."""
+MANY = 32
+"""So many that leave together come back together, and then the event loop stands still while deadlines run."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """What every call is held to."""
+
+    attempt_seconds: float = 300.0
+    """One request, whatever trickles in meanwhile."""
+    call_seconds: int = 900
+    """One call with all its retries and waits. A last request is cut there too."""
+    max_retries: int = 4
+    """How often a request that was lost, or met a passing fault, is sent again."""
+    max_rate_limit_retries: int | None = None
+    """How often a request that was told to slow down is sent again; by default three times `max_retries`."""
+    max_wait_seconds: float = 60.0
+    """The longest wait between attempts, whatever a server asks for."""
+    concurrency: int = 8
+    """Calls in flight per endpoint."""
+    failures_until_down: int = 10
+    """So many failures in a row, with no answer between them, mean that the endpoint is down."""
+    max_body_bytes: int = 8 * MEGABYTE
+    """The longest answer, unpacked. Promised for OpenAI-compatible endpoints, held wherever the client allows."""
+
+    @property
+    def patience(self) -> int:
+        """How often a request that was told to slow down is sent again."""
+        return 3 * self.max_retries if self.max_rate_limit_retries is None else self.max_rate_limit_retries
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Holds the budget, keeps the totals, and knows which endpoints answer."""
+
+    policy: Policy = field(default_factory=Policy)
+    budget: Budget = field(default_factory=Budget)
+    down: dict[str, str] = field(default_factory=dict)
+    """Endpoints that are down, by model, with the last thing they said."""
+    spent: Spent = field(default_factory=Spent)
+    """Everything that was bought."""
+    spent_by: dict[tuple[str, str | None], Spent] = field(default_factory=lambda: defaultdict(Spent))
+    """The same by role and arm."""
+    _first_call: float | None = None
+    _failures: dict[str, int] = field(default_factory=dict)
+    _refusals: dict[str, int] = field(default_factory=dict)
+    _answers: dict[str, int] = field(default_factory=dict)
+    _not_before: dict[str, float] = field(default_factory=dict)
+    _next_request: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """Requests sent, retries included."""
+        return self.spent.calls
+
+    @property
+    def seconds(self) -> float:
+        """Since the first call, on a clock that nobody can set; 0 before it."""
+        return 0.0 if self._first_call is None else time.monotonic() - self._first_call
+
+    @property
+    def exhausted(self) -> Cap | None:
+        """The cap of the budget that was reached; `None` while there is room.
+
+        Once a cap is reached no request is sent, so whoever hands out work may stop. Requests in flight may finish.
+        """
+        return self.budget.reached(self.spent, seconds=self.seconds)
+
+    def seconds_left(self) -> float | None:
+        """Until the cap on time; `None` without one."""
+        return None if self.budget.max_seconds is None else self.budget.max_seconds - self.seconds
+
+    def charge(self, purpose: Purpose) -> tuple[Spent, Spent]:
+        """Count one request that is about to be sent, and hand out the totals on which its price goes."""
+        if self._first_call is None:
+            self._first_call = time.monotonic()
+        totals = self.spent, self.spent_by[purpose.role, purpose.arm]
+        for total in totals:
+            total.calls += 1
+        return totals
+
+    def answers_of(self, endpoint: Endpoint) -> int:
+        """How often an endpoint has answered so far."""
+        return self._answers.get(endpoint.model, 0)
+
+    def answered(self, endpoint: Endpoint) -> None:
+        """An endpoint answered: it is not down."""
+        self._answers[endpoint.model] = self.answers_of(endpoint) + 1
+        self._failures[endpoint.model] = 0
+        self._refusals[endpoint.model] = 0
+
+    def failed(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
+        """An attempt failed; too many in a row and nobody knocks there again.
+
+        An attempt that was sent before the endpoint's latest answer says nothing about how it is now.
+        """
+        if self.answers_of(endpoint) > answers_before:
+            return
+        count = self._failures.get(endpoint.model, 0) + 1
+        self._failures[endpoint.model] = count
+        if count >= self.policy.failures_until_down:
+            self._close(endpoint, message)
+
+    def refused(self, endpoint: Endpoint) -> None:
+        """An endpoint asked to slow down, which is not being down."""
+        self._refusals[endpoint.model] = self._refusals.get(endpoint.model, 0) + 1
+
+    def gave_up(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
+        """A patient call was told to slow down to its end; if nobody else was answered meanwhile, that is being down.
+
+        `answers_before` is how often the endpoint had answered when that call began.
+        """
+        refusals = self._refusals.get(endpoint.model, 0)
+        if self.answers_of(endpoint) == answers_before and refusals >= self.policy.failures_until_down:
+            self._close(endpoint, message)
+
+    def _close(self, endpoint: Endpoint, message: str) -> None:
+        self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
+
+    def hold_back(self, endpoint: Endpoint, seconds: float) -> None:
+        """Nobody sends anything to an endpoint for so long: it asked for that."""
+        until = time.monotonic() + seconds
+        self._not_before[endpoint.model] = max(until, self._not_before.get(endpoint.model, until))
+
+    def held_back(self, endpoint: Endpoint) -> float:
+        """For how many seconds nothing may be sent to an endpoint."""
+        return max(0.0, self._not_before.get(endpoint.model, 0.0) - time.monotonic())
+
+    def turn(self) -> float:
+        """Seconds until the next request may leave. Where many may be in flight, they leave one by one."""
+        if self.policy.concurrency <= MANY:
+            return 0.0
+        now = time.monotonic()
+        at = max(now, self._next_request)
+        self._next_request = at + SPACING_SECONDS
+        return at - now
