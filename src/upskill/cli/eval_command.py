@@ -184,7 +184,7 @@ def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
     for student in prepared.plan.students:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if prepared.plan.harness == "agent":
-        from upskill.reporting.arms import arm_name
+        from upskill.reporting.wording import arm_name
 
         print_lines(f"students work with tools; {', '.join(arm_name(arm, 'agent') for arm in prepared.plan.arms)}")
     print_lines(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}", estimate.detectable)

@@ -1,7 +1,7 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.gate import (
     REPEATS_OF_A_LATER_USE,
     Gate,
@@ -13,13 +13,11 @@ from upskill.measuring.gate import (
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
-from upskill.measuring.lift import measure_lift, worst_case_lift
+from upskill.measuring.lift import RunningLift, measure_lift, worst_case_lift
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
-from upskill.measuring.running import RunningLift
 from upskill.measuring.sequential import Sequential, default_rounds
-from upskill.measuring.sign_test import SignTest
-from upskill.measuring.summary import summarise_arm
+from upskill.measuring.summary import Agreement, judge_agreement, summarise_arm
 from upskill.measuring.tokens import Ratio, measure_cost, measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 

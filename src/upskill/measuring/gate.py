@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from upskill.domain import Interval
+from upskill.measuring.distributions import t_quantile
 from upskill.measuring.intervals import FEWEST_CASES, floored_spread, these_cases
-from upskill.measuring.pairs import Pairing
-from upskill.measuring.refusal import reason_to_refuse
-from upskill.measuring.student_t import t_quantile
+from upskill.measuring.pairs import Pairing, reason_to_refuse
 
 ERROR_OF_A_SET = 0.05
 """What all uses of one held-out set may err together, on the side of a false gain."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upskill.measuring.fisher import fisher_greater, smallest_fisher
+from upskill.measuring.distributions import fisher_greater, smallest_fisher
 from upskill.measuring.pairs import CaseTally
 
 FRESH_PAIRS = 8

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Interval, Scored, Trial
+from upskill.measuring.distributions import t_quantile
 from upskill.measuring.intervals import Z_FIXED, probability_below
-from upskill.measuring.student_t import t_quantile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

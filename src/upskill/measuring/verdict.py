@@ -7,9 +7,8 @@ from upskill.domain import Interval, Lift, Verdict
 from upskill.measuring.decision import Claim, Decision, Reason, Side
 from upskill.measuring.intervals import NO_DIFFERENCE, Z_FIXED, Z_SEQUENTIAL, these_cases
 from upskill.measuring.lift import measure_lift
-from upskill.measuring.pairs import Pairing
+from upskill.measuring.pairs import Pairing, reason_to_refuse
 from upskill.measuring.planning import plan_next_run
-from upskill.measuring.refusal import reason_to_refuse
 from upskill.measuring.sentence import figures, say_asked, say_cheaper, say_no_difference, say_side, say_undecided
 from upskill.measuring.tokens import Ratio
 

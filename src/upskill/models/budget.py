@@ -6,7 +6,7 @@ flight; the cap on calls is exact.
 
 from dataclasses import dataclass
 
-from upskill.domain.counting import count
+from upskill.domain.text import count
 
 
 class BudgetReached(Exception):

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, StudentReport
 from upskill.domain.case import Json
-from upskill.reporting.case_states import case_state_json, label_lifts_json
+from upskill.reporting.cases import case_state_json, label_lifts_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 

@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
-from upskill.domain.counting import count
-from upskill.reporting.arms import arm_name, widest_name
-from upskill.reporting.case_states import label_lines
-from upskill.reporting.money import dollars
+from upskill.domain.text import count
+from upskill.reporting.cases import label_lines
+from upskill.reporting.wording import arm_name, dollars, widest_name
 
 BAR = 20
 WIDE = 100

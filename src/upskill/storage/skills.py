@@ -10,12 +10,20 @@ from itertools import count, islice
 from pathlib import Path
 
 from upskill.domain import Files, Skill, SkillFile, digest_of
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
 from upskill.storage.frontmatter import MOST_CHARACTERS, SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
-from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, FoundFile, describe, find_files
+from upskill.storage.skill_files import (
+    META_FILE,
+    NEVER_PART_OF_A_SKILL,
+    SKILL_FILE,
+    FoundFile,
+    describe,
+    find_files,
+    skill_invalid,
+)
 from upskill.storage.whole_file import write_whole
-from upskill.storage.wording import on_one_line, skill_invalid
 
 __all__ = [
     "META_FILE",

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from upskill.domain import Files, Trial
-from upskill.domain.files_json import files_as_json
+from upskill.domain.files import files_as_json
 
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 
 from upskill.domain import Draft, estimate_tokens
-from upskill.domain.paths import clash, path_problem
+from upskill.domain.files import clash, path_problem
 from upskill.redaction import redactor_from
 
 BODY_TOKENS = 1_200

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from upskill.domain.characters import whole_characters
+from upskill.domain.text import whole_characters
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput

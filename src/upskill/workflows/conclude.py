@@ -19,7 +19,7 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.measuring.verdict import CutShort
-from upskill.reporting.arms import arm_name
+from upskill.reporting.wording import arm_name
 from upskill.workflows.course import Course, SequentialCourse
 
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
-from upskill.domain.characters import whole_characters
+from upskill.domain.text import whole_characters
 from upskill.domain.trace_digest import TraceDigest
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from

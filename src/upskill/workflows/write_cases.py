@@ -16,7 +16,7 @@ from upskill.redaction import redactor_from
 from upskill.reporting import dollars
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import Resolved, Settings
-from upskill.storage.kept_answers import kept_answers
+from upskill.storage.journal import kept_answers
 from upskill.storage.runs import now
 from upskill.storage.skill_files import META_FILE, SKILL_FILE
 from upskill.storage.skill_meta import write_cases_into_meta

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upskill.domain.characters import readable_text, whole_characters
+from upskill.domain.text import readable_text, whole_characters
 
 
 @pytest.mark.parametrize(

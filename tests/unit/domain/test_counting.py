@@ -1,6 +1,6 @@
 """Numbers as people read them."""
 
-from upskill.domain.counting import count
+from upskill.domain.text import count
 
 
 def test_a_noun_goes_with_its_number() -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from upskill.measuring import FRESH_PAIRS, confirm_worse, find_worse, screen_cases
-from upskill.measuring.fisher import fisher_greater
+from upskill.measuring.distributions import fisher_greater
 from upskill.measuring.pairs import CaseTally
 
 

@@ -1,7 +1,6 @@
 """The page of one skill over its versions."""
 
-from upskill.reporting.html.elements import figure
-from upskill.reporting.html.escaping import escaped
+from upskill.reporting.html.elements import escaped, figure
 from upskill.reporting.html.shell import shell
 from upskill.reporting.pictures import Drawn, Picture
 

@@ -5,7 +5,7 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-from upskill.reporting.html.escaping import escaped
+from upskill.reporting.html.elements import escaped
 from upskill.reporting.pictures.palette import DARK, LIGHT
 
 

@@ -7,8 +7,7 @@ command pays for it that draws nothing, and whatever it does to itself, the resu
 from upskill.reporting.pictures.asked import asked_pictures
 from upskill.reporting.pictures.drawer import Drawer
 from upskill.reporting.pictures.history import Version, history_picture
-from upskill.reporting.pictures.measured import PathPoint, StudentPath, TokenRatio
-from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
+from upskill.reporting.pictures.picture import Drawn, PathPoint, Picture, PictureFailed, StudentPath, TokenRatio
 from upskill.reporting.pictures.sufficient import Sufficient, cheapest_sufficient
 
 __all__ = [

@@ -6,9 +6,8 @@ from upskill.domain import Evaluation
 from upskill.reporting.pictures.cases import cases_picture
 from upskill.reporting.pictures.cost import cost_picture
 from upskill.reporting.pictures.lift import lift_picture
-from upskill.reporting.pictures.measured import StudentPath, TokenRatio
 from upskill.reporting.pictures.path import path_picture
-from upskill.reporting.pictures.picture import Picture
+from upskill.reporting.pictures.picture import Picture, StudentPath, TokenRatio
 from upskill.reporting.pictures.sufficient import ENOUGH
 from upskill.reporting.pictures.tokens import tokens_picture
 

@@ -1,0 +1,68 @@
+"""Figures, sums of money, names and arms as people read them, in every form of a report."""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from upskill.domain import Arm, Interval
+
+
+def dollars(cost: float | None) -> str:
+    """A sum with as many digits as it needs; unknown is said, never 0."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${Decimal(f'{cost:.2g}'):f}"
+
+
+ORDER: tuple[Arm, ...] = ("baseline", "previous", "offered", "with_skill")
+"""As tables show them."""
+
+_WITHOUT_TOOLS: dict[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
+_WITH_TOOLS: dict[Arm, str] = {
+    "baseline": "baseline",
+    "offered": "skill offered",
+    "with_skill": "skill given",
+    "previous": "previous offered",
+}
+
+
+def arm_name(arm: Arm, harness: str) -> str:
+    """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""
+    names = _WITH_TOOLS if harness == "agent" else _WITHOUT_TOOLS
+    return names.get(arm, arm)
+
+
+def widest_name(arms: Iterable[Arm], harness: str) -> int:
+    """Characters that the names of these arms need in a column."""
+    return max(10, *(len(arm_name(arm, harness)) for arm in arms))
+
+
+def points(share: float) -> str:
+    """A lift in points, with its sign."""
+    return f"{round(share * 100):+d}"
+
+
+def between(interval: Interval | None) -> str:
+    """An interval in points; a dash where there are too few cases to say."""
+    return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
+
+
+def percent(share: float | None) -> str:
+    """A share in percent; a dash where nothing was measured."""
+    return "–" if share is None else f"{share:.0%}"
+
+
+def short_names(names: Sequence[str], most: int) -> list[str]:
+    """Names that fit: cut in the middle, where they differ least. Two names never become one."""
+    short = [_cut(name, most) for name in names]
+    return [
+        one if short.count(one) == 1 else f"{_cut(name, max(4, most - 4))} #{number}"
+        for number, (one, name) in enumerate(zip(short, names, strict=True), 1)
+    ]
+
+
+def _cut(name: str, most: int) -> str:
+    name = " ".join(name.split())
+    if len(name) <= most:
+        return name
+    tail = (most - 1) * 2 // 3
+    return f"{name[: most - 1 - tail]}…{name[-tail:]}"
