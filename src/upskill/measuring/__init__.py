@@ -5,12 +5,11 @@ from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.gate import (
     REPEATS_OF_A_LATER_USE,
     Gate,
-    is_superior,
     level_of_use,
     number_of_use,
     pass_gate,
 )
-from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
+from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
 from upskill.measuring.lift import RunningLift, measure_lift, worst_case_lift
@@ -18,7 +17,7 @@ from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
 from upskill.measuring.summary import Agreement, judge_agreement, summarise_arm
-from upskill.measuring.tokens import Ratio, measure_cost, measure_tokens
+from upskill.measuring.tokens import Ratio, measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
@@ -47,14 +46,11 @@ __all__ = [
     "default_rounds",
     "describe_plan",
     "detectable_lift",
-    "find_worse",
-    "is_superior",
     "judge",
     "judge_agreement",
     "label_of",
     "level_of_use",
     "lift_by_label",
-    "measure_cost",
     "measure_lift",
     "measure_tokens",
     "number_of_use",

@@ -13,13 +13,6 @@ def fisher_greater(hits: int, trials: int, other_hits: int, other_trials: int) -
     return sum(comb(trials, k) * comb(other_trials, marked - k) for k in range(hits, most + 1)) / ways
 
 
-def smallest_fisher(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
-    """The value if every hit that could be on the first side were there."""
-    marked = hits + other_hits
-    most = min(trials, marked)
-    return fisher_greater(most, trials, marked - most, other_trials)
-
-
 @cache
 def t_quantile(probability: float, degrees: int) -> float:
     """The value below which a t variable falls with this probability (above one half)."""

@@ -55,12 +55,6 @@ class Gate:
     """Whether it speaks of cases like these; with fewer than six cases it speaks of these very cases only."""
 
 
-def is_superior(pairing: Pairing, level: float) -> bool:
-    """Whether the measured arm is better at this one-sided level. Never where too many trials errored."""
-    gate = pass_gate(pairing, level)
-    return gate is not None and gate.superior
-
-
 def pass_gate(pairing: Pairing, level: float) -> Gate | None:
     """The one-sided floored t over cases; `None` where these pairs allow no verdict.
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upskill.measuring.distributions import fisher_greater, smallest_fisher
+from upskill.measuring.distributions import fisher_greater
 from upskill.measuring.pairs import CaseTally
 
 FRESH_PAIRS = 8
@@ -43,24 +43,6 @@ def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
             break
         found.append(worse)
     return tuple(found)
-
-
-def find_worse(tallies: Sequence[CaseTally]) -> tuple[Worse, ...]:
-    """Which cases are worse, without fresh pairs: Fisher's exact test, with Tarone's correction.
-
-    Cases that could not be significant whatever they did need no correction. It takes five pairs per case to find
-    anything at all.
-    """
-    smallest = [
-        smallest_fisher(tally.pairs - tally.passed, tally.pairs, tally.pairs - tally.passed_against, tally.pairs)
-        for tally in tallies
-    ]
-    count = 1
-    while sum(least < ALPHA / count for least in smallest) > count:
-        count += 1
-    tested = [_test(tally) for tally, least in zip(tallies, smallest, strict=True) if least < ALPHA / count]
-    found = [worse for worse in tested if worse.probability < ALPHA / count]
-    return tuple(sorted(found, key=lambda worse: worse.probability))
 
 
 def _test(tally: CaseTally) -> Worse:
