@@ -11,8 +11,15 @@ from upskill.measuring.gate import (
 )
 from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
-from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
-from upskill.measuring.lift import RunningLift, measure_lift, worst_case_lift
+from upskill.measuring.lift import (
+    BaselineTally,
+    RunningLift,
+    label_of,
+    lift_by_label,
+    measure_lift,
+    tally_baselines,
+    worst_case_lift,
+)
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds

@@ -4,10 +4,9 @@ from upskill.models.asking import Asker, NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.budget import Budget, BudgetReached, Spent
 from upskill.models.door import Door, Policy
-from upskill.models.endpoint import Endpoint
+from upskill.models.endpoint import Endpoint, resolve_model
 from upskill.models.preflight import Served, probe
 from upskill.models.question import Ask, Message, Question, Reply
-from upskill.models.resolving import resolve_model
 from upskill.models.teacher import Teacher
 
 __all__ = [

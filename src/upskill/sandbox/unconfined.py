@@ -16,8 +16,7 @@ from upskill.sandbox import control
 from upskill.sandbox.keeper import keeper_program
 from upskill.sandbox.kept import KeptSandbox
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing, SandboxUnavailable
-from upskill.sandbox.programs import compiled
-from upskill.sandbox.spawning import spawn
+from upskill.sandbox.programs import compiled, spawn
 
 START_SECONDS = 30.0
 
