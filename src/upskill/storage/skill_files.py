@@ -15,14 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from upskill.domain import SkillFile
+from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
 from upskill.domain.text import on_one_line
 from upskill.errors import SkillInvalid
-
-SKILL_FILE = "SKILL.md"
-META_FILE = "skill_meta.json"
-NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
-"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
-NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
 
 MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
