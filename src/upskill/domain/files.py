@@ -127,7 +127,6 @@ def read_answer(value: Json, problems: list[str], *, where: str) -> Answer | Non
 
 
 def read_answers(value: Json, problems: list[str], *, where: str) -> tuple[Answer, ...]:
-    """A list of answers."""
     if not isinstance(value, list):
         problems.append(f"{where} must be a list of answers")
         return ()
@@ -136,7 +135,6 @@ def read_answers(value: Json, problems: list[str], *, where: str) -> tuple[Answe
 
 
 def answer_as_json(answer: Answer) -> str | dict[str, Any]:
-    """An answer as it is written."""
     if not answer.files and not answer.removed:
         return answer.text
     return {

@@ -32,7 +32,6 @@ def estimated_tokens(text_bytes: int) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens of a text."""
     return estimated_tokens(len(text.encode("utf-8", "replace")))
 
 

@@ -3,13 +3,16 @@
 from upskill.measuring.decision import Claim, Decision, Reason, Side
 from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.gate import (
+    FRESH_PAIRS,
     REPEATS_OF_A_LATER_USE,
     Gate,
+    Worse,
+    confirm_worse,
     level_of_use,
     number_of_use,
     pass_gate,
+    screen_cases,
 )
-from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.lift import (
     BaselineTally,

@@ -107,7 +107,6 @@ class BaselineTally:
 
 
 def tally_baselines(trials: Iterable[tuple[str, str, bool]]) -> tuple[BaselineTally, ...]:
-    """Count student, case and passed."""
     counts: dict[tuple[str, str], list[int]] = {}
     for student, case_id, passed in trials:
         count = counts.setdefault((student, case_id), [0, 0])

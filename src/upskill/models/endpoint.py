@@ -71,7 +71,6 @@ class Endpoint:
 
     @property
     def is_scripted(self) -> bool:
-        """Whether this is a script instead of a model."""
         return self.model.startswith("scripted/")
 
 

@@ -28,7 +28,6 @@ _STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": 
 
 
 def style_of(verdict: str | None) -> str:
-    """The colour of a verdict."""
     return _STYLES.get(verdict or "", "")
 
 
@@ -75,7 +74,6 @@ def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
 
 
 def _bought(bought: Bought) -> str:
-    """What it cost, in one line."""
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
     said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
@@ -119,7 +117,6 @@ def percent(share: float | None) -> str:
 
 
 def signed(share: float) -> str:
-    """A difference of shares in points."""
     return f"{round(share * 100):+d}%"
 
 
@@ -190,7 +187,6 @@ def _headline(report: StudentReport, lift: Lift) -> str:
 
 
 def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
-    """The pass rate of one arm as a bar."""
     full, empty = ("#", ".") if plain else ("█", "░")
     filled = round((arm.pass_rate or 0.0) * BAR)
     gain = f"  ({signed(lift.mean)})" if lift is not None else ""

@@ -55,8 +55,6 @@ def describe(file: FoundFile, problems: list[str]) -> SkillFile:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk through a skill folder."""
-
     root: Path
     problems: list[str]
     found: list[FoundFile] = field(default_factory=list)

@@ -72,10 +72,8 @@ def _labelled(svg: str, width: str, picture: Picture) -> str:
 
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names and what they are."""
     return "<dl>" + "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in pairs) + "</dl>"
 
 
 def listed(items: Iterable[str]) -> str:
-    """A list."""
     return "<ul>" + "".join(f"<li>{escaped(item)}</li>" for item in items) + "</ul>"

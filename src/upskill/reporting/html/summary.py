@@ -11,7 +11,6 @@ from upskill.reporting.wording import arm_name, between, dollars, percent, point
 
 
 def summary(evaluation: Evaluation) -> str:
-    """One card per student."""
     return f'<div class="cards">{"".join(_card(evaluation, report) for report in evaluation.students)}</div>'
 
 
