@@ -18,7 +18,7 @@ def command(as_json: bool, no_color: bool) -> int:
 
     Calls no model, sends nothing, and leaves nothing behind. Takes a quarter of a minute.
     """
-    from upskill.reporting.listings import diagnosis_json, refusal_json, show_diagnosis
+    from upskill.reporting.doctor_table import diagnosis_json, refusal_json, show_diagnosis
     from upskill.sandbox import SandboxUnavailable
     from upskill.workflows.doctor import examine
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from upskill.reporting.listings import WITHOUT_GROUP, closing_lines, diagnosis_json, show_diagnosis
+from upskill.reporting.doctor_table import WITHOUT_GROUP, closing_lines, diagnosis_json, show_diagnosis
 from upskill.sandbox import SandboxFacts
 from upskill.sandbox.place import MemoryBy
 from upskill.sandbox.probes import PROBES, Result
