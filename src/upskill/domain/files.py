@@ -12,6 +12,9 @@ from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Json
 
 MOST_CHARACTERS = 240
+MOST_FILES = 200
+MOST_BYTES = 4 * 2**20
+"""All files of one case, or of one answer, together."""
 
 
 def path_problem(path: str) -> str | None:
@@ -43,11 +46,6 @@ def clash(paths: "set[str] | frozenset[str] | dict[str, bytes]") -> str | None:
             if folder in paths:
                 return folder
     return None
-
-
-MOST_FILES = 200
-MOST_BYTES = 4 * 2**20
-"""All files of one case, or of one answer, together."""
 
 
 def read_files(value: Json, problems: list[str], *, where: str = "`files`") -> Files:

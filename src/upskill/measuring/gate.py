@@ -26,6 +26,9 @@ REPEATS_OF_A_LATER_USE = 5
 
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut if the exact test has excluded zero and the interval has not."""
+FRESH_PAIRS = 8
+"""How many new pairs a suspect is given."""
+ALPHA = 0.05
 
 
 def level_of_use(use: int) -> float:
@@ -91,11 +94,6 @@ def _narrow(pairing: Pairing, level: float) -> Gate:
         interval=Interval(low=low, high=interval.high),
         wide=False,
     )
-
-
-FRESH_PAIRS = 8
-"""How many new pairs a suspect is given."""
-ALPHA = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

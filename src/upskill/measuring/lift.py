@@ -9,6 +9,9 @@ from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, cases_like_these, floored_t, these_cases
 from upskill.measuring.pairs import CaseTally, Dropped, Pair, Pairing, tally_pairs
 
+EQUAL_OUTCOMES = 5
+"""So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
+
 
 def measure_lift(pairing: Pairing, *, z: float = Z_FIXED) -> Lift | None:
     """The lift with both intervals; `None` where no pair is left to measure."""
@@ -90,10 +93,6 @@ class RunningLift:
         if not self._wide:
             return mean, these_cases(tallies, z=Z_SEQUENTIAL)
         return mean, floored_t(tallies, z=Z_SEQUENTIAL) if len(tallies) >= FEWEST_CASES else None
-
-
-EQUAL_OUTCOMES = 5
-"""So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from upskill.domain import Arm, Errored, Trial
 from upskill.measuring.distributions import fisher_greater
 
+MOST_DROPPED = 0.20
+"""A larger share of dropped pairs is no random loss any more."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
@@ -140,10 +143,6 @@ def _latest(trials: Sequence[Trial]) -> Trial:
 
 def _errors(trials: Iterable[Trial]) -> int:
     return sum(isinstance(trial.outcome, Errored) for trial in trials)
-
-
-MOST_DROPPED = 0.20
-"""A larger share of dropped pairs is no random loss any more."""
 
 
 def reason_to_refuse(pairing: Pairing) -> str | None:

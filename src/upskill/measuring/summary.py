@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from upskill.domain import Arm, ArmSummary, Errored, Scored, Trial
 
+JUDGE = "judge"
+
 
 def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummary:
     """Rates over scored trials; errored ones are counted apart and change no rate."""
@@ -47,9 +49,6 @@ def _mean(values: Sequence[float | None]) -> float | None:
     """The mean; `None` where there is nothing, or where any value is unknown."""
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
-
-
-JUDGE = "judge"
 
 
 class Agreement(NamedTuple):

@@ -19,6 +19,7 @@ A cap was set before the run and knows nothing of the outcome, so what was run u
 
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
+_NEXT_TO_ZERO = 0.0005
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,9 +158,6 @@ def _side(interval: Interval) -> Side | None:
     if interval.above_zero:
         return "helps"
     return "hurts" if interval.below_zero else None
-
-
-_NEXT_TO_ZERO = 0.0005
 
 
 def say_side(side: Side, lift: Lift, interval: Interval, *, claim: Claim, cases: int) -> str:

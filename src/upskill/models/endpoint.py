@@ -32,6 +32,7 @@ TEACHER_KEY = "UPSKILL_TEACHER_KEY"
 
 CUSTOM = "openai-api/endpoint/"
 """How the engine's name of a model at a base URL begins."""
+_HUGGING_FACE_ENGINE = "hf-inference-providers"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,9 +73,6 @@ class Endpoint:
     @property
     def is_scripted(self) -> bool:
         return self.model.startswith("scripted/")
-
-
-_HUGGING_FACE_ENGINE = "hf-inference-providers"
 
 
 @cache

@@ -16,6 +16,10 @@ from upskill.reporting.wording import ORDER, arm_name
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
 _MOST_REASONS = 3
+WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
+_USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
+_NAMES = {"learn": "to learn from", "held-out": "held out", "negative": "negative"}
+_ANSWER = 100
 
 
 def cases_json(skill: Skill, qualifications: Iterable[Qualification], *, notes: Sequence[str] = ()) -> dict[str, Json]:
@@ -125,10 +129,6 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
     return f"{len(qualifications)} test case{'' if len(qualifications) == 1 else 's'}: {said}{with_labels}"
 
 
-WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
-_USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
-
-
 def written_cases_json(
     skill: Skill,
     cases: Sequence[Case],
@@ -179,14 +179,8 @@ def show_written_cases(cases: Sequence[Case], console: Console) -> None:
     console.print(Text(f"{len(cases)} case{'' if len(cases) == 1 else 's'}, all qualified: {said}"), soft_wrap=True)
 
 
-_NAMES = {"learn": "to learn from", "held-out": "held out", "negative": "negative"}
-
-
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-_ANSWER = 100
 
 
 def show_cases(trials: Iterable[Trial], console: Console) -> None:

@@ -11,16 +11,6 @@ Cell = str | int | float | None
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 """A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
-
-
-def safe_cell(cell: Cell) -> Cell:
-    """The cell as text and nothing else, in characters that a file can hold."""
-    if not isinstance(cell, str):
-        return cell
-    cell = whole_characters(cell)
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
-
-
 COLUMNS = (
     "student",
     "case",
@@ -48,6 +38,14 @@ COLUMNS = (
     "files_left",
 )
 """Later versions add columns at the end only."""
+
+
+def safe_cell(cell: Cell) -> Cell:
+    """The cell as text and nothing else, in characters that a file can hold."""
+    if not isinstance(cell, str):
+        return cell
+    cell = whole_characters(cell)
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:

@@ -5,17 +5,8 @@ from decimal import Decimal
 
 from upskill.domain import Arm, Interval
 
-
-def dollars(cost: float | None) -> str:
-    """A sum with as many digits as it needs; unknown is said, never 0."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${Decimal(f'{cost:.2g}'):f}"
-
-
 ORDER: tuple[Arm, ...] = ("baseline", "previous", "offered", "with_skill")
 """As tables show them."""
-
 _WITHOUT_TOOLS: dict[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "previous": "previous"}
 _WITH_TOOLS: dict[Arm, str] = {
     "baseline": "baseline",
@@ -23,6 +14,13 @@ _WITH_TOOLS: dict[Arm, str] = {
     "with_skill": "skill given",
     "previous": "previous offered",
 }
+
+
+def dollars(cost: float | None) -> str:
+    """A sum with as many digits as it needs; unknown is said, never 0."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${Decimal(f'{cost:.2g}'):f}"
 
 
 def arm_name(arm: Arm, harness: str) -> str:

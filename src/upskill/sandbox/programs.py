@@ -17,6 +17,14 @@ from queue import SimpleQueue
 from upskill.sandbox.refusals import unavailable
 
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
+_COMPILE = """
+import marshal, sys
+from importlib._bootstrap_external import MAGIC_NUMBER
+code = compile(sys.stdin.buffer.read(), "keeper", "exec", dont_inherit=True, optimize=1)
+sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+_Order = tuple[Callable[[], "subprocess.Popen[bytes]"], "Future[subprocess.Popen[bytes]]"]
+_lock = threading.Lock()
 
 
 def find_program(name: str) -> str | None:
@@ -26,14 +34,6 @@ def find_program(name: str) -> str | None:
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
     return None
-
-
-_COMPILE = """
-import marshal, sys
-from importlib._bootstrap_external import MAGIC_NUMBER
-code = compile(sys.stdin.buffer.read(), "keeper", "exec", dont_inherit=True, optimize=1)
-sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
-"""
 
 
 @cache
@@ -57,9 +57,6 @@ def compiled(source: bytes, *, program: str, prefix: Path | None) -> bytes:
     return done.stdout
 
 
-_Order = tuple[Callable[[], "subprocess.Popen[bytes]"], "Future[subprocess.Popen[bytes]]"]
-
-
 class _Nursery:
     """The thread and its orders, for one process: a fork gets a new one."""
 
@@ -77,7 +74,6 @@ class _Nursery:
                 promise.set_exception(error)
 
 
-_lock = threading.Lock()
 _nursery: _Nursery | None = None
 
 

@@ -26,6 +26,8 @@ from upskill.errors import EngineError
 from upskill.models.question import Question, Reply
 from upskill.storage.trial_store import default_store_path
 
+FOLDER = "teacher"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answered:
@@ -108,8 +110,6 @@ class Journal:
 
 if sys.platform != "win32":
     import fcntl
-
-FOLDER = "teacher"
 
 
 class KeptAnswers:

@@ -29,6 +29,9 @@ from upskill.storage.run_folders import hold
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
 """Inside a text the quotes would be escaped, so this is found only where the key is."""
+_KEPT = "free some space; everything finished so far is kept"
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
+"""Not a disk: there is nothing to bring anything to."""
 
 
 class UnreadableTrial(ValueError):
@@ -80,11 +83,6 @@ def _read(value: object) -> bytes:
         except binascii.Error:
             pass
     raise ValueError("a file is neither text nor base64")
-
-
-_KEPT = "free some space; everything finished so far is kept"
-_CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
-"""Not a disk: there is nothing to bring anything to."""
 
 
 @contextmanager

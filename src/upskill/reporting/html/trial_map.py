@@ -17,6 +17,11 @@ ROOM_PER_TRIAL = 260
 LONGEST = 8_000
 """No text is shown in more characters, however much room there is."""
 SHORTEST = 160
+PASSED, FAILED, ERRORED = 1, 0, 2
+FILES_SHOWN = 5
+FILE_CHARACTERS = 2_000
+SAW_CHARACTERS = 400
+ROWS_WITHOUT_SCRIPT = 1_000
 
 
 class Texts:
@@ -76,12 +81,6 @@ def _level(sizes: Sequence[int], room: int) -> float:
             return share
         left -= size
     return float(room)
-
-
-PASSED, FAILED, ERRORED = 1, 0, 2
-FILES_SHOWN = 5
-FILE_CHARACTERS = 2_000
-SAW_CHARACTERS = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,9 +213,6 @@ def _files(files: Files, texts: Texts) -> Json:
         if number >= 50:
             break
     return found
-
-
-ROWS_WITHOUT_SCRIPT = 1_000
 
 
 def map_section(evaluation: Evaluation, cases: Sequence[CaseText], data: MapData) -> str:

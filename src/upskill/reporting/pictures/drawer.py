@@ -21,25 +21,6 @@ from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed, St
 from upskill.reporting.pictures.sufficient import ENOUGH
 from upskill.reporting.pictures.tokens import tokens_picture
 
-
-def asked_pictures(
-    evaluation: Evaluation,
-    *,
-    paths: Sequence[StudentPath] = (),
-    ratios: Sequence[TokenRatio] = (),
-    enough: float = ENOUGH,
-) -> tuple[Picture, ...]:
-    """In the order in which they are looked at."""
-    pictures = (
-        lift_picture(evaluation),
-        cost_picture(evaluation.students, enough=enough),
-        tokens_picture(evaluation.students, ratios),
-        path_picture(evaluation, paths),
-        cases_picture(evaluation),
-    )
-    return tuple(picture for picture in pictures if picture is not None)
-
-
 SECONDS = 120
 """Drawing takes one or two. What takes so much longer will not end."""
 _NEEDED = (
@@ -58,6 +39,24 @@ _NEEDED = (
 """The process that draws sees no key."""
 _NOT_FROM_HERE = ("-P",)
 """A module in the folder where the command was typed is somebody else's: it must not be loaded in place of ours."""
+
+
+def asked_pictures(
+    evaluation: Evaluation,
+    *,
+    paths: Sequence[StudentPath] = (),
+    ratios: Sequence[TokenRatio] = (),
+    enough: float = ENOUGH,
+) -> tuple[Picture, ...]:
+    """In the order in which they are looked at."""
+    pictures = (
+        lift_picture(evaluation),
+        cost_picture(evaluation.students, enough=enough),
+        tokens_picture(evaluation.students, ratios),
+        path_picture(evaluation, paths),
+        cases_picture(evaluation),
+    )
+    return tuple(picture for picture in pictures if picture is not None)
 
 
 class Drawer:
