@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import Bought, Case, CaseUse, Errored, LabelLift, Qualification, Scored, Skill, Trial
-from upskill.domain.case import Json
-from upskill.domain.qualification import LABEL_MEANINGS
+from upskill.domain.case import LABEL_MEANINGS, Json
 from upskill.reporting.wording import ORDER, arm_name
 
 CASES_SCHEMA = "upskill.cases/1"
