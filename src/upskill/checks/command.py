@@ -17,7 +17,7 @@ from upskill.checks.left import Left, left_by
 from upskill.checks.spec import path_problems, unknown_keys
 from upskill.domain import Files
 from upskill.domain.case import Json
-from upskill.domain.files_json import read_files
+from upskill.domain.files import read_files
 from upskill.sandbox import Furnishing, Limits, Ran, Sandbox, SandboxGone
 
 SECONDS = 30.0

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from upskill.domain import Files
-from upskill.domain.paths import clash, path_problem
+from upskill.domain.files import clash, path_problem
 
 MOST_FILES = 200
 _MOST_NAMING_CHARACTERS = 300

@@ -16,7 +16,7 @@ from upskill.checks.kind import Need, Work, shown, type_name
 from upskill.checks.left import left_by
 from upskill.checks.spec import unknown_keys
 from upskill.domain import Answer, digest_of
-from upskill.domain.answer_digest import answer_digest
+from upskill.domain.answer import answer_digest
 from upskill.domain.case import Json
 
 MOST_SHOWN = 60_000

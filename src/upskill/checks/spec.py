@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from upskill.checks.kind import string_problems, type_name
 from upskill.checks.regex import Regex
 from upskill.domain.case import Json
-from upskill.domain.paths import path_problem
+from upskill.domain.files import path_problem
 
 
 def unknown_keys(spec: Mapping[str, Json], known: Iterable[str], *, kind: str) -> list[str]:

@@ -50,7 +50,7 @@ def check(
 
     Exit codes: 0 no case is rejected, 1 some are, 2 the cases cannot be read.
     """
-    from upskill.reporting.case_states import cases_json, show_case_states
+    from upskill.reporting.cases import cases_json, show_case_states
     from upskill.workflows.check_cases import check_cases
 
     chosen = options.resolved({**settings, "models": models})
@@ -128,7 +128,7 @@ def write(
     Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
     """
     from upskill.cli.teaching_progress import Waiting
-    from upskill.reporting.written_cases import show_written_cases, written_cases_json
+    from upskill.reporting.cases import show_written_cases, written_cases_json
     from upskill.teaching.splitting import CaseCounts, read_counts
     from upskill.workflows.write_cases import CasesOrder, cases_for_skill, plan_cases
 

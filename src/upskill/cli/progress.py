@@ -9,8 +9,8 @@ from upskill.cli.steps import Steps
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import Door
-from upskill.reporting.arms import arm_name
 from upskill.reporting.so_far import Condition, SoFar, SpentSoFar, StudentSoFar, log_lines, table_rows
+from upskill.reporting.wording import arm_name
 from upskill.workflows.estimate import PlanEstimate
 
 _LEAST_PAIRS_FOR_A_PACE = 2

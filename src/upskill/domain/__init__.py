@@ -1,19 +1,17 @@
 """The nouns as frozen values. No files, no clock, no network, no printing."""
 
 from upskill.domain.answer import Answer, Files
-from upskill.domain.case import Case, CaseUse, Check, CheckResult, Grade
+from upskill.domain.case import LABELS, Case, CaseUse, Check, CheckResult, Grade, Label, Qualification, Reason, State
 from upskill.domain.digest import canonical_json, digest_of
-from upskill.domain.draft import Draft, SectionSource
+from upskill.domain.draft import Draft, Lesson, LessonKind, SectionSource
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
 from upskill.domain.harness import DEFAULT_HARNESS, HARNESSES, HarnessInfo, harness_info
-from upskill.domain.lesson import Lesson, LessonKind
-from upskill.domain.lift import Interval, Lift, Verdict
+from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
-from upskill.domain.qualification import LABELS, Label, LabelLift, Qualification, Reason, State
 from upskill.domain.run_end import Cap, Outage, RunEnd, StudentEnd
 from upskill.domain.skill import Skill, SkillFile
 from upskill.domain.student import Price, Student
-from upskill.domain.tokens import estimate_tokens
+from upskill.domain.text import estimate_tokens
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
 from upskill.domain.trial import (
     NOT_RUN,

@@ -1,7 +1,10 @@
-"""What a student left behind: its last words, and its files."""
+"""What a student left behind: its last words and its files; and the identity of that."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from upskill.domain.digest import digest_of
 
 Files = Mapping[str, bytes]
 """Content by relative path, with forward slashes."""
@@ -15,3 +18,13 @@ class Answer:
     files: Files = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     """Files of the case that are gone."""
+
+
+def answer_digest(answer: Answer) -> str:
+    """Equal for two answers exactly when their texts and files are."""
+    return digest_of(
+        {
+            "text": answer.text,
+            "files": {path: hashlib.sha256(data).hexdigest() for path, data in answer.files.items()},
+        }
+    )

@@ -1,4 +1,5 @@
-"""A case and its checks. Which kinds of check exist is not known here: a check is a kind and a spec."""
+"""A case, its checks, and whether it can tell right from wrong. Which kinds of check exist is not known here: a check
+is a kind and a spec."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,6 +12,24 @@ from upskill.domain.digest import digest_of
 CaseUse = Literal["learn", "held-out", "negative"]
 """`learn`: the teacher sees how the student did on it. `held-out`: it never does; the verdict comes from these.
 `negative`: a task in which the skill must change nothing; it feeds the never-worse guard, never the lift."""
+
+State = Literal["qualified", "unproven", "rejected"]
+"""Shown to tell right from wrong; not shown, so it counts and is marked; shown not to, so it never counts."""
+
+Label = Literal["recall", "leaks", "saturated", "impossible"]
+"""The answer stands in the skill; what is expected stands in the prompt; without a skill it is always, or never, done.
+
+Labels say what kind of case it is. They never drop one.
+"""
+
+LABELS: tuple[Label, ...] = ("recall", "leaks", "saturated", "impossible")
+LABEL_MEANINGS: dict[Label, str] = {
+    "recall": "what is asked for stands in the skill, word for word",
+    "leaks": "what is expected stands in the prompt",
+    "saturated": "always passed without the skill: nothing is left to win",
+    "impossible": "never passed without the skill: here it can be won",
+}
+"""For whoever reads a label for the first time."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -79,3 +98,26 @@ class Grade:
     def checks_passed(self) -> int:
         """How many of the checks passed."""
         return sum(result.passed for result in self.results)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reason:
+    """Something seen in a case, in words for the person who wrote it, and what to change."""
+
+    saw: str
+    change: str = ""
+    """Empty where nothing needs to be changed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Qualification:
+    """What is known of one case before any student meets it."""
+
+    case_id: str
+    state: State
+    labels: tuple[Label, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    mutants: int = 0
+    """Mechanical mutants of the reference that were graded."""
+    slipped: tuple[str, ...] = ()
+    """Those that passed, each by what was done to the reference."""

@@ -1,9 +1,24 @@
-"""A draft: the content of a skill folder before it is one, and where each of its sections came from."""
+"""A draft: the content of a skill folder before it is one, and the lessons its sections came from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from upskill.domain.answer import Files
+
+LessonKind = Literal["do", "avoid", "fact", "command"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Lesson:
+    """One thing worth teaching. A lesson from a trace names its steps; one that cannot is not taken."""
+
+    kind: LessonKind
+    text: str
+    steps: tuple[str, ...] = ()
+    """Where it was seen, as the digest of the trace names it, such as `trace 2 step 14`; empty without a trace."""
+    support: int = 1
+    """In how many pieces of the material it was found."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from upskill.domain.lift import Lift, Verdict
+from upskill.domain.case import Qualification
+from upskill.domain.lift import LabelLift, Lift, Verdict
 from upskill.domain.plan import Design
-from upskill.domain.qualification import LabelLift, Qualification
 from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from upskill.domain.case import Label
 from upskill.domain.trial import Arm
 
 Verdict = Literal["helps", "hurts", "cheaper", "no difference", "undecided", "invalid"]
@@ -39,3 +40,14 @@ class Lift:
     """Speaks of cases like these; `None` where there are too few cases to say."""
     pairs: int
     dropped: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelLift:
+    """The lift over the cases of one label."""
+
+    label: Label | None
+    """`None`: the cases without any label."""
+    cases: int
+    lift: Lift | None
+    """`None` where the label was given by the very trials that the lift would be measured on."""

@@ -37,7 +37,6 @@ class Turn:
         return self.case.id, self.repeat
 
     def trials(self) -> Iterator[PlannedTrial]:
-        """The trials of this turn."""
         for arm in self.arms:
             yield PlannedTrial(case=self.case, arm=arm, repeat=self.repeat)
 
@@ -88,6 +87,5 @@ class TrialPlan:
                 yield Turn(case=case, repeat=repeat, arms=self.arms)
 
     def trials(self) -> Iterator[PlannedTrial]:
-        """The trials of one student, in planned order."""
         for turn in self.turns():
             yield from turn.trials()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from upskill.domain.counting import count
+from upskill.domain.text import count
 
 StudentEnd = Literal[
     "decided", "no difference", "futile", "plan finished", "cap reached", "endpoint down", "interrupted"

@@ -1,7 +1,27 @@
-"""A skill: what its folder says and which files it holds. Knows nothing about where the folder is."""
+"""A skill: what its folder says, which files it holds, and what the specification allows. Knows nothing about where the
+folder is."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+SKILL_FILE = "SKILL.md"
+META_FILE = "skill_meta.json"
+NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
+"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
+NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
+SPECIFIED_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
+NAME_RULE = "use up to 64 letters a-z, digits and single hyphens, as in pdf-merge"
+MOST_HANDED_FILES = 400
+MOST_HANDED_BYTES = 20_000_000
+"""A skill that is handed to a student with tools is laid into every sandbox anew."""
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def is_skill_name(name: str) -> bool:
+    """Whether the specification allows this name."""
+    return len(name) <= MOST_CHARACTERS["name"] and _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,4 +50,4 @@ class Skill:
     @property
     def other_files(self) -> tuple[SkillFile, ...]:
         """The files beside `SKILL.md`, which a student without tools cannot open."""
-        return tuple(file for file in self.files if file.path != "SKILL.md")
+        return tuple(file for file in self.files if file.path != SKILL_FILE)

@@ -1,26 +1,33 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.measuring.agreement import Agreement, judge_agreement
 from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.gate import (
+    FRESH_PAIRS,
     REPEATS_OF_A_LATER_USE,
     Gate,
-    is_superior,
+    Worse,
+    confirm_worse,
     level_of_use,
     number_of_use,
     pass_gate,
+    screen_cases,
 )
-from upskill.measuring.guard import FRESH_PAIRS, Worse, confirm_worse, find_worse, screen_cases
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
-from upskill.measuring.labels import BaselineTally, label_of, lift_by_label, tally_baselines
-from upskill.measuring.lift import measure_lift, worst_case_lift
+from upskill.measuring.lift import (
+    BaselineTally,
+    RunningLift,
+    label_of,
+    lift_by_label,
+    measure_lift,
+    tally_baselines,
+    worst_case_lift,
+)
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
-from upskill.measuring.running import RunningLift
 from upskill.measuring.sequential import Sequential, default_rounds
-from upskill.measuring.sign_test import SignTest
-from upskill.measuring.summary import summarise_arm
-from upskill.measuring.tokens import Ratio, measure_cost, measure_tokens
+from upskill.measuring.summary import Agreement, judge_agreement, summarise_arm
+from upskill.measuring.tokens import Ratio, measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
@@ -49,14 +56,11 @@ __all__ = [
     "default_rounds",
     "describe_plan",
     "detectable_lift",
-    "find_worse",
-    "is_superior",
     "judge",
     "judge_agreement",
     "label_of",
     "level_of_use",
     "lift_by_label",
-    "measure_cost",
     "measure_lift",
     "measure_tokens",
     "number_of_use",

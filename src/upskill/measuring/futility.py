@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
+from upskill.measuring.distributions import t_quantile
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.intervals import Z_SEQUENTIAL, floored_spread, probability_below
 from upskill.measuring.pairs import CaseTally
-from upskill.measuring.sign_test import SignTest
-from upskill.measuring.student_t import t_quantile
 
 LOOK_EVERY = 5
 """The sign test is asked whether it is futile after every so many pairs."""

@@ -1,19 +1,22 @@
-"""The gate that a revision has to pass: superior on held-out cases, at a level that pays for every use of them.
+"""What a revision has to pass: the gate over all held-out cases, and the never-worse guard over each of them.
 
-The first use of a held-out set may err once in forty, the second once in a hundred and twenty, and so on: however
-often the same set is used, all its uses together err at most once in twenty. Fresh cases begin again at the first.
+The gate asks for superiority on held-out cases, at a level that pays for every use of them. The first use of a held-out
+set may err once in forty, the second once in a hundred and twenty, and so on: however often the same set is used, all
+its uses together err at most once in twenty. Fresh cases begin again at the first.
+
+The guard looks for single cases that a skill made worse, which a mean over all cases would hide. First a screen, which
+proves nothing and says only where to look again; then fresh pairs on the suspects alone.
 """
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from upskill.domain import Interval
+from upskill.measuring.distributions import fisher_greater, t_quantile
 from upskill.measuring.intervals import FEWEST_CASES, floored_spread, these_cases
-from upskill.measuring.pairs import Pairing
-from upskill.measuring.refusal import reason_to_refuse
-from upskill.measuring.student_t import t_quantile
+from upskill.measuring.pairs import CaseTally, Pairing, reason_to_refuse
 
 ERROR_OF_A_SET = 0.05
 """What all uses of one held-out set may err together, on the side of a false gain."""
@@ -23,6 +26,9 @@ REPEATS_OF_A_LATER_USE = 5
 
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut if the exact test has excluded zero and the interval has not."""
+FRESH_PAIRS = 8
+"""How many new pairs a suspect is given."""
+ALPHA = 0.05
 
 
 def level_of_use(use: int) -> float:
@@ -56,12 +62,6 @@ class Gate:
     """Whether it speaks of cases like these; with fewer than six cases it speaks of these very cases only."""
 
 
-def is_superior(pairing: Pairing, level: float) -> bool:
-    """Whether the measured arm is better at this one-sided level. Never where too many trials errored."""
-    gate = pass_gate(pairing, level)
-    return gate is not None and gate.superior
-
-
 def pass_gate(pairing: Pairing, level: float) -> Gate | None:
     """The one-sided floored t over cases; `None` where these pairs allow no verdict.
 
@@ -93,4 +93,45 @@ def _narrow(pairing: Pairing, level: float) -> Gate:
         mean=(wins - losses) / len(pairing.pairs),
         interval=Interval(low=low, high=interval.high),
         wide=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Worse:
+    """A case that is significantly worse in the measured arm."""
+
+    case_id: str
+    passed: int
+    passed_against: int
+    pairs: int
+    probability: float
+    """How likely so large a loss is if the arms were alike."""
+
+
+def screen_cases(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
+    """The suspects: cases that lost at least two passes, and at least half of their pairs."""
+    return tuple(
+        tally for tally in tallies if tally.passed_against - tally.passed >= max(2, math.ceil(tally.pairs / 2))
+    )
+
+
+def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
+    """Which suspects are worse, from fresh pairs only: Fisher's exact test, with Holm's correction over suspects."""
+    tested = sorted((_test(tally) for tally in fresh), key=lambda worse: worse.probability)
+    found: list[Worse] = []
+    for rank, worse in enumerate(tested):
+        if worse.probability >= ALPHA / (len(tested) - rank):
+            break
+        found.append(worse)
+    return tuple(found)
+
+
+def _test(tally: CaseTally) -> Worse:
+    failed, failed_against = tally.pairs - tally.passed, tally.pairs - tally.passed_against
+    return Worse(
+        case_id=tally.case_id,
+        passed=tally.passed,
+        passed_against=tally.passed_against,
+        pairs=tally.pairs,
+        probability=fisher_greater(failed, tally.pairs, failed_against, tally.pairs),
     )

@@ -9,8 +9,8 @@ from functools import cache
 from statistics import NormalDist
 
 from upskill.domain import Interval
+from upskill.measuring.distributions import t_quantile
 from upskill.measuring.pairs import CaseTally
-from upskill.measuring.student_t import t_quantile
 
 Z_FIXED = 1.96
 """For a design whose size was fixed beforehand."""

@@ -1,10 +1,16 @@
-"""Lift: the mean over cases of what one arm passed more than the other."""
+"""Lift: the mean over cases of what one arm passed more than the other; over all pairs, while pairs still come in, and
+per label, with the labels that only trials can give."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from upskill.domain import Lift
-from upskill.measuring.intervals import Z_FIXED, cases_like_these, these_cases
-from upskill.measuring.pairs import Pair, Pairing, tally_pairs
+from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
+from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, cases_like_these, floored_t, these_cases
+from upskill.measuring.pairs import CaseTally, Dropped, Pair, Pairing, tally_pairs
+
+EQUAL_OUTCOMES = 5
+"""So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
 
 
 def measure_lift(pairing: Pairing, *, z: float = Z_FIXED) -> Lift | None:
@@ -40,3 +46,109 @@ def worst_case_lift(pairing: Pairing) -> float | None:
     ]
     tallies = tally_pairs((*pairing.pairs, *feared))
     return fmean(tally.difference for tally in tallies) if tallies else None
+
+
+class RunningLift:
+    """Pairs counted per case as they come, so that a look costs as much as there are cases, not pairs.
+
+    Whoever watches looks at any moment, so the interval is the wide one of a design that may stop at any moment,
+    whatever the design is.
+    """
+
+    def __init__(self, *, cases: int) -> None:
+        """`cases` are those of the plan: with six or more, the interval is to speak of cases like these."""
+        self._wide = cases >= FEWEST_CASES
+        self._counts: dict[str, list[int]] = {}
+        self.pairs = 0
+        self.passed = 0
+        self.passed_against = 0
+        self.dropped = 0
+
+    def add(self, pair: Pair | Dropped) -> None:
+        """One more pair, in whatever order."""
+        if isinstance(pair, Dropped):
+            self.dropped += 1
+            return
+        count = self._counts.setdefault(pair.case_id, [0, 0, 0])
+        count[0] += 1
+        count[1] += pair.passed
+        count[2] += pair.passed_against
+        self.passed += pair.passed
+        self.passed_against += pair.passed_against
+        self.pairs += 1
+
+    def look(self) -> tuple[float, Interval | None] | None:
+        """The mean and its interval, which is `None` while there are too few cases; `None` before the first pair.
+
+        May be called while another thread adds: a pair that comes meanwhile is in the next look.
+        """
+        tallies = [
+            CaseTally(case_id=case_id, pairs=count[0], passed=count[1], passed_against=count[2])
+            for case_id, count in list(self._counts.items())
+            if count[0]
+        ]
+        if not tallies:
+            return None
+        mean = fmean([tally.difference for tally in tallies])
+        if not self._wide:
+            return mean, these_cases(tallies, z=Z_SEQUENTIAL)
+        return mean, floored_t(tallies, z=Z_SEQUENTIAL) if len(tallies) >= FEWEST_CASES else None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BaselineTally:
+    """What one student did with one case, without any skill."""
+
+    student: str
+    case_id: str
+    trials: int
+    passed: int
+
+
+def tally_baselines(trials: Iterable[tuple[str, str, bool]]) -> tuple[BaselineTally, ...]:
+    counts: dict[tuple[str, str], list[int]] = {}
+    for student, case_id, passed in trials:
+        count = counts.setdefault((student, case_id), [0, 0])
+        count[0] += 1
+        count[1] += passed
+    return tuple(
+        BaselineTally(student=student, case_id=case_id, trials=trials, passed=passed)
+        for (student, case_id), (trials, passed) in counts.items()
+    )
+
+
+def label_of(tally: BaselineTally) -> Label | None:
+    """Saturated, impossible, or neither shown."""
+    if tally.trials < EQUAL_OUTCOMES or 0 < tally.passed < tally.trials:
+        return None
+    return "saturated" if tally.passed else "impossible"
+
+
+def lift_by_label(
+    pairing: Pairing, labels: Mapping[str, Sequence[Label]], *, z: float = Z_FIXED
+) -> tuple[LabelLift, ...]:
+    """The lift over the cases of each label, and over those without one; labels without a case are left out.
+
+    Saturated and impossible cases of this very run are counted, and have no lift: they were chosen by how their
+    baseline went, so the comparison with that baseline could only go one way.
+    """
+    groups: dict[Label | None, set[str]] = {}
+    for tally in pairing.tallies:
+        for label in labels.get(tally.case_id, ()) or (None,):
+            groups.setdefault(label, set()).add(tally.case_id)
+    chosen: dict[Label | None, set[str]] = {}
+    if pairing.against == "baseline":
+        for tally in pairing.tallies:
+            mine = BaselineTally(student="", case_id=tally.case_id, trials=tally.pairs, passed=tally.passed_against)
+            if (found := label_of(mine)) is not None:
+                chosen.setdefault(found, set()).add(tally.case_id)
+    lifts = []
+    for group in (*LABELS, None):
+        if group in chosen:
+            lifts.append(LabelLift(label=group, cases=len(chosen[group]), lift=None))
+        elif group in groups:
+            own = tuple(pair for pair in pairing.pairs if pair.case_id in groups[group])
+            drops = tuple(drop for drop in pairing.drops if drop.case_id in groups[group])
+            lift = measure_lift(replace(pairing, pairs=own, drops=drops), z=z)
+            lifts.append(LabelLift(label=group, cases=len(groups[group]), lift=lift))
+    return tuple(lifts)

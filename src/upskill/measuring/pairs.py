@@ -1,10 +1,15 @@
-"""Pairs: the same case and repeat in two arms. A pair with an errored trial measures nothing and is dropped."""
+"""Pairs: the same case and repeat in two arms. A pair with an errored trial measures nothing and is dropped; too many
+of those, or errors on one side, allow no verdict."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Errored, Trial
+from upskill.measuring.distributions import fisher_greater
+
+MOST_DROPPED = 0.20
+"""A larger share of dropped pairs is no random loss any more."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,3 +143,19 @@ def _latest(trials: Sequence[Trial]) -> Trial:
 
 def _errors(trials: Iterable[Trial]) -> int:
     return sum(isinstance(trial.outcome, Errored) for trial in trials)
+
+
+def reason_to_refuse(pairing: Pairing) -> str | None:
+    """Why these pairs allow no verdict, in words; `None` if they do."""
+    seen = len(pairing.pairs) + pairing.dropped
+    if seen == 0:
+        return "no pair was run"
+    if not pairing.pairs:
+        return f"all {seen} pairs were dropped because an answer errored"
+    if pairing.dropped / seen > MOST_DROPPED:
+        return f"{pairing.dropped} of {seen} pairs were dropped because an answer errored"
+    more, fewer = sorted((pairing.errored, pairing.errored_against), reverse=True)
+    if fisher_greater(more, seen, fewer, seen) < 0.05:
+        against = pairing.against.replace("_", " ")
+        return f"errors fell on one side: {pairing.errored_against} in {against}, {pairing.errored} with the skill"
+    return None

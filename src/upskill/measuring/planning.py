@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from upskill.measuring.decision import Claim
+from upskill.measuring.distributions import t_quantile
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, floored_spread, probability_below
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.sequential import MOST_ROUNDS
-from upskill.measuring.sign_test import SignTest
-from upskill.measuring.student_t import t_quantile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -22,10 +22,10 @@ from typing import Literal
 
 from upskill.domain import Arm, Interval, Verdict
 from upskill.measuring.decision import GO_ON, Claim, Decision, Reason, Side
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.futility import least_pairs_to_futility, rounds_are_futile, sign_test_is_futile
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_SEQUENTIAL, floored_t, these_cases
 from upskill.measuring.pairs import CaseTally, Dropped, Pair, Pairing, tally_pairs
-from upskill.measuring.sign_test import SignTest
 
 MOST_ROUNDS = 5
 """More looks of the floored t than this would not hold their error."""

@@ -1,11 +1,14 @@
-"""One arm of one student, summed up."""
+"""Trials summed up: one arm of one student, and how far a judge agrees with the checks that need none."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from math import fsum
 from statistics import fmean
+from typing import NamedTuple
 
 from upskill.domain import Arm, ArmSummary, Errored, Scored, Trial
+
+JUDGE = "judge"
 
 
 def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummary:
@@ -46,3 +49,27 @@ def _mean(values: Sequence[float | None]) -> float | None:
     """The mean; `None` where there is nothing, or where any value is unknown."""
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
+
+
+class Agreement(NamedTuple):
+    """Scored trials that were judged; those of them that other checks looked at too; those where both said the same."""
+
+    judged: int
+    compared: int
+    agreed: int
+
+
+def judge_agreement(trials: Iterable[Trial]) -> Agreement:
+    """Over trials: all judgements passed, or not, against all other checks passed, or not."""
+    judged = compared = agreed = 0
+    for trial in trials:
+        if not isinstance(trial.outcome, Scored):
+            continue
+        results = trial.outcome.grade.results
+        by_judge = [result.passed for result in results if result.kind == JUDGE]
+        by_others = [result.passed for result in results if result.kind != JUDGE]
+        judged += bool(by_judge)
+        if by_judge and by_others:
+            compared += 1
+            agreed += all(by_judge) == all(by_others)
+    return Agreement(judged, compared, agreed)

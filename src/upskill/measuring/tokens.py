@@ -6,12 +6,12 @@ unknown: it is never taken for zero.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Interval, Scored, Trial
+from upskill.measuring.distributions import t_quantile
 from upskill.measuring.intervals import Z_FIXED, probability_below
-from upskill.measuring.student_t import t_quantile
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,17 +34,6 @@ class Ratio:
 
 def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, z: float = Z_FIXED) -> Ratio | None:
     """The ratio of tokens; `None` where a count is unknown or zero, or nothing is paired."""
-    return _measure(trials, lambda trial: trial.usage.tokens, arm=arm, against=against, z=z)
-
-
-def measure_cost(trials: Iterable[Trial], *, arm: Arm, against: Arm, z: float = Z_FIXED) -> Ratio | None:
-    """The ratio of cost; `None` where a price is unknown or zero, or nothing is paired."""
-    return _measure(trials, lambda trial: trial.usage.cost, arm=arm, against=against, z=z)
-
-
-def _measure(
-    trials: Iterable[Trial], amount: Callable[[Trial], float | None], *, arm: Arm, against: Arm, z: float
-) -> Ratio | None:
     found: dict[tuple[str, int], dict[Arm, Trial]] = defaultdict(dict)
     for trial in trials:
         if isinstance(trial.outcome, Scored):
@@ -53,7 +42,7 @@ def _measure(
     for (case_id, _), arms in found.items():
         if arm not in arms or against not in arms:
             continue
-        one, other = amount(arms[arm]), amount(arms[against])
+        one, other = arms[arm].usage.tokens, arms[against].usage.tokens
         if one is None or other is None:
             return None
         sums[case_id][0] += one

@@ -4,11 +4,10 @@ from upskill.models.asking import Asker, NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.budget import Budget, BudgetReached, Spent
 from upskill.models.door import Door
-from upskill.models.endpoint import Endpoint
+from upskill.models.endpoint import Endpoint, resolve_model
 from upskill.models.ledger import Policy
 from upskill.models.preflight import Served, probe
 from upskill.models.question import Ask, Message, Question, Reply
-from upskill.models.resolving import resolve_model
 from upskill.models.teacher import Teacher
 
 __all__ = [

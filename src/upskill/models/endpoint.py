@@ -1,10 +1,28 @@
-"""Where a model is served and what is needed to reach it. Holds the name of a key's variable, never the key."""
+"""Where a model is served and what is needed to reach it: from what a person types to an endpoint, in one order.
+
+An endpoint holds the name of a key's variable, never the key. The order:
+
+1. `scripted/<file>`: a script instead of a model;
+2. any name at all when a base URL is given: an OpenAI-compatible server (llama.cpp, Ollama, vLLM);
+3. an alias: the person's own, then the built-in ones;
+4. `hf/org/name`: Hugging Face Inference Providers;
+5. `provider/model` for a known provider, or `ollama/model` for Ollama on this machine;
+6. `org/name`: Hugging Face Inference Providers.
+"""
 
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from urllib.parse import urlsplit
 
 from upskill.domain import Price
+from upskill.errors import UsageError
+from upskill.models.prices import UNKNOWN, look_up
+from upskill.models.providers import HUGGING_FACE, LOCAL_SERVERS, PROVIDERS
 
 ENDPOINT_KEY = "UPSKILL_ENDPOINT_KEY"
 """The only key that is ever sent to a student's endpoint given by a base URL."""
@@ -14,6 +32,7 @@ TEACHER_KEY = "UPSKILL_TEACHER_KEY"
 
 CUSTOM = "openai-api/endpoint/"
 """How the engine's name of a model at a base URL begins."""
+_HUGGING_FACE_ENGINE = "hf-inference-providers"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,5 +72,128 @@ class Endpoint:
 
     @property
     def is_scripted(self) -> bool:
-        """Whether this is a script instead of a model."""
         return self.model.startswith("scripted/")
+
+
+@cache
+def built_in_aliases() -> Mapping[str, str]:
+    """The dated table that ships with the package."""
+    text = files("upskill.models").joinpath("aliases.toml").read_text(encoding="utf-8")
+    aliases: dict[str, str] = tomllib.loads(text)["aliases"]
+    return aliases
+
+
+def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[str, str] | None = None) -> Endpoint:
+    """Resolve one name. Raises `UsageError` when nothing could serve it; looks at no network and no key."""
+    typed = name
+    name = name.strip()
+    if not name:
+        raise UsageError("a model needs a name", hint="for example -m haiku, or -m anything --base-url URL")
+    if name.startswith("scripted/"):
+        return _scripted(typed, name)
+    if base_url is not None:
+        return _at_base_url(typed, name, base_url)
+    table = {**built_in_aliases(), **(aliases or {})}
+    how = ""
+    if name in table:
+        own = aliases is not None and name in aliases
+        how = f"{'your' if own else 'built-in'} alias for {table[name]}; "
+        name = table[name]
+    if name.startswith("scripted/"):  # an alias may stand for a script
+        return _scripted(typed, name)
+    provider, _, model = name.partition("/")
+    if provider == "hf" and all(model.partition("/")[::2]):
+        return _hugging_face(typed, model, how)
+    if provider in LOCAL_SERVERS and model:
+        return _at_base_url(typed, model, _base_url_variable(provider) or LOCAL_SERVERS[provider])
+    if provider in PROVIDERS and model:
+        return _at_provider(typed, provider, model, how)
+    if provider not in ("", "hf") and model and "/" not in model:
+        return _hugging_face(typed, name, how)
+    raise _unknown(typed, name, table)
+
+
+def _scripted(typed: str, name: str) -> Endpoint:
+    return Endpoint(
+        name=typed,
+        model=name,
+        how="a script, answered by upskill itself",
+        key_required=False,
+        price=Price(input_per_million=0.0, output_per_million=0.0),
+    )
+
+
+def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
+    url = base_url.strip().rstrip("/")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
+    _refuse_secrets_in(url, key_variable=ENDPOINT_KEY)
+    return Endpoint(
+        name=typed,
+        model=f"{CUSTOM}{name}",
+        how=f"an OpenAI-compatible server at {url}",
+        base_url=url,
+        key_variables=(ENDPOINT_KEY,),
+        key_required=False,
+    )
+
+
+def _hugging_face(typed: str, model: str, how: str) -> Endpoint:
+    base, _, route = model.partition(":")
+    listing = look_up(base, provider=f"huggingface_{route}") if route else UNKNOWN
+    return Endpoint(
+        name=typed,
+        model=f"{_HUGGING_FACE_ENGINE}/{model}",
+        how=f"{how}Hugging Face Inference Providers",
+        key_variables=HUGGING_FACE.key_variables,
+        price=listing.price,
+        window=listing.window,
+    )
+
+
+def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
+    entry = PROVIDERS[provider]
+    # The provider's client follows this variable, so it is part of who the student is.
+    base_url = _base_url_variable(provider)
+    if base_url is not None:
+        _refuse_secrets_in(base_url, key_variable=next(iter(entry.key_variables), ENDPOINT_KEY))
+    where = f"{provider}'s own API"
+    listing = UNKNOWN
+    if base_url is not None:
+        where = f"{provider}'s API as served at {base_url}"
+    else:
+        listing = look_up(model, provider=entry.prices)
+    return Endpoint(
+        name=typed,
+        model=f"{provider}/{model}",
+        how=f"{how}{where}",
+        base_url=base_url,
+        key_variables=entry.key_variables,
+        package=entry.package,
+        price=listing.price,
+        window=listing.window,
+    )
+
+
+def _refuse_secrets_in(url: str, *, key_variable: str) -> None:
+    """Where a model is served is written into every record, and into the skill."""
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query:
+        raise UsageError(
+            f"{parts.hostname}: a base URL must not hold a password or a key", hint=f"put the key into {key_variable}"
+        )
+
+
+def _base_url_variable(provider: str) -> str | None:
+    return os.environ.get(f"{provider.upper()}_BASE_URL", "").strip() or None
+
+
+def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
+    near = get_close_matches(name, [*table, *PROVIDERS, *LOCAL_SERVERS], n=1)
+    guess = f"did you mean {near[0]}? " if near else ""
+    return UsageError(
+        f"{typed}: no model is known by this name",
+        hint=f"{guess}for a local server add --base-url http://localhost:8080/v1; "
+        "otherwise write provider/model, or org/name for Hugging Face",
+    )

@@ -18,10 +18,8 @@ from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
 from upskill.domain import Fault
-from upskill.domain.tokens import estimated_tokens
-from upskill.models.answer_shape import mend_tool_calls, require_an_answer
+from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
-from upskill.models.body_cap import cap_bodies
 from upskill.models.budget import BudgetReached, Spent
 from upskill.models.endpoint import Endpoint
 from upskill.models.engine_start import ready_the_engine
@@ -35,6 +33,7 @@ from upskill.models.faults import (
     fault_of,
 )
 from upskill.models.ledger import Ledger
+from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
 from upskill.models.retrying import (
     Call,
     begin_call,

@@ -52,7 +52,6 @@ def probe(endpoint: Endpoint) -> Served:
 
 
 def is_installed(package: str) -> bool:
-    """Whether a Python package is there."""
     try:
         importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:

@@ -54,7 +54,6 @@ class Rule:
     arm: str | None = None
 
     def fits(self, said: "Said", *, arm: str | None) -> bool:
-        """Whether this rule answers."""
         return (
             self.arm in (None, arm)
             and self.turn in (None, said.turn)

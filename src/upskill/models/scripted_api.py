@@ -50,7 +50,6 @@ class ScriptedAPI(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        """One reply."""
         # The arm comes from the bill: a request does not tell, because arms must differ by the skill alone.
         bill = current_bill()
         request = [message.text for message in input]

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from upskill.domain.characters import whole_characters
-from upskill.domain.tokens import estimated_tokens
+from upskill.domain.text import estimated_tokens, whole_characters
 from upskill.models.asking import NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.door import Door

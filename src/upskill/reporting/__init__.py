@@ -13,14 +13,14 @@ from upskill.reporting.csv_report import csv_report
 if TYPE_CHECKING:
     from upskill.reporting.json_report import EVALUATION_SCHEMA, evaluation_json, evaluation_schema
     from upskill.reporting.junit import junit_report
-    from upskill.reporting.money import dollars
+    from upskill.reporting.wording import dollars
 else:
     __getattr__ = names_on_demand(
         __name__,
         {
             "json_report": ("EVALUATION_SCHEMA", "evaluation_json", "evaluation_schema"),
             "junit": ("junit_report",),
-            "money": ("dollars",),
+            "wording": ("dollars",),
         },
     )
 

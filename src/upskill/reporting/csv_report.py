@@ -5,8 +5,12 @@ import io
 from collections.abc import Iterable
 
 from upskill.domain import Errored, Evaluation, Trial
-from upskill.reporting.csv_cells import Cell, safe_cell
+from upskill.domain.text import whole_characters
 
+Cell = str | int | float | None
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
 COLUMNS = (
     "student",
     "case",
@@ -34,6 +38,14 @@ COLUMNS = (
     "files_left",
 )
 """Later versions add columns at the end only."""
+
+
+def safe_cell(cell: Cell) -> Cell:
+    """The cell as text and nothing else, in characters that a file can hold."""
+    if not isinstance(cell, str):
+        return cell
+    cell = whole_characters(cell)
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:

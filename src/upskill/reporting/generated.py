@@ -8,11 +8,11 @@ from rich.text import Text
 
 from upskill.domain import Bought, Evaluation, StudentReport, estimate_tokens
 from upskill.domain.case import Json
-from upskill.domain.counting import count
 from upskill.domain.generated import Generated
+from upskill.domain.text import count
 from upskill.reporting.json_report import evaluation_json
-from upskill.reporting.money import dollars
 from upskill.reporting.terminal import bar, can_draw, percent, signed, style_of, table
+from upskill.reporting.wording import dollars
 
 GENERATED_SCHEMA = "upskill.generate/1"
 

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 
 from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
-from upskill.reporting.case_states import case_state_json, label_lifts_json
+from upskill.reporting.cases import case_state_json, label_lifts_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 _END = TypeAdapter(RunEnd)

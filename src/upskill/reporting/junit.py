@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
-from upskill.reporting.arms import arm_name
+from upskill.reporting.wording import arm_name
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EXCERPT = 500

@@ -4,10 +4,8 @@ import re
 from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
-from upskill.domain.counting import count
-from upskill.reporting.arms import arm_name
-from upskill.reporting.money import dollars
-from upskill.reporting.pictures.wording import between, percent, points
+from upskill.domain.text import count, printable
+from upskill.reporting.wording import arm_name, between, dollars, percent, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -56,4 +54,4 @@ def _row(report: StudentReport) -> str:
 
 def _text(text: str) -> str:
     """Only text, whatever it holds."""
-    return _SPECIAL.sub(r"\\\1", " ".join("".join(char if char.isprintable() else " " for char in text).split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))

@@ -2,33 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from upskill.domain import (
-    ArmSummary,
-    Bought,
-    Evaluation,
-    Interval,
-    JudgeReport,
-    LabelLift,
-    Lift,
-    Qualification,
-    Reason,
-    RunEnd,
-    Skill,
-    Student,
-    StudentEnd,
-    StudentReport,
-)
+from upskill.domain import Evaluation, RunEnd, Skill, Student, StudentEnd
 from upskill.domain.case import Json
 
-_END = TypeAdapter(RunEnd)
+_NEVER_NULL = frozenset(
+    {"answered_by", "case_states", "faults", "labels", "late", "lost", "notes", "reused", "skill_files"}
+)
+"""Keys that came with a later version: one without a value has its default."""
 
 
 class UnreadableResult(ValueError):
-    """This is no result of ours, or of a version that wrote it otherwise."""
+    """This is no result of ours, or of a version that wrote it otherwise. Says which key, and what is wrong with it."""
 
 
 def read_evaluation(
@@ -44,82 +33,42 @@ def read_evaluation(
 
     `end` is how the run ended, for results of earlier versions, which do not say so.
     """
+    by_name = {student.name: student for student in students}
     try:
         if "end" in results:
-            end = _END.validate_python(results["end"])
+            end = _adapter(RunEnd).validate_python(results["end"])
         else:
             end = replace(end or RunEnd(), interrupted=bool(results.get("interrupted")))
-        return _evaluation(results, run=run, skill=skill, students=students, min_lift=min_lift, end=end)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        fields = {**_fields(results, by_name, end), "run": run, "skill": skill, "min_lift": min_lift, "end": end}
+        evaluation: Evaluation = _adapter(Evaluation).validate_python(fields)
+        return evaluation
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UnreadableResult(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except KeyError as error:
+        raise UnreadableResult(f"{error.args[0]}: not there") from None
+    except (TypeError, ValueError, AttributeError) as error:
         raise UnreadableResult(f"{type(error).__name__}: {error}") from None
 
 
-def _evaluation(
-    results: Mapping[str, Any],
-    *,
-    run: str,
-    skill: Skill,
-    students: Sequence[Student],
-    min_lift: float | None,
-    end: RunEnd,
-) -> Evaluation:
-    by_name = {student.name: student for student in students}
-    bought, judge = results["bought"], results.get("judge")
-    return Evaluation(
-        skill=skill,
-        run=run,
-        cases=results["cases"],
-        repeats=results["repeats"],
-        planned=results["planned"],
-        design=results["design"],
-        min_lift=min_lift,
-        students=tuple(
-            _student(one, by_name.get(one["model"]) or Student(name=one["model"], model=one["resolved"]), end)
-            for one in results["students"]
-        ),
-        case_states=tuple(_state(one) for one in results.get("case_states") or ()),
-        bought=Bought(
-            calls=bought["calls"],
-            failed_calls=bought["failed_calls"],
-            tokens=bought["tokens"],
-            cost=bought["cost"],
-            lost=bought.get("lost") or 0.0,
-            reused=bought.get("reused") or 0,
-            oldest_reused_days=bought.get("oldest_reused_days"),
-        ),
-        notes=tuple(results.get("notes") or ()),
-        end=end,
-        sandbox=results.get("sandbox"),
-        judge=None
-        if judge is None
-        else JudgeReport(
-            model=judge["model"],
-            judged=judge["judged"],
-            compared=judge["compared"],
-            agreed=judge["agreed"],
-            calls=judge["calls"],
-            cost=judge["cost"],
-        ),
-    )
+@cache
+def _adapter(kind: type[object]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
-def _student(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentReport:
-    return StudentReport(
-        student=student,
-        harness=one["harness"],
-        verdict=one["verdict"],
-        sentence=one["sentence"],
-        arms=tuple(_arm(name, arm) for name, arm in one["arms"].items()),
-        lifts=tuple(_lift(lift) for lift in one["lifts"]),
-        spent=one["spent"],
-        claim=one.get("claim"),
-        stopped=one.get("stopped"),
-        end=one.get("end") or _end_before(one, student, end),
-        clears=one.get("clears"),
-        label_lifts=tuple(_label(label, one["lifts"]) for label in one.get("labels") or ()),
-        late=one.get("late") or 0,
-        answered_by=tuple(one.get("answered_by") or ()),
-    )
+def _fields(results: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd) -> dict[str, Any]:
+    """The object with the names and shapes of our values. Only what is written otherwise is touched."""
+    given = _given(results)
+    return {
+        **given,
+        "students": [_student(one, by_name, end) for one in given["students"]],
+        "case_states": [_state(one) for one in given.get("case_states", ())],
+        "bought": _given(given["bought"]),
+    }
+
+
+def _given(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in one.items() if value is not None or key not in _NEVER_NULL}
 
 
 def _end_before(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentEnd:
@@ -134,66 +83,53 @@ def _end_before(one: Mapping[str, Any], student: Student, end: RunEnd) -> Studen
     return "plan finished" if end.cap is None else "cap reached"
 
 
-def _arm(name: Any, one: Mapping[str, Any]) -> ArmSummary:
-    return ArmSummary(
-        arm=name,
-        trials=one["trials"],
-        passed=one["passed"],
-        errored=one["errored"],
-        faults=tuple((one.get("faults") or {}).items()),
-        checks_passed=one["assertions"],
-        checks=one["assertions_of"],
-        tokens=one["tokens"],
-        cost=one["cost"],
-        spent=one["spent"],
-        runs=one["runs"],
-        runs_all_passed=one["runs_all_passed"],
-        turns=one.get("turns"),
-        loaded=one.get("loaded"),
-        skill_files=tuple((one.get("skill_files") or {}).items()),
-    )
+def _student(one: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd) -> dict[str, Any]:
+    given = _given(one)
+    name, lifts = given["model"], [_lift(lift) for lift in given["lifts"]]
+    student = by_name.get(name) or Student(name=name, model=given["resolved"])
+    return {
+        **given,
+        "student": student,
+        "end": given.get("end") or _end_before(given, student, end),
+        "arms": [_arm(arm, summary) for arm, summary in given["arms"].items()],
+        "lifts": lifts,
+        "label_lifts": [_label(label, lifts) for label in given.get("labels", ())],
+    }
 
 
-def _lift(one: Mapping[str, Any]) -> Lift:
-    return Lift(
-        arm=one["arm"],
-        against=one["against"],
-        mean=one["mean"],
-        these_cases=_interval(one["these_cases"]),
-        cases_like_these=None if one["cases_like_these"] is None else _interval(one["cases_like_these"]),
-        pairs=one["pairs"],
-        dropped=one["dropped"],
-    )
+def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
+    given = _given(one)
+    return {
+        **given,
+        "arm": name,
+        "checks_passed": given["assertions"],
+        "checks": given["assertions_of"],
+        "faults": tuple(given.get("faults", {}).items()),
+        "skill_files": tuple(given.get("skill_files", {}).items()),
+    }
 
 
-def _label(one: Mapping[str, Any], lifts: Sequence[Mapping[str, Any]]) -> LabelLift:
-    lift = None
-    if one["mean"] is not None and lifts:
-        lift = Lift(
-            arm=lifts[0]["arm"],
-            against=lifts[0]["against"],
-            mean=one["mean"],
-            these_cases=_interval(one["these_cases"]),
-            cases_like_these=None,
-            pairs=one["pairs"],
-            dropped=0,
-        )
-    return LabelLift(label=one["label"], cases=one["cases"], lift=lift)
+def _lift(one: Mapping[str, Any]) -> dict[str, Any]:
+    narrow, wide = _interval(one["these_cases"]), _interval(one["cases_like_these"])
+    return {**one, "these_cases": narrow, "cases_like_these": wide}
 
 
-def _state(one: Mapping[str, Any]) -> Qualification:
-    return Qualification(
-        case_id=one["id"],
-        state=one["state"],
-        labels=tuple(one["labels"]),
-        reasons=tuple(
-            Reason(saw=saw, change=change or "") for saw, change in zip(one["reasons"], one["changes"], strict=True)
-        ),
-        mutants=one["mutants"],
-        slipped=tuple(one["slipped"]),
-    )
+def _label(one: Mapping[str, Any], lifts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if one["mean"] is None or not lifts:
+        return {**one, "lift": None}
+    interval = _interval(one["these_cases"])
+    measured = {"mean": one["mean"], "these_cases": interval, "cases_like_these": None, "pairs": one["pairs"]}
+    return {**one, "lift": {**lifts[0], **measured, "dropped": 0}}
 
 
-def _interval(ends: Sequence[float]) -> Interval:
-    low, high = ends
-    return Interval(low=float(low), high=float(high))
+def _state(one: Mapping[str, Any]) -> dict[str, Any]:
+    reasons = zip(one["reasons"], one["changes"], strict=True)
+    return {
+        **one,
+        "case_id": one["id"],
+        "reasons": [{"saw": saw, "change": change or ""} for saw, change in reasons],
+    }
+
+
+def _interval(ends: Sequence[float] | None) -> dict[str, float] | None:
+    return None if ends is None else dict(zip(("low", "high"), ends, strict=True))

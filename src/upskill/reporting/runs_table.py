@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain.case import Json
 from upskill.domain.past_run import PastResult, PastRun
-from upskill.reporting.csv_cells import safe_cell
+from upskill.reporting.csv_report import safe_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -67,7 +67,7 @@ def show_bars(found: Sequence[tuple[PastRun, PastResult]], console: "Console") -
     """Baseline and with skill of each, as after an evaluation."""
     from rich.text import Text
 
-    from upskill.reporting.arms import arm_name
+    from upskill.reporting.wording import arm_name
 
     full, empty = ("█", "░") if _draws(console) else ("#", ".")
     for run, result in found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from upskill.domain import Interval
-from upskill.reporting.money import dollars
+from upskill.reporting.wording import dollars
 
 BAR = 10
 _LEAST_NAME = 12

@@ -8,11 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
-from upskill.domain.counting import count
 from upskill.domain.harness import harness_info
-from upskill.reporting.arms import arm_name, widest_name
-from upskill.reporting.case_states import label_lines
-from upskill.reporting.money import dollars
+from upskill.domain.text import count
+from upskill.reporting.cases import label_lines
+from upskill.reporting.wording import arm_name, dollars, widest_name
 
 BAR = 20
 WIDE = 100
@@ -30,7 +29,6 @@ _STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": 
 
 
 def style_of(verdict: str | None) -> str:
-    """The colour of a verdict."""
     return _STYLES.get(verdict or "", "")
 
 
@@ -77,7 +75,6 @@ def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
 
 
 def _bought(bought: Bought) -> str:
-    """What it cost, in one line."""
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
     said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
@@ -121,7 +118,6 @@ def percent(share: float | None) -> str:
 
 
 def signed(share: float) -> str:
-    """A difference of shares in points."""
     return f"{round(share * 100):+d}%"
 
 
@@ -192,7 +188,6 @@ def _headline(report: StudentReport, lift: Lift) -> str:
 
 
 def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
-    """The pass rate of one arm as a bar."""
     full, empty = ("#", ".") if plain else ("█", "░")
     filled = round((arm.pass_rate or 0.0) * BAR)
     gain = f"  ({signed(lift.mean)})" if lift is not None else ""

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from upskill.domain.case import Json
-from upskill.domain.counting import count
+from upskill.domain.text import count, printable
 from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceSource, TraceSummary
 from upskill.reporting.listings import show_rows
 
@@ -235,7 +235,7 @@ def _row(name: str, what: str, *, style: str = "") -> Text:
 
 def _plain(name: str) -> str:
     """A name of a file may hold anything, also what would move the cursor."""
-    return "".join(char if char.isprintable() else "?" for char in name)
+    return printable(name, instead="?")
 
 
 def _cut(text: str, most: int) -> str:

@@ -12,13 +12,11 @@ from dataclasses import replace
 from functools import cache
 
 from upskill.sandbox import control, profile, seccomp
-from upskill.sandbox.compiling import compiled
 from upskill.sandbox.kept import KeptSandbox
 from upskill.sandbox.memory import MemoryGroup, find_controllers, make_group
 from upskill.sandbox.place import HOME, FileRefused, Furnishing, Mount
-from upskill.sandbox.programs import find_program
+from upskill.sandbox.programs import compiled, find_program, spawn
 from upskill.sandbox.refusals import unavailable
-from upskill.sandbox.spawning import spawn
 from upskill.sandbox.staging import Staged, stage
 
 START_SECONDS = 30.0

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 
 from upskill.domain.answer import Files
-from upskill.sandbox.keeper import HEADER, pack, unpack
+from upskill.sandbox.keeper.frames import HEADER, pack, unpack
 from upskill.sandbox.place import Ended, FileRefused, Limits, Ran, RefusalKind, SandboxGone
 
 SLACK = 1_048_576

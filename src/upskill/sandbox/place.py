@@ -83,9 +83,7 @@ class Sandbox(Protocol):
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Closes it."""
-        ...
+    ) -> None: ...
 
     def where(self, path: str) -> str:
         """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from upskill.sandbox.keeper import keeper_program
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
 
 KEEPER = "/run/keeper.pyc"
@@ -54,7 +55,7 @@ class Recipe:
     filtered: bool = True
     sized: bool = True
     drops_rights: bool = True
-    keeper: bytes = (Path(__file__).parent / "keeper.py").read_bytes()
+    keeper: bytes = keeper_program()
 
 
 HARDENED = Recipe()

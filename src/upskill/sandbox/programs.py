@@ -1,9 +1,30 @@
-"""Finding the programs that build a sandbox."""
+"""The programs that build and keep a sandbox: where they are, the keeper as bytecode, so that no start is spent on
+parsing it, and one thread that starts them all and never ends.
+
+"Die with the parent" means: with the *thread* that forked. A sandbox started by a worker thread would be killed as soon
+as that worker is let go.
+"""
 
 import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
+
+from upskill.sandbox.refusals import unavailable
 
 SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system/sw/bin")
+_COMPILE = """
+import marshal, sys
+from importlib._bootstrap_external import MAGIC_NUMBER
+code = compile(sys.stdin.buffer.read(), "keeper", "exec", dont_inherit=True, optimize=1)
+sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
+"""
+_Order = tuple[Callable[[], "subprocess.Popen[bytes]"], "Future[subprocess.Popen[bytes]]"]
+_lock = threading.Lock()
 
 
 def find_program(name: str) -> str | None:
@@ -13,3 +34,71 @@ def find_program(name: str) -> str | None:
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)
     return None
+
+
+@cache
+def compiled(source: bytes, *, program: str, prefix: Path | None) -> bytes:
+    """Once per process. `prefix` is where the program lies outside, if not where it lies inside."""
+    outside = program if prefix is None else str(prefix / "bin" / Path(program).name)
+    try:
+        done = subprocess.run(
+            [outside, "-I", "-S", "-B", "-c", _COMPILE],
+            input=source,
+            capture_output=True,
+            check=False,
+            env={},
+            timeout=60,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise unavailable(f"{outside} does not run ({error})") from None
+    if done.returncode != 0 or not done.stdout:
+        why = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise unavailable(f"{outside} cannot run the program that keeps a sandbox ({why[-1] if why else 'no output'})")
+    return done.stdout
+
+
+class _Nursery:
+    """The thread and its orders, for one process: a fork gets a new one."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.orders: SimpleQueue[_Order] = SimpleQueue()
+        threading.Thread(target=self._work, name="upskill-sandboxes", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            start, promise = self.orders.get()
+            try:
+                promise.set_result(start())
+            except (OSError, ValueError) as error:
+                promise.set_exception(error)
+
+
+_nursery: _Nursery | None = None
+
+
+def spawn(
+    words: Sequence[str], *, stdin: int, stderr: int = subprocess.DEVNULL, keep: Sequence[int], folder: str = "/"
+) -> "subprocess.Popen[bytes]":
+    """Start a program with an empty environment, in a session of its own, with no descriptors but the ones named."""
+    global _nursery
+    with _lock:
+        if _nursery is None or _nursery.process != os.getpid():
+            _nursery = _Nursery()
+        nursery = _nursery
+
+    def start() -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(
+            words,
+            env={},
+            cwd=folder,
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=tuple(keep),
+            start_new_session=True,
+        )
+
+    promise: Future[subprocess.Popen[bytes]] = Future()
+    nursery.orders.put((start, promise))
+    return promise.result()

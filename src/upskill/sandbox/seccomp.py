@@ -73,9 +73,6 @@ NOT_THERE = frozenset({"clone3", "memfd_create", "memfd_secret", "shmget", "msgg
 """Answered as an older kernel would. libc falls back from clone3 to clone, whose flags a filter can see. The others
 make memory that no process has mapped, which the watcher of a sandbox without a control group could not count."""
 
-BY_ARGUMENT = frozenset({"clone", "socket", "socketpair", "prlimit64", "ioctl"})
-"""Refused for some arguments only; everything else in `NUMBERS` is refused whole."""
-
 NAMESPACE_FLAGS = 0x7E020000
 FAMILIES = (1, 2, 10)
 """AF_UNIX, AF_INET, AF_INET6. AF_VSOCK and others ignore network namespaces."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 from upskill.sandbox import control
+from upskill.sandbox.keeper import keeper_program
 from upskill.sandbox.kept import KeptSandbox
 from upskill.sandbox.place import HOME, WORKSPACE, Furnishing, SandboxUnavailable
-from upskill.sandbox.spawning import spawn
+from upskill.sandbox.programs import compiled, spawn
 
 START_SECONDS = 30.0
 
@@ -26,9 +27,11 @@ def open_unconfined(furnishing: Furnishing, scratch: Path) -> KeptSandbox:
     root = Path(mkdtemp(prefix="unconfined-", dir=scratch.resolve()))
     try:
         _furnish(root, furnishing)
+        keeper = root / "keeper.pyc"
+        keeper.write_bytes(compiled(keeper_program(), program=sys.executable, prefix=None))
         ours, theirs = socket.socketpair()
         with theirs:
-            words = [sys.executable, "-I", "-S", "-B", str(Path(__file__).parent / "keeper.py"), str(root)]
+            words = [sys.executable, "-I", "-S", "-B", str(keeper), str(root)]
             process = spawn(words, stdin=theirs.fileno(), keep=(), folder=str(root))
         line = control.Line(ours)
         try:

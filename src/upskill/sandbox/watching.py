@@ -67,7 +67,6 @@ class Watcher:
             self.look(sandboxes)
 
     def look(self, sandboxes: Iterable[Watched]) -> None:
-        """Once over all of them."""
         children: dict[int, list[int]] | None = None
         for sandbox in sandboxes:
             over = sandbox.was_killed_for_memory()

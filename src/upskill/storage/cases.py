@@ -12,13 +12,13 @@ from typing import Any, get_args
 
 from upskill.domain import Case, Check
 from upskill.domain.case import CaseUse, Json
-from upskill.domain.files_json import files_as_json, read_files
+from upskill.domain.files import answer_as_json, files_as_json, read_answer, read_answers, read_files
+from upskill.domain.skill import META_FILE, SKILL_FILE
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
-from upskill.storage.answers import answer_as_json, read_answer, read_answers
 from upskill.storage.evals_json import foreign_case, is_foreign
-from upskill.storage.skill_files import META_FILE, SKILL_FILE
+from upskill.storage.skill_files import skill_invalid
 from upskill.storage.whole_file import read_json, write_whole
-from upskill.storage.wording import on_one_line, skill_invalid
 
 CheckProblems = Callable[[Check], list[str]]
 

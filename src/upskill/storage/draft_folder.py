@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from upskill.domain import Draft, Skill
+from upskill.domain.skill import MOST_CHARACTERS, NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE, SPECIFIED_FIELDS
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
-from upskill.storage.frontmatter import MOST_CHARACTERS, SPECIFIED_FIELDS, one_line
-from upskill.storage.skill_files import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS, SKILL_FILE
+from upskill.storage.frontmatter import one_line
 from upskill.storage.skills import read_contents, read_skill, write_skill
-from upskill.storage.wording import on_one_line
 
 
 def read_draft(folder: Path) -> Draft:

@@ -5,8 +5,7 @@ Statements written for a judge never become `contains`: a sentence is not a stri
 
 from upskill.domain import Case, Check
 from upskill.domain.case import Json
-from upskill.domain.files_json import read_files
-from upskill.storage.answers import read_answer, read_answers
+from upskill.domain.files import read_answer, read_answers, read_files
 
 _PROMPT_KEYS = ("prompt", "question", "input", "query")
 _STATEMENT_KEYS = ("assertions", "expectations", "expected_behavior")

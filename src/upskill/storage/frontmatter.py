@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import yaml
 
-SPECIFIED_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
+from upskill.domain.skill import MOST_CHARACTERS, SPECIFIED_FIELDS
+
 MOST_HEAD_CHARACTERS = 100_000
 
 _FENCE = re.compile(r"\A---[ \t]*\r?\n(?P<head>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)

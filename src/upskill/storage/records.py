@@ -9,11 +9,10 @@ from typing import Any, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from upskill.domain.characters import whole_characters
+from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.whole_file import write_whole
-from upskill.storage.wording import on_one_line
 
 
 class Record(Protocol):

@@ -12,6 +12,7 @@ from typing import Any
 from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
 from upskill.domain.past_run import PastResult, PastRun
+from upskill.domain.text import printable
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
 
 MOST_BYTES = 50_000_000
@@ -116,9 +117,7 @@ def _list(value: object) -> list[Any]:
 
 def _text(value: object) -> str | None:
     """Printable, on one line: it goes to terminals."""
-    if not isinstance(value, str):
-        return None
-    return value if value.isprintable() else "".join(sign if sign.isprintable() else " " for sign in value)
+    return printable(value) if isinstance(value, str) else None
 
 
 def _number(value: object) -> float | None:

@@ -8,24 +8,21 @@ import hashlib
 import os
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from upskill.domain import SkillFile
-from upskill.storage.wording import skill_invalid
-
-SKILL_FILE = "SKILL.md"
-META_FILE = "skill_meta.json"
-NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
-"""The answers are in there: in any spelling, these never reach a student and never change the digest."""
-NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})
+from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
+from upskill.domain.text import on_one_line
+from upskill.errors import SkillInvalid
 
 MOST_FILES = 10_000
 MOST_BYTES = 1_000_000_000
 MOST_DEPTH = 20
+MOST_PROBLEMS = 100
 
 
 class FoundFile(NamedTuple):
@@ -58,8 +55,6 @@ def describe(file: FoundFile, problems: list[str]) -> SkillFile:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk through a skill folder."""
-
     root: Path
     problems: list[str]
     found: list[FoundFile] = field(default_factory=list)
@@ -152,3 +147,11 @@ def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:
         other = folded.setdefault(unicodedata.normalize("NFC", file.path).casefold(), file.path)
         if other != file.path:
             problems.append(f"{file.path}: differs from {other} only by case, which not every system can hold")
+
+
+def skill_invalid(message: str, problems: Sequence[str], *, hint: str | None = None) -> SkillInvalid:
+    """The error for a skill or a case file that cannot be used, with every problem found in it."""
+    shown = [on_one_line(problem) for problem in problems[:MOST_PROBLEMS]]
+    if len(problems) > MOST_PROBLEMS:
+        shown.append(f"and {len(problems) - MOST_PROBLEMS:,} more")
+    return SkillInvalid(on_one_line(message), problems=shown, hint=None if hint is None else on_one_line(hint))

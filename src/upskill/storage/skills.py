@@ -10,29 +10,31 @@ from itertools import count, islice
 from pathlib import Path
 
 from upskill.domain import Files, Skill, SkillFile, digest_of
+from upskill.domain.skill import (
+    MOST_CHARACTERS,
+    MOST_HANDED_BYTES,
+    MOST_HANDED_FILES,
+    NAME_RULE,
+    NEVER_PART_OF_A_SKILL,
+    SKILL_FILE,
+    is_skill_name,
+)
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
-from upskill.storage.frontmatter import MOST_CHARACTERS, SkillText, one_line, parse_skill_text, render_skill_text
+from upskill.storage.frontmatter import SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
-from upskill.storage.skill_files import META_FILE, NEVER_PART_OF_A_SKILL, SKILL_FILE, FoundFile, describe, find_files
+from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
 from upskill.storage.whole_file import write_whole
-from upskill.storage.wording import on_one_line, skill_invalid
 
 __all__ = [
-    "META_FILE",
-    "SKILL_FILE",
     "copy_skill",
     "find_skills",
-    "is_skill_name",
     "read_contents",
     "read_skill",
     "write_skill",
 ]
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
-MOST_HANDED_FILES = 400
-MOST_HANDED_BYTES = 20_000_000
-"""A skill that is handed to a student with tools is laid into every sandbox anew."""
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NEARBY_FOLDERS = 2_000
 
 
@@ -136,11 +138,6 @@ def _name_and_notes(frontmatter: Mapping[str, object], root: Path) -> tuple[str,
     return name, tuple(notes)
 
 
-def is_skill_name(name: str) -> bool:
-    """Whether the specification allows this name."""
-    return len(name) <= MOST_CHARACTERS["name"] and _NAME.fullmatch(name) is not None
-
-
 def _safe_name(text: str) -> str:
     """A valid name, as near to the text as can be."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MOST_CHARACTERS["name"]].strip("-") or "skill"
@@ -204,7 +201,7 @@ def write_skill(
     if not is_skill_name(name):
         raise UsageError(
             f"{on_one_line(name)!r} cannot be the name of a skill",
-            hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",
+            hint=NAME_RULE,
         )
     try:
         text = render_skill_text({**(fields or {}), "name": name, "description": description}, body)

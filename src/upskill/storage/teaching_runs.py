@@ -137,12 +137,10 @@ def _same(one: Draft, other: Draft) -> bool:
 
 
 def create_teaching_run(runs_dir: Path, *, about: str) -> TeachingFolder:
-    """A new run folder for a `generate`."""
     return TeachingFolder(path=new_folder(runs_dir, f"generate-{about}"))
 
 
 def read_teaching_run(folder: Path) -> TeachingRecord:
-    """Read `generate.json`."""
     return read_record(
         folder / TEACHING_FILE,
         _RECORD,

@@ -1,23 +1,88 @@
-"""`trials.jsonl`: one finished trial per line, appended by one `write`, so that kill -9 loses nothing finished."""
+"""`trials.jsonl`: one finished trial per line, appended by one `write`, so that kill -9 loses nothing finished.
 
+The trial store keeps a trial as the same JSON. The files that a student left stand in it by their path: text as text,
+anything else as `{"base64": "…"}`.
+"""
+
+import base64
+import binascii
 import errno
 import gc
+import json
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from upskill.domain import Trial
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from upskill.domain import Files, Trial
+from upskill.domain.files import files_as_json
 from upskill.errors import EngineError
 from upskill.storage.run_folders import hold
-from upskill.storage.trial_json import UnreadableTrial, trial_from_json, trial_json
 
+_TRIAL = TypeAdapter(Trial)
+_FILES_KEY = b'"files":{'
+"""Inside a text the quotes would be escaped, so this is found only where the key is."""
 _KEPT = "free some space; everything finished so far is kept"
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Not a disk: there is nothing to bring anything to."""
+
+
+class UnreadableTrial(ValueError):
+    """These bytes are no trial. Says why, in a few words."""
+
+
+class NotText(ValueError):
+    """The trial holds half a character, which has no UTF-8."""
+
+
+def trial_json(trial: Trial, *, lossy: bool = False) -> bytes:
+    """One line of JSON, without its end. Half a character raises `NotText`, or is kept as a question mark."""
+    try:
+        line = _TRIAL.dump_json(trial, exclude_none=True, exclude={"files"})
+    except PydanticSerializationError:
+        if not lossy:
+            raise NotText("half a character has no UTF-8") from None
+        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True, exclude={"files"})
+        line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    if not trial.files:
+        return line
+    # A path comes out of the sandbox and may be no UTF-8 either: there the escaped form is kept.
+    files = json.dumps(files_as_json(trial.files), separators=(",", ":"))
+    return line[:-1] + b',"files":' + files.encode("ascii") + b"}"
+
+
+def trial_from_json(line: bytes) -> Trial:
+    """The trial of a line. Raises `UnreadableTrial`."""
+    files: Files = {}
+    try:
+        if _FILES_KEY in line:
+            value = json.loads(line)
+            files = {str(path): _read(data) for path, data in value.pop("files").items()}
+            line = json.dumps(value).encode("ascii")
+        trial = _TRIAL.validate_json(line)
+    except ValidationError as error:
+        raise UnreadableTrial(error.errors()[0]["msg"]) from None
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise UnreadableTrial(str(error)) from None
+    return replace(trial, files=files) if files else trial
+
+
+def _read(value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode("utf-8")
+    if isinstance(value, dict) and isinstance(encoded := value.get("base64"), str):
+        try:
+            return base64.b64decode(encoded, validate=True)
+        except binascii.Error:
+            pass
+    raise ValueError("a file is neither text nor base64")
 
 
 @contextmanager

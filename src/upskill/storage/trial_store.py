@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from upskill.domain import Scored, Trial, digest_of
+from upskill.domain.text import on_one_line
 from upskill.errors import EngineError
 from upskill.storage.trial_store_file import (
     BUSY_SECONDS,
@@ -34,7 +35,6 @@ from upskill.storage.trial_store_file import (
     transaction,
     trial_of,
 )
-from upskill.storage.wording import on_one_line
 
 AGE_LIMIT = timedelta(days=7)
 MOST_BYTES = 1_000_000_000

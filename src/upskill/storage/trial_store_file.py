@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from upskill.domain import Scored, Trial
-from upskill.storage.trial_json import NotText, UnreadableTrial, trial_from_json, trial_json
+from upskill.storage.trial_log import NotText, UnreadableTrial, trial_from_json, trial_json
 
 STORE_FORMAT = 1
 """Kept as the file's `user_version`. A table that an older version would misread is a new number."""

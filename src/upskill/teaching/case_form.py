@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain import Answer, Case, Check
-from upskill.domain.files_json import read_files
+from upskill.domain.files import read_files
 from upskill.teaching.splitting import WORDINGS
 
 KINDS = ("contains", "excludes", "equals", "regex", "file", "json", "toml", "yaml", "command")

@@ -5,21 +5,26 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 
 from upskill.domain import Draft, estimate_tokens
-from upskill.domain.paths import clash, path_problem
+from upskill.domain.files import clash, path_problem
+from upskill.domain.skill import (
+    MOST_CHARACTERS,
+    MOST_HANDED_BYTES,
+    MOST_HANDED_FILES,
+    NEVER_PART_OF_A_SKILL,
+    NOT_FOR_STUDENTS,
+    SKILL_FILE,
+    SPECIFIED_FIELDS,
+    is_skill_name,
+)
 from upskill.redaction import redactor_from
 
 BODY_TOKENS = 1_200
 """What a body should have: long, comprehensive skills are measured to hurt."""
 MOST_BODY_TOKENS = 5_000
 MOST_BODY_LINES = 500
-MOST_NAME = 64
-MOST_DESCRIPTION = 1_024
-MOST_FILES = 400
-MOST_FILE_BYTES = 20_000_000
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FIELDS = frozenset({"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
-_NOT_PARTS = frozenset({"skill_meta.json", "evals", "skill.md"})
-_NOT_ANYWHERE = frozenset({".git", "__pycache__", "node_modules", ".ds_store"})
+MOST_NAME, MOST_DESCRIPTION = MOST_CHARACTERS["name"], MOST_CHARACTERS["description"]
+_NOT_PARTS = NOT_FOR_STUDENTS | {SKILL_FILE.casefold()}
+_NOT_ANYWHERE = frozenset(map(str.casefold, NEVER_PART_OF_A_SKILL))
 _DEVICES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 _OTHER_SYSTEMS = re.compile(r'[<>:"|?*]')
 _HIDDEN = re.compile(
@@ -56,7 +61,11 @@ def draft_problems(draft: Draft, *, clean: Clean = clean_of_strangers) -> list[s
         *_description_problems(draft.description),
         *_body_problems(draft.body),
         *_file_problems(draft),
-        *(f"`{key}` is no field of the Agent Skills specification" for key in draft.frontmatter if key not in _FIELDS),
+        *(
+            f"`{key}` is no field of the Agent Skills specification"
+            for key in draft.frontmatter
+            if key not in SPECIFIED_FIELDS
+        ),
     ]
     problems += [f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text]
     return problems
@@ -81,7 +90,7 @@ def name_problems(name: str) -> list[str]:
         return ["the name is empty"]
     if len(name) > MOST_NAME:
         return [f"the name has {len(name)} characters; at most {MOST_NAME} are allowed"]
-    if not _NAME.fullmatch(name):
+    if not is_skill_name(name):
         return [f"the name {name!r} may have only letters a-z, digits and single hyphens between them"]
     if name in _DEVICES:
         return [f"the name {name!r} is that of a device on Windows; choose another"]
@@ -172,8 +181,8 @@ def _file_problems(draft: Draft) -> Iterator[str]:
         seen[key] = path
     if folder := clash(set(draft.files)):
         yield f"the path {folder!r} is a file and a folder at once"
-    if len(draft.files) > MOST_FILES or sum(map(len, draft.files.values())) > MOST_FILE_BYTES:
-        yield f"there are more than {MOST_FILES} files or {MOST_FILE_BYTES // 1_000_000} MB"
+    if len(draft.files) > MOST_HANDED_FILES or sum(map(len, draft.files.values())) > MOST_HANDED_BYTES:
+        yield f"there are more than {MOST_HANDED_FILES} files or {MOST_HANDED_BYTES // 1_000_000} MB"
     for path in sorted(draft.executable - set(draft.files)):
         yield f"the program {path!r} is not among the files"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Draft
-from upskill.domain.characters import readable_text
-from upskill.domain.paths import path_problem
+from upskill.domain.files import path_problem
+from upskill.domain.text import readable_text
 from upskill.teaching.edit_places import Refused, find_quote, find_section, headings, insert_between, is_open, plain
 
 BODY = "SKILL.md"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from upskill.domain import Draft, Lesson, estimate_tokens
-from upskill.domain.characters import readable_text
+from upskill.domain.text import readable_text
 from upskill.teaching.chunks import pieces
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from upskill.domain.characters import whole_characters
+from upskill.domain.text import whole_characters
 from upskill.domain.thinking import without_thinking
 
 if TYPE_CHECKING:

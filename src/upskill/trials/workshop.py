@@ -16,7 +16,7 @@ import anyio.to_thread
 from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
 from upskill.domain import Case, Files, SkillUse
-from upskill.domain.characters import whole_characters
+from upskill.domain.text import whole_characters
 from upskill.sandbox import WORKSPACE, FileRefused, Furnishing, Ran, Sandbox, SandboxGone
 from upskill.trials.skill_use import SkillWatch
 from upskill.trials.terms import Terms

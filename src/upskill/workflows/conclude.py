@@ -23,7 +23,7 @@ from upskill.domain import (
 )
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
-from upskill.reporting.arms import arm_name
+from upskill.reporting.wording import arm_name
 from upskill.workflows.course import Course, SequentialCourse
 
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {

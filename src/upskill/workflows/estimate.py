@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from upskill import measuring
 from upskill.checks import judge_questions
 from upskill.domain import TrialPlan, estimate_tokens
-from upskill.domain.counting import count
+from upskill.domain.text import count
 from upskill.models import Endpoint
 from upskill.models.asking import MOST_OUTPUT_TOKENS
 from upskill.reporting import dollars

@@ -6,12 +6,11 @@ from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
+from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
 from upskill.errors import UsageError
 from upskill.models import Endpoint, Served, probe
 from upskill.sandbox import Backend
 from upskill.settings import Resolved, Settings
-from upskill.storage.skill_files import SKILL_FILE
-from upskill.storage.skills import is_skill_name
 from upskill.teaching.splitting import CaseCounts
 from upskill.workflows.material import skill_in
 from upskill.workflows.prepare import student_endpoint
@@ -151,7 +150,7 @@ def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) 
     if not is_skill_name(output.name):
         raise UsageError(
             f"{order.output}: a skill is named like its folder, and {output.name!r} cannot be the name of one",
-            hint="use up to 64 letters a-z, digits and single hyphens, as in pdf-merge",
+            hint=NAME_RULE,
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)
 

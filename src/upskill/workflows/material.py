@@ -13,13 +13,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
-from upskill.domain.characters import whole_characters
+from upskill.domain.skill import SKILL_FILE
+from upskill.domain.text import whole_characters
 from upskill.domain.trace_digest import TraceDigest
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import first_problem, record_text
-from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
 from upskill.traces.detecting import detect

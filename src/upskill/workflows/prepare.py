@@ -8,8 +8,8 @@ from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
-from upskill.domain.counting import count
 from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.text import count
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Endpoint, Served, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY

@@ -12,7 +12,7 @@ from upskill import storage, trials
 from upskill.domain import Arm, Errored, RunEnd, Scored, Trial, TrialPlan, Turn
 from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
-from upskill.measuring.labels import EQUAL_OUTCOMES
+from upskill.measuring.lift import EQUAL_OUTCOMES
 from upskill.models import Door
 from upskill.settings import Resolved
 from upskill.storage.runs import Status, now

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from upskill.domain import Evaluation, Lift, Verdict
 from upskill.measuring import FEWEST_CASES, Worse
-from upskill.measuring.sentence import figures
+from upskill.measuring.verdict import figures
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

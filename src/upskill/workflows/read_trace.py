@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from upskill.domain.counting import count
+from upskill.domain.text import count
 from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 from upskill.domain import Answer, Case, Draft, Evaluation, Lesson, Scored
-from upskill.domain.answer_digest import answer_digest
+from upskill.domain.answer import answer_digest
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.draft_rules import Clean, clean_of_strangers

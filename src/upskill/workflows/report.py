@@ -25,7 +25,7 @@ from upskill.reporting.pictures.sufficient import ENOUGH
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
-from upskill.storage.log_samples import LogSamples
+from upskill.storage.engine_logs import LogSamples
 from upskill.workflows.conclude import sum_up
 from upskill.workflows.feeding import recorded_plan
 from upskill.workflows.own_keys import without_own_keys

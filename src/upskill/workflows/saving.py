@@ -10,9 +10,9 @@ from pathlib import Path
 from upskill import storage
 from upskill.domain import Case, Skill
 from upskill.domain.draft import Draft
+from upskill.domain.skill import SKILL_FILE
 from upskill.errors import UpskillError, UsageError
 from upskill.storage.draft_folder import write_draft
-from upskill.storage.skill_files import SKILL_FILE
 from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from upskill.models import Endpoint, resolve_model
-from upskill.models.resolving import built_in_aliases
+from upskill.models.endpoint import built_in_aliases
 from upskill.settings import Settings
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from upskill import checks, storage
 from upskill.domain import Bought, Case, Qualification, Skill
 from upskill.domain.case import Json
+from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Door, Endpoint, NotAnswered, Served, Teacher, probe
 from upskill.redaction import redactor_from
 from upskill.reporting import dollars
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import Resolved, Settings
-from upskill.storage.kept_answers import kept_answers
+from upskill.storage.journal import kept_answers
 from upskill.storage.runs import now
-from upskill.storage.skill_files import META_FILE, SKILL_FILE
 from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_writing import WrittenCases, write_cases

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.checks.fenced import MOST_FILES, read_fenced
-from upskill.domain.paths import clash, path_problem
+from upskill.domain.files import clash, path_problem
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from upskill.measuring import Dropped, Pair, Pairing, is_superior, level_of_use, number_of_use, pass_gate
+from upskill.measuring import Dropped, Pair, Pairing, level_of_use, number_of_use, pass_gate
 
 
 def pairing(*cases: tuple[int, int], pairs: int = 5, drops: tuple[Dropped, ...] = ()) -> Pairing:
@@ -19,6 +19,11 @@ def pairing(*cases: tuple[int, int], pairs: int = 5, drops: tuple[Dropped, ...] 
         ),
         drops=drops,
     )
+
+
+def is_superior(pairs: Pairing, level: float) -> bool:
+    gate = pass_gate(pairs, level)
+    return gate is not None and gate.superior
 
 
 def test_levels_of_the_uses_of_one_set_add_up_to_less_than_one_in_twenty() -> None:

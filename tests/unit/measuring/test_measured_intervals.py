@@ -2,9 +2,9 @@
 
 import pytest
 
+from upskill.measuring.distributions import t_quantile
 from upskill.measuring.intervals import cases_like_these, floored_t, these_cases
 from upskill.measuring.pairs import CaseTally
-from upskill.measuring.student_t import t_quantile
 
 
 def tallies(against: list[int], passed: list[int], runs: list[int]) -> list[CaseTally]:

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from upskill.domain import Arm, CheckResult, Errored, Grade, Scored, Trial, Usage
-from upskill.measuring import Z_SEQUENTIAL, measure_cost, measure_tokens
+from upskill.measuring import Z_SEQUENTIAL, measure_tokens
 from upskill.measuring.tokens import typical_ratio
 
 PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw=""),)))
@@ -71,7 +71,6 @@ def test_unknown_or_zero_count_leaves_the_ratio_unknown() -> None:
     for odd in (None, 0):
         trials = [*both("a", 100, 50), *both("b", 100, odd)]
         assert measure_tokens(trials, arm="with_skill", against="baseline") is None
-    assert measure_cost(both("a", 100, 50), arm="with_skill", against="baseline") is None
     assert measure_tokens([], arm="with_skill", against="baseline") is None
 
 
@@ -89,10 +88,3 @@ def test_pair_with_an_errored_trial_is_left_out_of_both_arms() -> None:
     ratio = measure_tokens(trials, arm="with_skill", against="baseline")
     assert ratio is not None
     assert ratio.total == pytest.approx(0.5)
-
-
-def test_cost_has_the_same_ratio_where_prices_are_known() -> None:
-    trials = [trial("a", "baseline", 1, cost=0.02), trial("a", "with_skill", 1, cost=0.01)]
-    ratio = measure_cost(trials, arm="with_skill", against="baseline")
-    assert ratio is not None
-    assert ratio.typical == pytest.approx(0.5)

@@ -3,8 +3,8 @@
 import pytest
 
 from upskill.models import resolve_model
+from upskill.models.endpoint import built_in_aliases
 from upskill.models.prices import UNKNOWN, _kept, ask_library, look_up
-from upskill.models.resolving import built_in_aliases
 
 
 @pytest.mark.parametrize("alias", ["opus", "sonnet", "haiku"])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from upskill.errors import UsageError
 from upskill.models import resolve_model
+from upskill.models.endpoint import built_in_aliases
 from upskill.models.providers import PROVIDERS
-from upskill.models.resolving import built_in_aliases
 
 URL = "http://localhost:8080/v1"
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS
 from upskill.domain import Qualification, Reason
-from upskill.reporting.case_states import label_lines, show_case_states
+from upskill.reporting.cases import label_lines, show_case_states
 
 LONG = Qualification(
     case_id="a-name-that-goes-on-and-on-" * 4,

@@ -17,7 +17,7 @@ from upskill.reporting.pictures import (
 )
 from upskill.reporting.pictures.palette import DARK, LIGHT
 from upskill.reporting.pictures.tokens import tokens_picture
-from upskill.reporting.pictures.wording import short_names
+from upskill.reporting.wording import short_names
 
 
 def student(name: str, before: int, after: int, *, costs: tuple[float | None, float | None]) -> StudentReport:

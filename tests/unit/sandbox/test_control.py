@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from upskill.sandbox import FileRefused, Limits, SandboxGone
 from upskill.sandbox.control import Line, LineLost, LineSilent, check_name, expect_ok, put_request, ran, taken
-from upskill.sandbox.keeper import pack, unpack
+from upskill.sandbox.keeper.frames import pack, unpack
 
 
 @pytest.fixture

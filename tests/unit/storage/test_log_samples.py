@@ -3,7 +3,7 @@
 import zipfile
 from pathlib import Path
 
-from upskill.storage.log_samples import LogSamples
+from upskill.storage.engine_logs import LogSamples
 
 
 def log(folder: Path, name: str, *samples: str) -> None:

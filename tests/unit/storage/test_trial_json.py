@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.domain import Grade, Scored, SkillUse, Trial
-from upskill.storage.trial_json import NotText, UnreadableTrial, trial_from_json, trial_json
+from upskill.storage.trial_log import NotText, UnreadableTrial, trial_from_json, trial_json
 
 TRIAL = Trial(
     id="a" * 64,

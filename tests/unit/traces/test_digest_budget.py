@@ -6,7 +6,7 @@ import pytest
 
 from long_session import CORRECTIONS, PLANTED, TASK, held
 from made_work import Made
-from upskill.domain.tokens import estimate_tokens
+from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import TraceDigest
 from upskill.traces.digesting import SMALLEST_BUDGET, Digesting
 

@@ -1,10 +1,37 @@
-"""Small pieces of HTML. Everything handed to them is text and is escaped here, unless it says that it is HTML."""
+"""Small pieces of HTML, and text of strangers on its way into them: prompts, answers, names and messages all go through
+here. Everything handed over is text and is escaped, unless it says that it is HTML."""
 
+import html
+import json
 import re
 from collections.abc import Iterable, Sequence
 
-from upskill.reporting.html.escaping import escaped
+from upskill.domain.case import Json
 from upskill.reporting.pictures import Drawn, Picture
+
+_NOT_SHOWN = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+    # Marks that reverse what stands beside them: a failed check could be made to read as a passed one.
+    r"\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def plain(text: str) -> str:
+    """Text without what cannot be shown, or would show something else than it says."""
+    return _NOT_SHOWN.sub("\ufffd", text)
+
+
+def escaped(text: object) -> str:
+    """Text that is only text, in an element or in a quoted attribute."""
+    return html.escape(plain(str(text)), quote=True)
+
+
+def json_in_html(value: Json) -> str:
+    """JSON that no parser of HTML can take for anything else: it holds no `<`, `>` or `&`."""
+    text = plain(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str = "") -> str:
@@ -45,10 +72,8 @@ def _labelled(svg: str, width: str, picture: Picture) -> str:
 
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
-    """Names and what they are."""
     return "<dl>" + "".join(f"<dt>{escaped(name)}</dt><dd>{escaped(value)}</dd>" for name, value in pairs) + "</dl>"
 
 
 def listed(items: Iterable[str]) -> str:
-    """A list."""
     return "<ul>" + "".join(f"<li>{escaped(item)}</li>" for item in items) + "</ul>"

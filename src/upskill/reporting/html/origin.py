@@ -1,12 +1,10 @@
 """Where every number of a page comes from: how the run was planned, what it took, and where the whole of it is."""
 
 from upskill.domain import Evaluation, estimate_tokens, harness_info
-from upskill.domain.counting import count
-from upskill.reporting.arms import arm_name
-from upskill.reporting.html.elements import definitions, table
-from upskill.reporting.html.escaping import escaped
+from upskill.domain.text import count
+from upskill.reporting.html.elements import definitions, escaped, table
 from upskill.reporting.html.facts import RunFacts
-from upskill.reporting.money import dollars
+from upskill.reporting.wording import arm_name, dollars
 
 _TIMES = {1: "once", 2: "twice"}
 

@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from upskill.domain import Evaluation
-from upskill.domain.counting import count
-from upskill.reporting.html.elements import figure, listed, table
-from upskill.reporting.html.escaping import escaped
+from upskill.domain.text import count
+from upskill.reporting.html.elements import escaped, figure, listed, table
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
-from upskill.reporting.html.map_data import map_data
-from upskill.reporting.html.map_section import map_section
 from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.summary import summary
+from upskill.reporting.html.trial_map import map_data, map_section
 from upskill.reporting.pictures import Drawn, Picture
 
 STATES_SHOWN = 300

@@ -1,11 +1,13 @@
-"""The frame of every page of ours: what may run on it, how it looks, and nothing from anywhere else."""
+"""The frame of every page of ours: what may run on it, how it looks, and nothing from anywhere else; and the page of
+one skill over its versions."""
 
 import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
 
-from upskill.reporting.html.escaping import escaped
+from upskill.reporting.html.elements import escaped, figure
+from upskill.reporting.pictures import Drawn, Picture
 from upskill.reporting.pictures.palette import DARK, LIGHT
 
 
@@ -54,3 +56,13 @@ def _style() -> str:
     )
     schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{drawn}\n"
     return schemes + _file("page.css")
+
+
+def history_page(skill: str, picture: Picture, drawn: Drawn | None) -> str:
+    """One picture, and the same as a table."""
+    body = (
+        f'<header><p class="kind">Skill over its versions</p><h1>{escaped(skill)}</h1></header>'
+        f"<main>{figure(picture, drawn)}</main>"
+        "<footer><p>Made by upskill. This file is whole: it loads nothing and sends nothing.</p></footer>"
+    )
+    return shell(f"{skill}: history", body, script=False)

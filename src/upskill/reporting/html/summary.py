@@ -3,18 +3,14 @@
 from collections.abc import Iterator
 
 from upskill.domain import ArmSummary, Evaluation, StudentReport
-from upskill.domain.counting import count
-from upskill.reporting.arms import arm_name
-from upskill.reporting.html.elements import table
-from upskill.reporting.html.escaping import escaped
-from upskill.reporting.money import dollars
+from upskill.domain.text import count
+from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
 from upskill.reporting.pictures.path import REASONS
-from upskill.reporting.pictures.wording import between, percent, points
+from upskill.reporting.wording import arm_name, between, dollars, percent, points
 
 
 def summary(evaluation: Evaluation) -> str:
-    """One card per student."""
     return f'<div class="cards">{"".join(_card(evaluation, report) for report in evaluation.students)}</div>'
 
 

@@ -4,11 +4,9 @@ The pictures library takes two seconds to load and runs a JavaScript engine. It 
 command pays for it that draws nothing, and whatever it does to itself, the result is safe.
 """
 
-from upskill.reporting.pictures.asked import asked_pictures
-from upskill.reporting.pictures.drawer import Drawer
+from upskill.reporting.pictures.drawer import Drawer, asked_pictures
 from upskill.reporting.pictures.history import Version, history_picture
-from upskill.reporting.pictures.measured import PathPoint, StudentPath, TokenRatio
-from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
+from upskill.reporting.pictures.picture import Drawn, PathPoint, Picture, PictureFailed, StudentPath, TokenRatio
 from upskill.reporting.pictures.sufficient import Sufficient, cheapest_sufficient
 
 __all__ = [

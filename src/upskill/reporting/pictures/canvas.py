@@ -54,5 +54,4 @@ def words(chart: Chart, paper: str, **marks: Any) -> tuple[Chart, Chart]:
 
 
 def number(value: Json) -> float:
-    """A mark's value as a number."""
     return float(str(value))

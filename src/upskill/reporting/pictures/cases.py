@@ -4,11 +4,11 @@ from collections import Counter
 
 from upskill.domain import LABELS, Evaluation
 from upskill.domain.case import Json
-from upskill.domain.counting import count
+from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.wording import between, points
+from upskill.reporting.wording import between, points
 
 MEANS = {
     "qualified": "shown to tell right from wrong",

@@ -6,14 +6,12 @@ from typing import Any
 
 from upskill.domain import StudentReport
 from upskill.domain.case import Json
-from upskill.domain.counting import count
-from upskill.reporting.arms import arm_name
-from upskill.reporting.money import dollars
+from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.pictures.sufficient import ENOUGH, Sufficient, by_cost, cheapest_sufficient, use_per_task
-from upskill.reporting.pictures.wording import percent, short_names
+from upskill.reporting.wording import arm_name, dollars, percent, short_names
 
 HEIGHT = 320
 HEAD = "M0,-1.3L0.6,0.8L0,0.4L-0.6,0.8Z"

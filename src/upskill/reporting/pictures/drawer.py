@@ -1,4 +1,4 @@
-"""Starts the process that draws, gives it the pictures, and takes what it drew."""
+"""Which pictures a result has, and the process that draws them: it is given the pictures, and gives drawings back."""
 
 import base64
 import json
@@ -12,7 +12,14 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import Self
 
-from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed
+from upskill.domain import Evaluation
+from upskill.reporting.pictures.cases import cases_picture
+from upskill.reporting.pictures.cost import cost_picture
+from upskill.reporting.pictures.lift import lift_picture
+from upskill.reporting.pictures.path import path_picture
+from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed, StudentPath, TokenRatio
+from upskill.reporting.pictures.sufficient import ENOUGH
+from upskill.reporting.pictures.tokens import tokens_picture
 
 SECONDS = 120
 """Drawing takes one or two. What takes so much longer will not end."""
@@ -32,6 +39,24 @@ _NEEDED = (
 """The process that draws sees no key."""
 _NOT_FROM_HERE = ("-P",)
 """A module in the folder where the command was typed is somebody else's: it must not be loaded in place of ours."""
+
+
+def asked_pictures(
+    evaluation: Evaluation,
+    *,
+    paths: Sequence[StudentPath] = (),
+    ratios: Sequence[TokenRatio] = (),
+    enough: float = ENOUGH,
+) -> tuple[Picture, ...]:
+    """In the order in which they are looked at."""
+    pictures = (
+        lift_picture(evaluation),
+        cost_picture(evaluation.students, enough=enough),
+        tokens_picture(evaluation.students, ratios),
+        path_picture(evaluation, paths),
+        cases_picture(evaluation),
+    )
+    return tuple(picture for picture in pictures if picture is not None)
 
 
 class Drawer:

@@ -9,7 +9,7 @@ from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.wording import between, percent, points, short_names
+from upskill.reporting.wording import between, percent, points, short_names
 
 HEIGHT = 170
 MOST_STUDENTS = 8

@@ -2,11 +2,10 @@
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
-from upskill.reporting.arms import arm_name
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.wording import between, points, short_names
+from upskill.reporting.wording import arm_name, between, points, short_names
 
 ROW = 58
 NAMES = (-0.55, -0.1)

@@ -6,10 +6,9 @@ from typing import Any
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
-from upskill.reporting.pictures.measured import StudentPath
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
-from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.wording import between, points, short_names
+from upskill.reporting.pictures.picture import Picture, StudentPath
+from upskill.reporting.wording import between, points, short_names
 
 HEIGHT = 120
 MOST_STUDENTS = 8

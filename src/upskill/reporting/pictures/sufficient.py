@@ -30,7 +30,6 @@ def by_cost(reports: Iterable[StudentReport]) -> bool:
 
 
 def use_per_task(arm: ArmSummary, *, cost: bool) -> float | None:
-    """What one task takes."""
     return arm.cost if cost else arm.tokens
 
 

@@ -5,12 +5,10 @@ from typing import Any
 
 from upskill.domain import ArmSummary, Interval, StudentReport
 from upskill.domain.case import Json
-from upskill.reporting.arms import arm_name
 from upskill.reporting.pictures.canvas import Canvas, Chart
-from upskill.reporting.pictures.measured import TokenRatio
 from upskill.reporting.pictures.palette import LIGHT
-from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.wording import short_names
+from upskill.reporting.pictures.picture import Picture, TokenRatio
+from upskill.reporting.wording import arm_name, short_names
 
 BAR, HEAD, GAP = 22, 24, 14
 

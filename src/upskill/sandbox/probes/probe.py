@@ -93,7 +93,6 @@ class Scene:
     furnishing: Furnishing
 
     def python(self, code: str, *words: object, seconds: float = 20) -> Ran:
-        """Run a program of ours inside."""
         program = profile.find_interpreter().program
         return self.sandbox.run([program, "-I", "-B", "-c", code, *map(str, words)], seconds=seconds)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from upskill.domain.tokens import estimated_tokens
+from upskill.domain.text import estimated_tokens
 from upskill.domain.trace import Step, Trace
 from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
 from upskill.traces.digesting.budget import fill

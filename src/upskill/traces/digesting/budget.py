@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from upskill.domain.tokens import estimate_tokens
+from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import Finding, FindingKind, TraceDigest
 from upskill.traces.digesting.words import TASK_POINTS
 from upskill.traces.digesting.writing import SECTIONS, write_digest, write_finding

@@ -1,19 +1,87 @@
-"""The map's data: cases x arms x repeats as compact JSON, from which the page draws only what is looked at."""
+"""The map of cases x arms x repeats: its data as compact JSON, every text once and none longer than there is room for,
+and the section that the page's script fills in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from upskill.domain import DEFAULT_HARNESS, Errored, Evaluation, Files, Trial
 from upskill.domain.case import Json
 from upskill.domain.trial import ARMS
-from upskill.reporting.arms import arm_name
+from upskill.reporting.html.elements import escaped, json_in_html, plain
 from upskill.reporting.html.facts import CaseText, LoggedTrial
-from upskill.reporting.html.texts import Texts, longest_for, room_for
+from upskill.reporting.wording import arm_name
 
+ROOM = 1_900_000
+"""Bytes for all texts of a page together, where there are few."""
+ROOM_PER_TRIAL = 260
+"""A page of very many trials may be larger."""
+LONGEST = 8_000
+"""No text is shown in more characters, however much room there is."""
+SHORTEST = 160
 PASSED, FAILED, ERRORED = 1, 0, 2
 FILES_SHOWN = 5
 FILE_CHARACTERS = 2_000
 SAW_CHARACTERS = 400
+ROWS_WITHOUT_SCRIPT = 1_000
+
+
+class Texts:
+    """Hands out a number for each text; equal texts have the same."""
+
+    def __init__(self, *, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._numbers: dict[str, int] = {}
+        self._texts: list[str] = []
+        self._lengths: list[int] = []
+
+    def add(self, text: str) -> int:
+        """Keep a text, at most its beginning; its length is remembered."""
+        shown = plain(text[: self._longest])
+        # Two long texts with the same beginning are still two.
+        key = shown if len(text) <= self._longest else f"{shown}\0{len(text)}"
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._texts)
+            self._texts.append(shown)
+            self._lengths.append(len(text))
+        return number
+
+    def cut_to(self, room: int) -> list[Json]:
+        """All texts in so many bytes: as they are, or as `[beginning, length of the whole]` where they are too long."""
+        sizes = [written_bytes(text) for text in self._texts]
+        level = _level(sizes, room)
+        cut: list[Json] = []
+        for text, length, size in zip(self._texts, self._lengths, sizes, strict=True):
+            most = len(text) if size <= level else max(SHORTEST, int(level * len(text) / size))
+            cut.append(text if len(text) == length <= most else [text[:most], length])
+        return cut
+
+
+def room_for(trials: int) -> int:
+    """Bytes for the texts of so many trials."""
+    return max(ROOM, ROOM_PER_TRIAL * trials)
+
+
+def longest_for(trials: int) -> int:
+    """So long that what is held in memory stays within bounds."""
+    return max(SHORTEST, min(LONGEST, 60_000_000 // max(1, trials)))
+
+
+def written_bytes(text: str) -> int:
+    """What a text takes once it is written: `<` becomes six characters, a line's end two. About right is enough."""
+    most = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return most + 5 * sum(text.count(char) for char in "<>&") + sum(text.count(char) for char in '"\\\n\t\r')
+
+
+def _level(sizes: Sequence[int], room: int) -> float:
+    """The size at which to cut so that all together fit: short ones stay whole, long ones share what is left."""
+    left = float(room)
+    for number, size in enumerate(sorted(sizes)):
+        share = left / (len(sizes) - number)
+        if size > share:
+            return share
+        left -= size
+    return float(room)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,3 +214,44 @@ def _files(files: Files, texts: Texts) -> Json:
         if number >= 50:
             break
     return found
+
+
+def map_section(evaluation: Evaluation, cases: Sequence[CaseText], data: MapData) -> str:
+    """Its controls are there from the start; its rows come as somebody looks at them."""
+    students = [report.student.name for report in evaluation.students]
+    options = "".join(f'<option value="{number}">{escaped(name)}</option>' for number, name in enumerate(students))
+    return f"""<section class="card" aria-labelledby="h-map"><h2 id="h-map">Every trial</h2>
+<p>A row is a case, and a square is one trial.
+<span class="needs-script">Open a square to see the prompt, the answer and what each check saw.
+Arrow keys move between squares.</span></p>
+<ul class="keys"><li><span class="cell pass" aria-hidden="true">✓</span> passed</li>
+<li><span class="cell fail" aria-hidden="true">✗</span> failed</li>
+<li><span class="cell error" aria-hidden="true">!</span> errored: measured nothing</li>
+<li><span class="cell pass late" aria-hidden="true">✓</span> pale: not counted</li></ul>
+<form id="filters" class="needs-script" hidden>
+<label{" hidden" if len(students) < 2 else ""}>Student <select id="by-student">{options}</select></label>
+<label>Show <select id="by-kind"><option value="all">all cases</option>
+<option value="helped">helped by the skill</option>
+<option value="hurt">hurt by the skill</option><option value="failed">failed with the skill</option>
+<option value="errored">errored</option><option value="unproven">unproven cases</option></select></label>
+<label>Find <input id="by-text" type="search" placeholder="case or prompt" autocomplete="off"></label>
+<output id="found" for="by-student by-kind by-text"></output></form>
+<div id="map" class="scrolls" role="region" aria-label="Map of trials" tabindex="-1"></div>
+<noscript><p>Without scripts the squares cannot be opened.
+The file <code>trials.jsonl</code> in the run folder has every answer.</p>
+{"".join(_without_script(students, cases, data))}</noscript>
+<dialog id="trial" aria-labelledby="trial-title"></dialog>
+<script type="application/json" id="data">{json_in_html(data.json)}</script></section>"""
+
+
+def _without_script(students: Sequence[str], cases: Sequence[CaseText], data: MapData) -> Iterator[str]:
+    rows = sorted(data.tallies)[:ROWS_WITHOUT_SCRIPT]
+    head = "".join(f'<th scope="col">{escaped(arm)}</th>' for arm in data.arms)
+    yield f'<table><thead><tr><th scope="col">Case</th><th scope="col">Student</th>{head}</tr></thead><tbody>'
+    for student, case in rows:
+        signs = data.tallies[student, case]
+        cells = "".join(f"<td>{signs.get(arm, '')}</td>" for arm in range(len(data.arms)))
+        yield f'<tr><th scope="row">{escaped(cases[case].id)}</th><td>{escaped(students[student])}</td>{cells}</tr>'
+    yield "</tbody></table>"
+    if len(data.tallies) > len(rows):
+        yield f"<p>The first {len(rows):,} of {len(data.tallies):,} rows.</p>"

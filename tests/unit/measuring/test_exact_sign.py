@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.pairs import Pair
-from upskill.measuring.sign_test import SignTest
 
 CAPS = (25, 50, 100, 200, 300)
 

@@ -1,8 +1,26 @@
-"""Figures and names as pictures and their tables say them."""
+"""Figures, sums of money, names and arms as people read them, in every form of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
-from upskill.domain import Interval
+from upskill.domain import Arm, Interval, harness_info
+
+
+def dollars(cost: float | None) -> str:
+    """A sum with as many digits as it needs; unknown is said, never 0."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${Decimal(f'{cost:.2g}'):f}"
+
+
+def arm_name(arm: Arm, harness: str) -> str:
+    """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""
+    return harness_info(harness).arm_name(arm)
+
+
+def widest_name(arms: Iterable[Arm], harness: str) -> int:
+    """Characters that the names of these arms need in a column."""
+    return max(10, *(len(arm_name(arm, harness)) for arm in arms))
 
 
 def points(share: float) -> str:

@@ -1,7 +1,16 @@
-"""The quantile of Student's t, from the incomplete beta function: the one special function we need."""
+"""Fisher's exact test, and the quantile of Student's t. Knows nothing of what is counted."""
 
 import math
 from functools import cache
+from math import comb
+
+
+def fisher_greater(hits: int, trials: int, other_hits: int, other_trials: int) -> float:
+    """How likely at least this many hits are on the first side, if the two sides are alike."""
+    total, marked = trials + other_trials, hits + other_hits
+    ways = comb(total, marked)
+    most = min(trials, marked)
+    return sum(comb(trials, k) * comb(other_trials, marked - k) for k in range(hits, most + 1)) / ways
 
 
 @cache
@@ -29,7 +38,6 @@ def t_tail(value: float, degrees: float) -> float:
 
 
 def _incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)

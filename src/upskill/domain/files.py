@@ -1,0 +1,142 @@
+"""Files of a case or of an answer: which names they may have, and how files and whole answers stand in JSON.
+
+A file stands as text, or as base64 where it is none. Whoever writes files by these names may trust them.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+
+from upskill.domain.answer import Answer, Files
+from upskill.domain.case import Json
+
+MOST_CHARACTERS = 240
+MOST_FILES = 200
+MOST_BYTES = 4 * 2**20
+"""All files of one case, or of one answer, together."""
+
+
+def path_problem(path: str) -> str | None:
+    """Why a name is no relative path that every system can hold, in words that follow the name; `None` if it is one."""
+    if not path:
+        return "is empty"
+    if len(path) > MOST_CHARACTERS:
+        return f"is longer than {MOST_CHARACTERS} characters"
+    if not path.isprintable() or path != path.strip():
+        return "holds a character that cannot be seen"
+    if path.startswith(("/", "~")) or path[1:2] == ":":
+        return "is not relative"
+    if "\\" in path:
+        return "holds a backslash; write folders with /"
+    parts = path.split("/")
+    if ".." in parts:
+        return "leads out of its folder"
+    if "" in parts or "." in parts:
+        return "has a part that is empty or a dot"
+    return None
+
+
+def clash(paths: "set[str] | frozenset[str] | dict[str, bytes]") -> str | None:
+    """The first name that is a file and also the folder of another; `None` if there is none."""
+    for path in sorted(paths):
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            folder = "/".join(parts[:depth])
+            if folder in paths:
+                return folder
+    return None
+
+
+def read_files(value: Json, problems: list[str], *, where: str = "`files`") -> Files:
+    """Files by path, as `{"path": "text"}` or `{"path": {"base64": "…"}}`; what is wrong is added to the problems."""
+    if not isinstance(value, dict):
+        problems.append(f'{where} must be an object such as {{"build.toml": "text"}}')
+        return {}
+    if len(value) > MOST_FILES:
+        problems.append(f"{where} holds {len(value):,} files; {MOST_FILES} are allowed")
+        return {}
+    files: dict[str, bytes] = {}
+    for path, content in value.items():
+        if problem := path_problem(path):
+            problems.append(f"{where}: the name {path[:60]!r} {problem}")
+            continue
+        data = _bytes_of(content)
+        if data is None:
+            problems.append(f'{where}: {path[:60]!r} must be text, or {{"base64": "…"}} that can be decoded')
+            continue
+        files[path] = data
+    if folder := clash(files):
+        problems.append(f"{where}: {folder[:60]!r} is a file and also the folder of another")
+    if (size := sum(map(len, files.values()))) > MOST_BYTES:
+        problems.append(f"{where}: {size:,} bytes; {MOST_BYTES:,} are allowed")
+        return {}
+    return files
+
+
+def _bytes_of(content: Json) -> bytes | None:
+    try:
+        if isinstance(content, str):
+            return content.encode("utf-8")
+        if isinstance(content, dict) and set(content) == {"base64"} and isinstance(content["base64"], str):
+            return base64.b64decode(content["base64"], validate=True)
+    except (UnicodeEncodeError, binascii.Error, ValueError):
+        return None
+    return None
+
+
+def files_as_json(files: Files) -> dict[str, Any]:
+    """Files as they are written; reading them gives the same bytes."""
+    return {path: _content(data) for path, data in files.items()}
+
+
+def _content(data: bytes) -> str | Mapping[str, str]:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def read_answer(value: Json, problems: list[str], *, where: str) -> Answer | None:
+    """An answer written into a case: its text, or `{"text": "…", "files": {…}, "removed": […]}`."""
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict) or not value or not {"text", "files", "removed"}.issuperset(value):
+        problems.append(f'{where} must be text, or an object such as {{"text": "…", "files": {{"build.toml": "…"}}}}')
+        return None
+    text = value.get("text", "")
+    if not isinstance(text, str):
+        problems.append(f"{where}: `text` must be a string")
+        return None
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        problems.append(f"{where} holds a lone surrogate (half a character), which cannot be stored")
+        return None
+    files = read_files(value.get("files", {}), problems, where=f"{where}: `files`")
+    removed = value.get("removed", [])
+    if not isinstance(removed, list) or not all(isinstance(path, str) for path in removed):
+        problems.append(f"{where}: `removed` must be a list of names of files of the case")
+        return None
+    if not text.strip() and not files and not removed:
+        problems.append(f"{where} is empty; the empty answer is tried anyway")
+        return None
+    return Answer(text=text, files=files, removed=tuple(map(str, removed)))
+
+
+def read_answers(value: Json, problems: list[str], *, where: str) -> tuple[Answer, ...]:
+    if not isinstance(value, list):
+        problems.append(f"{where} must be a list of answers")
+        return ()
+    found = [read_answer(item, problems, where=f"{where} {number}") for number, item in enumerate(value, 1)]
+    return tuple(answer for answer in found if answer is not None)
+
+
+def answer_as_json(answer: Answer) -> str | dict[str, Any]:
+    if not answer.files and not answer.removed:
+        return answer.text
+    return {
+        **({"text": answer.text} if answer.text else {}),
+        **({"files": files_as_json(answer.files)} if answer.files else {}),
+        **({"removed": list(answer.removed)} if answer.removed else {}),
+    }

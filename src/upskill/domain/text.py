@@ -1,0 +1,49 @@
+"""Text as people and files can take it: numbers with their nouns, printable lines, whole characters, rough counts of
+tokens."""
+
+BYTES_PER_TOKEN = 4
+"""How many bytes of UTF-8 are counted as a token where nobody says."""
+LONGEST_LINE = 400
+"""Characters of a stranger's text in a message."""
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`1 call`, `1,200 calls`, `2 fixes`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def whole_characters(text: str) -> str:
+    """The text as it can be written and sent: half a character becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def readable_text(data: bytes) -> str | None:
+    """The text of a file; `None` where it is not one."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def estimated_tokens(text_bytes: int) -> int:
+    """Roughly, rounded up: a real count would need the model's own vocabulary. Always shown with a `~`."""
+    return -(-text_bytes // BYTES_PER_TOKEN)
+
+
+def estimate_tokens(text: str) -> int:
+    return estimated_tokens(len(text.encode("utf-8", "replace")))
+
+
+def printable(text: str, *, instead: str = " ") -> str:
+    """The text without anything that could move a cursor or colour a terminal; `instead` takes its place."""
+    return text if text.isprintable() else "".join(sign if sign.isprintable() else instead for sign in text)
+
+
+def on_one_line(text: str) -> str:
+    """The text with whatever could move a cursor, colour a terminal or fail to be encoded written as an escape."""
+    if len(text) > LONGEST_LINE:
+        text = text[:LONGEST_LINE] + "…"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

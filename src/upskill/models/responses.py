@@ -1,0 +1,113 @@
+"""What a provider sent: whether it is an answer at all, and a cap on its body.
+
+A server can say 200 and mean nothing, and a small answer can unpack to more than a machine holds. The client hands
+every response to its hooks before it reads the body. There the response's class is extended in place, so that whoever
+reads the body, whole or in pieces, reads it through the cap. The client unpacks in pieces of at most 1 MiB, so no more
+than the cap and one piece is ever held.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from upskill.domain.text import whole_characters
+from upskill.models.faults import MalformedAnswer, TransportFault
+
+if TYPE_CHECKING:
+    from inspect_ai.model import ModelOutput
+
+
+def require_an_answer(output: "ModelOutput", response: object) -> None:
+    """Raise a transport fault unless there is a choice, of the right shape, with its end marker.
+
+    An answer without its end marker was cut on the way: an error, not a short answer.
+    """
+    if not output.choices:
+        raise TransportFault("the answer holds no choice")
+    first = _first_choice(response)
+    end = None
+    if first is not None:
+        message, end = first.get("message"), first.get("finish_reason")
+        if not isinstance(message, dict) or not _is_content(message.get("content")):
+            raise MalformedAnswer("the answer's message is not one")
+        if not isinstance(end, str | None):
+            raise MalformedAnswer("the answer's end marker (finish_reason) is not a word")
+    if output.stop_reason == "unknown" and not end:
+        raise TransportFault("the answer has no end marker (finish_reason)")
+
+
+def mend_tool_calls(output: "ModelOutput") -> None:
+    """Half a character (a lone surrogate) in what a tool is called with becomes a question mark.
+
+    It has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
+    """
+    for choice in output.choices:
+        for call in choice.message.tool_calls or ():
+            call.arguments = _whole(call.arguments)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, dict):
+        return {_whole(key): _whole(inner) for key, inner in value.items()}
+    return [_whole(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _is_content(content: object) -> bool:
+    """Text, nothing, or a list of parts that say what they are."""
+    if isinstance(content, list):
+        return all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in content)
+    return isinstance(content, str | None)
+
+
+def _first_choice(response: object) -> dict[str, object] | None:
+    """The first choice as it came over the wire; `None` where the provider has no choices."""
+    choices = response.get("choices") if isinstance(response, dict) else None
+    first = choices[0] if isinstance(choices, list) and choices else None
+    return first if isinstance(first, dict) else None
+
+
+def cap_bodies(client: Any, *, most: int, refuse: Callable[[int], Exception], heard: Callable[[], None]) -> None:
+    """Make an HTTP client raise `refuse(bytes)` where a body goes over `most` bytes; `heard` is told of each response.
+
+    Asking again for a client that has its cap already changes nothing.
+    """
+    hooks = getattr(client, "event_hooks", None)
+    if not isinstance(hooks, dict) or "response" not in hooks:
+        return  # not a client of this family: its provider is not promised a cap
+    if any(isinstance(hook, _Hook) for hook in hooks["response"]):
+        return
+    hooks["response"].append(_Hook(most, refuse, heard))
+
+
+class _Hook:
+    def __init__(self, most: int, refuse: Callable[[int], Exception], heard: Callable[[], None]) -> None:
+        self._most = most
+        self._refuse = refuse
+        self._heard = heard
+
+    async def __call__(self, response: Any) -> None:
+        self._heard()
+        declared = response.headers.get("content-length", "")
+        # A declared length is that of the packed body, and unpacked it is hardly ever shorter.
+        if declared.isdecimal() and int(declared[:20]) > self._most:
+            raise self._refuse(int(declared[:20]))
+        response.__class__ = _capped(response.__class__)
+        response.most, response.refuse = self._most, self._refuse
+
+
+@cache
+def _capped(kind: Any) -> Any:
+    class Capped(kind):  # type: ignore[misc]  # the client's own class, whichever it is
+        async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+            read = 0
+            async with aclosing(super().aiter_bytes(chunk_size)) as pieces:
+                async for piece in pieces:
+                    read += len(piece)
+                    if read > self.most:
+                        raise self.refuse(read)
+                    yield piece
+
+    return Capped
