@@ -61,7 +61,7 @@ class RunEnd:
     down: Mapping[str, str]
     """Models whose endpoint went down, with the last thing it said."""
     exhausted: str | None
-    """The cap that was reached, in words; `None` if none was."""
+    """The cap that left no room for what was due, in words; `None` if there was room for everything."""
 
 
 def run_trials(run: TrialRun) -> RunEnd:
@@ -159,7 +159,8 @@ def run_trials(run: TrialRun) -> RunEnd:
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
-        return RunEnd(interrupted=interrupted, down=run.door.down, exhausted=run.door.exhausted)
+        exhausted = run.door.exhausted if any(source.was_capped for source in sources) else None
+        return RunEnd(interrupted=interrupted, down=run.door.down, exhausted=exhausted)
 
 
 @contextmanager
