@@ -8,6 +8,7 @@ from upskill.domain.qualification import LabelLift, Qualification
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -158,3 +159,15 @@ class Evaluation:
     where nothing was executed."""
     judge: JudgeReport | None = None
     """`None` where no judge was named."""
+
+    def exit_code(self, *, required: bool = False) -> int:
+        """What the command ends with; `required`: every student must be helped. The tool's own trouble goes first."""
+        if self.interrupted:
+            return EXIT_INTERRUPTED
+        if any(report.verdict == "invalid" for report in self.students):
+            return EXIT_FAILED
+        if required and any(report.verdict != "helps" for report in self.students):
+            return EXIT_NOT_SHOWN
+        if self.min_lift is not None and not all(report.clears for report in self.students):
+            return EXIT_NOT_SHOWN
+        return EXIT_DONE
