@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
-from upskill.domain.case import Json
-
 JOB_FORMAT: Literal["upskill.job/1"] = "upskill.job/1"
 RESULT_FORMAT: Literal["upskill.job-result/1"] = "upskill.job-result/1"
 
@@ -57,7 +55,7 @@ class Job:
     runs: int | None = None
     """Repeats of each case in a fixed design; `None` for the design that stops when it knows."""
     seed: int = 0
-    settings: Mapping[str, Json] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     """Other settings that change requests or how they are sent, by name; the defaults hold for the rest."""
     run: str
     """The run folder, made where it is not there. A job that finds its own run there resumes it."""
@@ -101,7 +99,7 @@ class JobResult:
     """The run folder as the job names it; `None` where the job could not be read."""
     exit_code: int
     """What `upskill eval` would have ended with."""
-    evaluation: Mapping[str, Json] | None = None
+    evaluation: Mapping[str, Any] | None = None
     """The object of `upskill eval --json`."""
     error: JobError | None = None
     spending: JobSpending = field(default_factory=JobSpending)
