@@ -1,6 +1,7 @@
 """Jobs: evaluations as plain data. The same results in any process, and errors that come back as data."""
 
 import json
+import multiprocessing
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -102,6 +103,23 @@ def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: S
     assert result.spending.calls == 10
     assert result.evaluation is not None
     assert "stopped at the cap of 10 calls" in json.dumps(dict(result.evaluation))
+
+
+@pytest.mark.once
+def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: Path, skill: Skill) -> None:
+    def behave(asked: Asked) -> Behaviour:
+        if asked.number == 3:
+            for worker in multiprocessing.active_children():
+                worker.kill()
+        return Behaviour(text="yes" if asked.has_skill else "no")
+
+    with Provider(behave) as provider:
+        job = _job(skill(CASES), "any", "run", settings={"base_url": provider.url, "concurrency": 1}, runs=1)
+        (result,) = ProcessPool(root=tmp_path, workers=1).run([job])
+        assert 9 <= len(provider.requests) <= 10, "what was under way is bought again"
+    assert result.evaluation
+    assert [arm["trials"] for arm in result.evaluation["students"][0]["arms"].values()] == [4, 4]
+    assert len(list(_trials(tmp_path / "run"))) == 8
 
 
 def test_a_share_of_nothing_sends_nothing(tmp_path: Path, skill: Skill) -> None:
