@@ -133,6 +133,13 @@ def resolve_settings(
     return Resolved(values=Settings(**values), origins=origins)
 
 
+def settings_from(values: Mapping[str, object], *, where: str) -> Resolved:
+    """Settings of which these are set and all others have their default, whatever environment and files say."""
+    checked: dict[str, Any] = {_known(name, where=where): _checked(name, values[name], where=where) for name in values}
+    origins = dict.fromkeys(NAMES, "default") | dict.fromkeys(checked, where)
+    return Resolved(values=Settings(**checked), origins=origins)
+
+
 def _user_folder() -> Path:
     from platformdirs import user_config_path
 

@@ -134,6 +134,26 @@ def test_a_cap_on_calls_holds_and_what_was_run_is_judged(
     assert report.lifts[0].dropped == 0, "a pair that the cap called off was not lost to an error"
 
 
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_a_plan_that_ends_exactly_at_the_cap_was_not_stopped_by_it(
+    skill: Callable[..., Path], run_at: Callable[..., Any], concurrency: int
+) -> None:
+    whole, _ = run_at(skill(CASES), _student(0.5), repeats=1, max_calls=2 * len(CASES), concurrency=concurrency)
+    short, _ = run_at(
+        skill(CASES, name="short"), _student(0.5), repeats=1, max_calls=2 * len(CASES) - 1, concurrency=concurrency
+    )
+    assert whole.evaluation.bought.calls == 2 * len(CASES)
+    assert not any("cap" in note for note in whole.evaluation.notes)
+    assert any("the cap of" in note for note in short.evaluation.notes)
+
+
+def test_a_turn_that_the_cap_leaves_no_room_for_is_noted(
+    skill: Callable[..., Path], run_at: Callable[..., Any]
+) -> None:
+    ran, _ = run_at(skill(CASES), _student(0.5), repeats=1, max_calls=2 * len(CASES) - 2, concurrency=1)
+    assert any(f"the cap of {2 * len(CASES) - 2} calls" in note for note in ran.evaluation.notes)
+
+
 def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight(
     skill: Callable[..., Path], run_at: Callable[..., Any]
 ) -> None:

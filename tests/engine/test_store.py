@@ -1,11 +1,19 @@
 """Buying nothing twice, through the real engine."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engine.agents import is_first, tool_call
 from provider import Asked, Behaviour, Provider
+from upskill.domain import Trial
+from upskill.models import Door
+from upskill.settings import resolve_settings
+from upskill.storage import RunFolder, StoredTrial
+from upskill.workflows.evaluate import Whole, evaluate
+from upskill.workflows.prepare import EvaluationOrder
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 
@@ -118,3 +126,30 @@ def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(
         assert by_arm[trial.arm].outcome.passed
     assert changed.evaluation.bought.reused == 1, "a baseline serves every skill"
     assert not any(trial.outcome.passed for trial in changed.trials)
+
+
+def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Callable[..., Path], tmp_path: Path) -> None:
+    class InMemory:
+        notes = ("kept in memory",)
+
+        def __init__(self) -> None:
+            self.trials: dict[str, StoredTrial] = {}
+
+        def recall(
+            self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
+        ) -> StoredTrial | None:
+            return self.trials.get(trial_id)
+
+        def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
+            self.trials[trial.id] = StoredTrial(trial=trial, stored_at=datetime.now(UTC))
+
+    folder, store = skill(CASES), InMemory()
+    with Provider(_helped) as provider:
+        flags = {"models": ("any",), "base_url": provider.url}
+        settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
+        for name in ("first", "second"):
+            part = Whole(door=Door(), folder=RunFolder(path=tmp_path / name), open_store=lambda *_: nullcontext(store))
+            ran = evaluate(EvaluationOrder(skill=folder, repeats=1), settings=settings, part_of=part)
+        assert len(provider.requests) == 16
+    assert ran.bought.reused == 16
+    assert "kept in memory" in ran.notes

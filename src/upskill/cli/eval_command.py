@@ -16,7 +16,7 @@ from upskill.cli.output import (
     refuse_what_resume_ignores,
     show_next_steps,
 )
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, EngineError, UsageError
+from upskill.errors import EXIT_DONE, EngineError, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
@@ -148,7 +148,7 @@ def command(
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
-    return _exit_code(evaluation, required=require is not None)
+    return evaluation.exit_code(required=require is not None)
 
 
 def _previous(compare: str | None) -> Path | None:
@@ -220,17 +220,3 @@ def _write_files(evaluation: "Evaluation", *, junit: Path | None, csv: Path | No
                 path.write_text(text, encoding="utf-8", newline="")
             except OSError as error:
                 raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
-
-
-def _exit_code(evaluation: "Evaluation", *, required: bool) -> int:
-    """The tool's own trouble goes before what the skill did not show."""
-    reports = evaluation.students
-    if evaluation.interrupted:
-        return EXIT_INTERRUPTED
-    if any(report.verdict == "invalid" for report in reports):
-        return EXIT_FAILED
-    if required and any(report.verdict != "helps" for report in reports):
-        return EXIT_NOT_SHOWN
-    if evaluation.min_lift is not None and not all(report.clears for report in reports):
-        return EXIT_NOT_SHOWN
-    return EXIT_DONE

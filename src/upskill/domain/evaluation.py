@@ -9,6 +9,7 @@ from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,3 +169,15 @@ class Evaluation:
     def interrupted(self) -> bool:
         """Whether a person stopped it."""
         return self.end.interrupted
+
+    def exit_code(self, *, required: bool = False) -> int:
+        """What the command ends with; `required`: every student must be helped. The tool's own trouble goes first."""
+        if self.interrupted:
+            return EXIT_INTERRUPTED
+        if any(report.verdict == "invalid" for report in self.students):
+            return EXIT_FAILED
+        if required and any(report.verdict != "helps" for report in self.students):
+            return EXIT_NOT_SHOWN
+        if self.min_lift is not None and not all(report.clears for report in self.students):
+            return EXIT_NOT_SHOWN
+        return EXIT_DONE

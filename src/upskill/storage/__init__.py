@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from upskill.storage.run_glances import glance, past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
+    from upskill.storage.sqlite_store import AGE_LIMIT, SqliteStore
     from upskill.storage.trial_log import collector_paused, emptied
-    from upskill.storage.trial_store import AGE_LIMIT, TrialStore, default_store_path
-    from upskill.storage.trial_store_file import StoredTrial
+    from upskill.storage.trial_store import StoredTrial, TrialStore, default_store_path
     from upskill.storage.whole_file import write_whole
 else:
     __getattr__ = names_on_demand(
@@ -28,9 +28,9 @@ else:
             "run_glances": ("glance", "past_runs"),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
             "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
+            "sqlite_store": ("AGE_LIMIT", "SqliteStore"),
             "trial_log": ("collector_paused", "emptied"),
-            "trial_store": ("AGE_LIMIT", "TrialStore", "default_store_path"),
-            "trial_store_file": ("StoredTrial",),
+            "trial_store": ("StoredTrial", "TrialStore", "default_store_path"),
             "whole_file": ("write_whole",),
         },
     )
@@ -40,6 +40,7 @@ __all__ = [
     "CaseFile",
     "RunFolder",
     "RunRecord",
+    "SqliteStore",
     "StoredTrial",
     "TrialStore",
     "clean_logs",

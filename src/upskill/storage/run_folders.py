@@ -18,6 +18,8 @@ TEACHING_FORMAT = "upskill.generate/1"
 RUN_FILE = "run.json"
 TEACHING_FILE = "generate.json"
 """In the folder of a `generate`, instead of the record of an evaluation."""
+JOB_FILE = "job.json"
+"""In the folder of a run that was a job: what was asked for."""
 JOURNAL_FILE = "teacher.jsonl"
 TRIALS_FILE = "trials.jsonl"
 QUIET_SECONDS = 3600.0

@@ -1,56 +1,42 @@
-"""The trial store: the scored trials of all runs of a user, so that nothing is bought twice.
+"""What a trial store promises: the scored trials of earlier runs, so that nothing is bought twice."""
 
-One SQLite file, shared by every process of that user. It is a cache: whatever goes wrong with it costs calls, never a
-run and never a number. It knows identities, and nothing about plans, checks or what a fingerprint is made of.
-"""
-
-import contextlib
-import itertools
-import os
-import secrets
-import sqlite3
-import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Protocol
 
-from upskill.domain import Scored, Trial, digest_of
-from upskill.domain.text import on_one_line
-from upskill.errors import EngineError
-from upskill.storage.trial_store_file import (
-    BUSY_SECONDS,
-    COLUMNS,
-    FAILURES,
-    StoredTrial,
-    connect,
-    is_damage,
-    microseconds,
-    prepare,
-    row_of,
-    transaction,
-    trial_of,
-)
+from upskill.domain import Trial
 
-AGE_LIMIT = timedelta(days=7)
-MOST_BYTES = 1_000_000_000
 
-_CENTURY = timedelta(days=36_500)
-_AHEAD = timedelta(days=1)
-"""A trial stored later than this from now was stored under a wrong clock, and would never grow old."""
-_CHUNK = 500
-_BATCH_SECONDS = 0.1
-_MOST_WAITING = 20_000
-_PRUNE_SECONDS = 1.0
-_KEEP = f"INSERT OR REPLACE INTO trials ({COLUMNS}, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
-_PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
-_NOTHING = "nothing is reused or kept"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoredTrial:
+    """A trial that was bought before, as it was then: the names, the case and the grade are those of that run."""
 
-_Kept = tuple[Trial, str | None, datetime]
+    trial: Trial
+    stored_at: datetime
+
+
+class TrialStore(Protocol):
+    """A cache: whatever goes wrong with it costs calls, never a run and never a number, and is told in `notes`.
+
+    Called on the engine's event loop, so each method returns soon, also where the store is locked, full, damaged or
+    read-only, and none of them raises for that.
+    """
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the report should know about the store; complete once it is closed."""
+        ...
+
+    def recall(
+        self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
+    ) -> StoredTrial | None:
+        """The stored trial of this identity, if it is newer than that moment and what is served is the same."""
+        ...
+
+    def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
+        """Keep a scored trial for others; an errored one measured nothing and is let go."""
+        ...
 
 
 def default_store_path() -> Path:
@@ -58,276 +44,3 @@ def default_store_path() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("upskill", appauthor=False) / "trials.sqlite3"
-
-
-class TrialStore:
-    """The store at `path`, made if it is not there. Use it in a `with` block, from any thread.
-
-    Opening never fails: where there can be no store, nothing is recalled, nothing is kept, and `notes` says why.
-    `keep` hands the trial to a thread and returns; a tenth of a second later at most it begins to be committed, and
-    what is committed survives kill -9. `recall` sees what was committed, by any process; `flush` commits.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        age_limit: timedelta = AGE_LIMIT,
-        most_bytes: int = MOST_BYTES,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self.path = path
-        self.age_limit = min(age_limit, _CENTURY)
-        self._most_bytes = most_bytes
-        self._clock = clock
-        self._notes: list[str] = []
-        self._closed = False
-        self._damaged = False
-        self._file_number = 0
-        self._reading = threading.Lock()
-        self._changed = threading.Condition()
-        """Guards what follows, which the writing thread shares."""
-        self._waiting: deque[_Kept] = deque()
-        self._handed = self._written = 0
-        self._hurry = False
-        self._keeping = False
-        self._reader = self._open()
-        if self._reader is not None:
-            self._keeping = True
-            self._thread = threading.Thread(target=self._write_until_closed, name="trial-store", daemon=True)
-            self._thread.start()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the report should know about the store; complete once it is closed."""
-        return tuple(self._notes)
-
-    def recall(
-        self, trial_id: str, *, fingerprint: str | None, newest_after: datetime | None = None
-    ) -> StoredTrial | None:
-        """The stored trial of this identity, if it is newer than that moment and what is served is the same.
-
-        Without a moment the store's own age limit holds. An unknown fingerprint equals only an unknown one.
-        """
-        return next(self.recall_many((trial_id,), fingerprint=fingerprint, newest_after=newest_after), None)
-
-    def recall_many(
-        self, ids: Iterable[str], *, fingerprint: str | None, newest_after: datetime | None = None
-    ) -> Iterator[StoredTrial]:
-        """The same for many, in the order asked; those not stored are left out. Holds a few hundred at a time."""
-        self._require_open()
-        now = self._clock()
-        after, before = microseconds(newest_after or now - self.age_limit), microseconds(now + _AHEAD)
-        remaining = iter(ids)
-        while chunk := list(itertools.islice(remaining, _CHUNK)):
-            select = (
-                f"SELECT {COLUMNS} FROM trials WHERE id IN ({','.join('?' * len(chunk))})"
-                " AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
-            )
-            rows = self._read(select, (*chunk, _hidden(fingerprint), after, before))
-            found = {stored.trial.id: stored for stored in map(trial_of, rows) if stored is not None}
-            yield from (found[trial_id] for trial_id in chunk if trial_id in found)
-
-    def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial; an errored one measured nothing and is let go. Returns before it is committed.
-
-        What is stored already stays, unless it is too old, damaged, or was answered by something else.
-        """
-        self._require_open()
-        if not isinstance(trial.outcome, Scored):
-            return
-        with self._changed:
-            if not self._changed.wait_for(lambda: len(self._waiting) < _MOST_WAITING, BUSY_SECONDS):
-                self._keeping = False
-                self._note("does not follow; nothing more is kept")
-            if not self._keeping:
-                return
-            self._waiting.append((trial, _hidden(fingerprint), self._clock()))
-            self._handed += 1
-            if len(self._waiting) in (1, _CHUNK):
-                self._changed.notify_all()
-
-    def flush(self) -> None:
-        """Return when everything kept so far is committed, or is known to be impossible to keep."""
-        with self._changed:
-            asked = self._handed
-            self._hurry = True
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._written >= asked or not self._keeping)
-
-    def close(self) -> None:
-        """Commit what is waiting and let go of the file. Closing twice is harmless."""
-        if self._closed:
-            return
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-        if self._reader is None:
-            return
-        self._thread.join()
-        with self._reading:
-            self._reader.close()
-            self._reader = None
-        if self._damaged:
-            self._move_aside("was found damaged")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    # Opening
-
-    def _open(self) -> sqlite3.Connection | None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            for _ in range(3):
-                # Answers may not be for everyone; SQLite gives the files beside it the same mode.
-                file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-                self._file_number = os.fstat(file).st_ino
-                os.close(file)
-                match prepare(self.path):
-                    case "ours":
-                        return connect(self.path, reading=True)
-                    case "newer":
-                        self._note(f"was written by a newer version of upskill and is left alone; {_NOTHING}")
-                        return None
-                    case "foreign":
-                        self._move_aside("was something else")
-                    case _:
-                        self._move_aside("was damaged")
-            self._note(f"cannot be made; {_NOTHING}")
-        except OSError as error:
-            self._note(f"cannot be used ({error.strerror}); {_NOTHING}")
-        except FAILURES as error:
-            self._note(f"cannot be used ({error}); {_NOTHING}")
-        return None
-
-    def _move_aside(self, why: str) -> None:
-        aside = f"{self.path.name}.aside-{secrets.token_hex(4)}"
-        try:
-            if self.path.stat().st_ino != self._file_number:
-                return  # another process was faster, and this is already the new one
-            self.path.rename(self.path.with_name(aside))
-            for end in ("-wal", "-shm"):
-                with contextlib.suppress(FileNotFoundError):
-                    self.path.with_name(self.path.name + end).rename(self.path.with_name(aside + end))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            self._note(f"{why} and cannot be moved aside ({error.strerror})")
-            return
-        self._note(f"{why}; it was moved to {aside} and a new one is begun")
-
-    def _note(self, text: str) -> None:
-        note = on_one_line(f"trial store {self.path}: {text}")
-        if note not in self._notes:
-            self._notes.append(note)
-
-    def _give_up(self, error: sqlite3.Error | UnicodeDecodeError) -> None:
-        with self._changed:
-            self._keeping = False
-            self._changed.notify_all()
-        if is_damage(error):
-            self._damaged = True
-        else:
-            self._note(f"cannot be used any longer ({error}); nothing more is kept")
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise EngineError(f"{self.path}: was closed already")
-
-    # Reading
-
-    def _read(self, select: str, values: tuple[str | int | None, ...]) -> list[tuple[object, ...]]:
-        with self._reading:
-            if self._reader is None or self._damaged:
-                return []
-            try:
-                return self._reader.execute(select, values).fetchall()
-            except FAILURES as error:
-                self._give_up(error)
-                return []
-
-    # Writing, on a thread of its own
-
-    def _write_until_closed(self) -> None:
-        try:
-            with contextlib.closing(connect(self.path)) as writer:
-                _prune(writer, now=microseconds(self._clock()), most_bytes=self._most_bytes)
-                while batch := self._next_batch():
-                    self._write(writer, batch)
-                    with self._changed:
-                        self._written += len(batch)
-                        self._changed.notify_all()
-        except FAILURES as error:
-            self._give_up(error)
-        finally:
-            with self._changed:
-                self._keeping = False
-                self._waiting.clear()
-                self._changed.notify_all()
-
-    def _next_batch(self) -> list[_Kept]:
-        """What is waiting, once it is worth a transaction. Empty when the store is closed and nothing is left."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._closed or not self._keeping)
-            self._changed.wait_for(
-                lambda: len(self._waiting) >= _CHUNK or self._hurry or self._closed or not self._keeping,
-                _BATCH_SECONDS,
-            )
-            batch = [self._waiting.popleft() for _ in range(min(_CHUNK, len(self._waiting)))]
-            self._hurry = self._hurry and bool(self._waiting)
-            return batch if self._keeping else []
-
-    def _write(self, writer: sqlite3.Connection, batch: list[_Kept]) -> None:
-        made = [
-            (row_of(trial, fingerprint=fingerprint, stored_at=microseconds(now)), microseconds(now + self.age_limit))
-            for trial, fingerprint, now in batch
-        ]
-        with transaction(writer):
-            for row, expires_at in made:
-                if row is not None and not self._stays(writer, *row[:3]):
-                    writer.execute(_KEEP, (*row, expires_at))
-
-    def _stays(self, writer: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:
-        """Whether a trial of this identity is stored that is sound, young and of the same fingerprint."""
-        after, before = now - self.age_limit // timedelta(microseconds=1), now + _AHEAD // timedelta(microseconds=1)
-        select = f"SELECT {COLUMNS} FROM trials WHERE id = ? AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
-        old = writer.execute(select, (trial_id, fingerprint, after, before)).fetchone()
-        return old is not None and trial_of(old) is not None
-
-
-def _prune(writer: sqlite3.Connection, *, now: int, most_bytes: int) -> None:
-    """Delete what has expired, then what expires first while the file is too large; in short transactions."""
-    until = time.monotonic() + _PRUNE_SECONDS
-    while time.monotonic() < until and _delete(writer, "WHERE expires_at <= ?", now):
-        pass
-    while time.monotonic() < until and _used_bytes(writer) > most_bytes and _delete(writer, ""):
-        pass
-    # Hands pages back to the system, at most 8 MB each time: a store that is opened to be closed is closed soon.
-    # As a script, because `execute` would end after the first page.
-    writer.executescript("PRAGMA incremental_vacuum(2000)")
-
-
-def _delete(writer: sqlite3.Connection, which: str, *values: int) -> int:
-    if writer.execute(f"SELECT 1 FROM trials {which} LIMIT 1", values).fetchone() is None:
-        return 0
-    with transaction(writer):
-        return writer.execute(_PRUNE.format(which=which), values).rowcount
-
-
-def _used_bytes(writer: sqlite3.Connection) -> int:
-    pages, free, size = (
-        int(writer.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * size
-
-
-@lru_cache(maxsize=64)
-def _hidden(fingerprint: str | None) -> str | None:
-    """Only the digest is stored: whatever a fingerprint is made of cannot be read back."""
-    return None if fingerprint is None else digest_of(fingerprint)

@@ -166,7 +166,7 @@ def run_trials(run: TrialRun) -> RunEnd:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
         return RunEnd(
             interrupted=interrupted,
-            cap=run.door.exhausted,
+            cap=run.door.exhausted if any(source.was_capped for source in sources) else None,
             outages=tuple(Outage(model=model, said=said) for model, said in run.door.down.items()),
         )
 

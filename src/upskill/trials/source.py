@@ -11,7 +11,7 @@ from inspect_ai.log import EvalSample
 from inspect_ai.model import ChatMessageSystem, ChatMessageUser
 from inspect_ai.solver import TaskState
 
-from upskill.domain import PlannedTrial, Student, Trial, Turn, Usage
+from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn, Usage
 from upskill.models import Door
 from upskill.trials.answer import final_text
 from upskill.trials.course import Course
@@ -50,6 +50,8 @@ class PlannedSource(SampleSource):
         self._pending: dict[str, Pending] = {}
         self._number = 0
         self.stopped = False
+        self.was_capped = False
+        """Whether the budget left no room for something that was due. A plan that ends exactly at a cap is complete."""
 
     def find(self, state: TaskState) -> Pending:
         """The trial that a sample of the engine stands for."""
@@ -72,6 +74,8 @@ class PlannedSource(SampleSource):
         pending = self._pending.pop(str(sample.id))
         trial = self._finished(pending, _ending(pending, sample), seconds=sample.working_time)
         self._record(trial)
+        if isinstance(trial.outcome, Errored) and trial.outcome.fault == "budget":
+            self.was_capped = True
         self._settle(pending.turn, trial)
         return self._next()
 
@@ -94,12 +98,15 @@ class PlannedSource(SampleSource):
             turn = self._course.take()
             if turn is None:
                 break
+            if self._door.exhausted is not None:
+                self.was_capped = True
+                break
             samples += self._begin(turn)
         return samples
 
     @property
     def _must_stop(self) -> bool:
-        return self.stopped or self._student.model in self._door.down or self._door.exhausted is not None
+        return self.stopped or self.was_capped or self._student.model in self._door.down
 
     def _begin(self, turn: Turn) -> list[Sample]:
         """The samples of a turn; none for trials that are known already."""

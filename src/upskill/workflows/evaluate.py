@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -89,6 +89,8 @@ class Whole:
     """Where this part is kept."""
     recall: Callable[[str], Trial | None] = lambda _: None
     """Finds a trial that another part bought, by its id."""
+    open_store: Callable[[Prepared, Settings], AbstractContextManager[storage.TrialStore | None]] = open_store
+    """Opens the trial store that this part reads and fills."""
     is_over: bool = False
     """Whether this part came to its end before: then what errored stays so, and nothing of it is bought any more."""
 
@@ -210,7 +212,8 @@ def _put_on_trial(
     for trial in before:
         progress.finished(trial)
     try:
-        with open_store(prepared, settings) as store, folder.trials.open() as log:
+        opened = open_store if part_of is None else part_of.open_store
+        with opened(prepared, settings) as store, folder.trials.open() as log:
 
             def write(trial: Trial) -> None:
                 log.append(trial)

@@ -4,22 +4,25 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from upskill import checks, trials
 from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
 from upskill.settings import Settings
-from upskill.storage import StoredTrial, TrialStore, default_store_path
+from upskill.storage import SqliteStore, StoredTrial, TrialStore, default_store_path
 from upskill.workflows.judging import grade_without_asking
 from upskill.workflows.prepare import Prepared
 
 Key = tuple[str, str, str, int]
 
 
-def open_store(prepared: Prepared, settings: Settings) -> AbstractContextManager[TrialStore | None]:
-    """The user's trial store; nothing if it is switched off, or if only scripts are asked, which cost nothing."""
+def open_store(
+    prepared: Prepared, settings: Settings, *, path: Path | None = None
+) -> AbstractContextManager[TrialStore | None]:
+    """The store at `path`, by default the user's; nothing if it is switched off, or if only scripts are asked."""
     if not settings.store or all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
         return nullcontext(None)
-    return TrialStore(default_store_path(), age_limit=timedelta(days=settings.store_days))
+    return SqliteStore(path or default_store_path(), age_limit=timedelta(days=settings.store_days))
 
 
 class Reuse:

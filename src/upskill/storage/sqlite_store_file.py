@@ -1,4 +1,4 @@
-"""The file of the trial store: its format, how it is opened, and what a row holds. Knows nothing about who asks.
+"""The SQLite file of a trial store: its format, how it is opened, and what a row holds. Knows nothing about who asks.
 
 `synchronous` is NORMAL in WAL mode: what is committed survives kill -9; the loss of power may take the last commits,
 and does not damage the file.
@@ -9,13 +9,13 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 from upskill.domain import Scored, Trial
 from upskill.storage.trial_log import NotText, UnreadableTrial, trial_from_json, trial_json
+from upskill.storage.trial_store import StoredTrial
 
 STORE_FORMAT = 1
 """Kept as the file's `user_version`. A table that an older version would misread is a new number."""
@@ -38,15 +38,13 @@ _TABLE = (
 COLUMNS = "id, fingerprint, stored_at, checksum, trial"
 
 
-def connect(path: Path, *, reading: bool = False) -> sqlite3.Connection:
+def connect(path: Path) -> sqlite3.Connection:
     """A connection that may change threads: its user sees to it that one thread uses it at a time."""
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text is no exception
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA temp_store = MEMORY")  # the engine moves the folder of temporary files
-        if reading:
-            connection.execute("PRAGMA query_only = ON")
     except BaseException:
         connection.close()
         raise
@@ -66,7 +64,7 @@ def prepare(path: Path) -> State:
             if is_damage(error):
                 return "damaged"
             # A file that others are turning into a store says "locked" at once, whatever the timeout.
-            if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+            if not is_busy(error) or time.monotonic() > until:
                 raise
         time.sleep(0.02)
 
@@ -123,17 +121,14 @@ def is_damage(error: sqlite3.Error | UnicodeDecodeError) -> bool:
     return isinstance(error, UnicodeDecodeError) or _code(error) in _DAMAGE
 
 
+def is_busy(error: sqlite3.Error | UnicodeDecodeError) -> bool:
+    """Whether another connection holds the file just now."""
+    return _code(error) == sqlite3.SQLITE_BUSY
+
+
 def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
     """The kind of an SQLite error, without its finer shades; 0 for one of the module's own."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredTrial:
-    """A trial that was bought before, as it was then: the names, the case and the grade are those of that run."""
-
-    trial: Trial
-    stored_at: datetime
 
 
 def row_of(trial: Trial, *, fingerprint: str | None, stored_at: int) -> tuple[str, str | None, int, int, bytes] | None:

@@ -1,0 +1,1 @@
+"""Evaluations: how one is run here, and how one travels to another process as a job."""

@@ -1,0 +1,142 @@
+"""Runs a job: one evaluation in whatever process this is, JSON in and JSON out. Knows nothing of who schedules it."""
+
+import os
+import traceback
+from contextlib import chdir
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from upskill import reporting, storage
+from upskill.domain import Evaluation
+from upskill.domain.job import Job, JobError, JobResult, JobSpending
+from upskill.errors import EXIT_FAILED, UpskillError, UsageError
+from upskill.models import Door
+from upskill.redaction import redactor_from
+from upskill.settings import Resolved, settings_from
+from upskill.storage.job_json import job_from_text, job_text, result_text
+from upskill.storage.run_folders import JOB_FILE, RUN_FILE
+from upskill.workflows.evaluate import Whole, evaluate, resume
+from upskill.workflows.measuring_runs import spent_in
+from upskill.workflows.prepare import EvaluationOrder
+from upskill.workflows.reuse import open_store
+from upskill.workflows.spending_rules import door_for
+from upskill.workflows.write_cases import has_cases
+
+JOB_SETTINGS = frozenset(
+    {
+        "aliases",
+        "attempt_timeout_seconds",
+        "base_url",
+        "call_timeout_seconds",
+        "command_seconds",
+        "concurrency",
+        "judge",
+        "max_output_tokens",
+        "max_retries",
+        "max_retry_wait_seconds",
+        "max_trial_minutes",
+        "max_trial_tokens",
+        "max_turns",
+        "store_days",
+        "temperature",
+    }
+)
+"""What a job may set by name. The others have a key of their own, or do not belong to an evaluation."""
+
+
+def run_job(text: str, *, root: str) -> str:
+    """The result of a job. Every error comes back as data; only an interrupt before the first call is raised.
+
+    Relative paths of the job count from `root`. One job per process at a time: until it returns, the working folder,
+    the environment and the signal handling of the process are the job's. A job that runs again resumes its run: what
+    was scored is not bought again, what errored is tried again within the same share of the caps.
+    """
+    door = Door()
+    run: str | None = None
+    try:
+        job = job_from_text(text)
+        run = job.run
+        with _working_in(Path(root)):
+            settings = _settings(job)
+            door = door_for(settings.values)
+            evaluation = _evaluate(job, settings, door)
+        result = JobResult(run=run, exit_code=evaluation.exit_code(), evaluation=reporting.evaluation_json(evaluation))
+    except UpskillError as error:
+        told = JobError(
+            kind=type(error).__name__, message=error.message, hint=error.hint, problems=tuple(error.problems)
+        )
+        result = JobResult(run=run, exit_code=error.exit_code, error=told)
+    except Exception as error:  # noqa: BLE001 - the top of a process that somebody else started: it answers in data
+        told = JobError(
+            kind=type(error).__name__,
+            message=str(error),
+            hint="this is a fault of upskill",
+            problems=tuple(traceback.format_exc().splitlines()),
+        )
+        result = JobResult(run=run, exit_code=EXIT_FAILED, error=told)
+    spent = JobSpending(calls=door.spent.calls, tokens=door.spent.tokens, cost=door.spent.cost)
+    return redactor_from(os.environ).clean_own(result_text(replace(result, spending=spent)))
+
+
+def _working_in(root: Path) -> chdir[str]:
+    if not root.is_dir():
+        raise UsageError(f"{root}: the root folder of the job is not there")
+    return chdir(str(root))
+
+
+def _settings(job: Job) -> Resolved:
+    """Only what the job says: two machines with other settings files measure the same."""
+    if strangers := sorted(job.settings.keys() - JOB_SETTINGS):
+        raise UsageError(
+            f"the job cannot be read: {', '.join(strangers)} cannot be set in `settings`",
+            hint=f"these can: {', '.join(sorted(JOB_SETTINGS))}",
+        )
+    named = {**job.settings, "models": job.students, "harness": job.harness, "seed": job.seed}
+    chosen = settings_from(named, where="job")
+    caps = job.caps
+    values = replace(
+        chosen.values,
+        store=job.store is not None,
+        runs_dir=job.run,  # holds no other runs: how fast those went would be read otherwise
+        report=False,
+        max_cost=caps.max_cost,
+        max_calls=caps.max_calls,
+        max_total_tokens=caps.max_total_tokens,
+        max_time_minutes=caps.max_time_minutes,
+    )
+    return replace(chosen, values=values)
+
+
+def _evaluate(job: Job, settings: Resolved, door: Door) -> Evaluation:
+    folder = storage.RunFolder(path=Path(job.run))
+    part = Whole(
+        door=door,
+        folder=folder,
+        open_store=open_store if job.store is None else partial(open_store, path=Path(job.store)),
+    )
+    if (folder.path / RUN_FILE).exists():
+        _require_same(job, folder.path / JOB_FILE)
+        calls, tokens, cost = spent_in(folder)
+        door.spent = replace(door.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
+        return resume(folder.path, part_of=part)
+    skill = Path(job.skill)
+    storage.read_skill(skill)
+    if job.case_file is None and not has_cases(skill):
+        raise UsageError(f"{job.skill}: there are no test cases", hint="a job writes none: name a file of them")
+    storage.write_whole(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
+    return evaluate(
+        EvaluationOrder(
+            skill=skill, case_file=None if job.case_file is None else Path(job.case_file), repeats=job.runs
+        ),
+        settings=settings,
+        part_of=part,
+    )
+
+
+def _require_same(job: Job, kept: Path) -> None:
+    """A run folder belongs to one job: a result must not be that of another."""
+    if not kept.is_file():
+        raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
+    if not job.measures_the_same_as(job_from_text(kept.read_text(encoding="utf-8"))):
+        raise UsageError(f"{job.run}: holds the run of another job", hint="name another run folder")
