@@ -15,7 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems, strings_of
+from upskill.checks.kind import Kind, Work, shown, string_problems, strings_of
+from upskill.domain.answer_schemas import TEXTS
 from upskill.domain.case import Json
 
 if TYPE_CHECKING:
@@ -73,18 +74,24 @@ def _around(text: str, at: int, length: int) -> str:
     return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
-class Contains:
+class Contains(Kind):
     """Passes when every string of the spec is in the answer."""
 
     name = "contains"
+    only_words = True
+    schema = TEXTS
+    told = (
+        '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
+        'written. `{"excludes": ["systemctl"]}`: none is.'
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
 
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
+    def expected(self, spec: Json) -> list[str]:
+        """Every string."""
+        return strings_of(spec)
 
     def look(self, spec: Json, work: Work) -> Look:
         """All strings must be found; those that are not are named."""
@@ -95,18 +102,17 @@ class Contains:
         return Look(True, "found " + ", ".join(map(shown, wanted)))
 
 
-class Excludes:
+class Excludes(Kind):
     """Passes when no string of the spec is in the answer."""
 
     name = "excludes"
+    only_words = True
+    only_forbids = True
+    schema = TEXTS
 
     def problems(self, spec: Json) -> list[str]:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
-
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
 
     def look(self, spec: Json, work: Work) -> Look:
         """Any string that is found is shown where it stands."""

@@ -3,22 +3,26 @@
 import unicodedata
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems
+from upskill.checks.kind import Kind, Work, shown, string_problems, strings_of
+from upskill.domain.answer_schemas import TEXT
 from upskill.domain.case import Json
 
 
-class Equals:
+class Equals(Kind):
     """Passes when the answer is the spec, letter for letter."""
 
     name = "equals"
+    only_words = True
+    schema = TEXT
+    told = '`{"equals": "7413"}`: the whole answer is this.'
 
     def problems(self, spec: Json) -> list[str]:
         """A non-empty string."""
         return string_problems(spec, kind=self.name, many=False)
 
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
+    def expected(self, spec: Json) -> list[str]:
+        """All of it."""
+        return strings_of(spec)
 
     def look(self, spec: Json, work: Work) -> Look:
         """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""

@@ -1,7 +1,7 @@
 """The nouns as frozen values. No files, no clock, no network, no printing."""
 
 from upskill.domain.answer import Answer, Files
-from upskill.domain.case import Case, CaseUse, Check, CheckResult, Grade
+from upskill.domain.case import Case, CaseUse, Check, CheckOffer, CheckResult, Grade
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.draft import Draft, SectionSource
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
@@ -37,6 +37,7 @@ __all__ = [
     "Case",
     "CaseUse",
     "Check",
+    "CheckOffer",
     "CheckResult",
     "Design",
     "Draft",
