@@ -19,6 +19,8 @@ from upskill.traces.digesting.passages import Passages
 from upskill.traces.digesting.proofs import find_proofs
 from upskill.traces.digesting.words import TASK_POINTS, find_words
 from upskill.traces.digesting.work import Work, work_of
+from upskill.traces.plain_text import RECORDER
+from upskill.traces.readers import title_of
 from upskill.traces.recording import unchanged
 from upskill.traces.source import Clean
 
@@ -61,14 +63,15 @@ class Digesting:
 
     def add_text(self, lines: Iterable[str], *, name: str) -> TraceSummary:
         """Take in a text that no recorder wrote."""
-        self._begin(name, "text")
+        self._begin(name, RECORDER)
         # Four fifths of the budget, in characters: the rest is for the header and the marks of a quotation.
         passages = Passages(trace=self._count, generalise=generalising(None), whole_chars=self.budget * 16 // 5)
         passages.add(lines)
         self._merger.add(_cleaned(finding, self._clean) for finding in passages.findings())
         return TraceSummary(
             name=name,
-            recorder="text",
+            recorder=RECORDER,
+            title=title_of(RECORDER),
             model=None,
             folder=None,
             success=None,
@@ -153,6 +156,7 @@ def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_
     return TraceSummary(
         name=name,
         recorder=trace.recorder,
+        title=title_of(trace.recorder),
         model=None if trace.model is None else one_line(plain(trace.model), most=100),
         folder=None if trace.folder is None else one_line(plain(trace.folder), most=300),
         success=trace.success,
