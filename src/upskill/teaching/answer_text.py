@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from upskill.domain.fences import Fence, fence_after
 from upskill.teaching.schema_fit import fit_problems, fitted
 
 MOST_CHARACTERS = 400_000
@@ -26,7 +27,6 @@ _LEADING_THOUGHT = re.compile(rf"\s*<({_THINKING})>.*?</\1>", re.DOTALL | re.IGN
 _OPENED_THOUGHT = re.compile(rf"\s*<({_THINKING})>", re.IGNORECASE)
 _END_OF_THOUGHT = re.compile(rf"</({_THINKING})>", re.IGNORECASE)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>\s*final[^<]*<\|message\|>")
-_FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)")
 
 
 class Unusable(Exception):
@@ -151,14 +151,14 @@ def _yaml_values(text: str) -> Iterator[Any]:
 
 def _fenced(text: str) -> Iterator[str]:
     """What stands in each code block, in order."""
-    fence, inside = "", list[str]()
+    fence: Fence | None = None
+    inside: list[str] = []
     for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if not fence and found is not None:
-            fence, inside = found[1], []
-        elif fence and line.startswith(fence) and not line.strip(fence[0] + " \t"):
+        before, fence = fence, fence_after(line, fence)
+        if before is None:
+            inside = []
+        elif fence is None:
             yield "\n".join(inside)
-            fence = ""
         else:
             inside.append(line)
 
