@@ -7,8 +7,7 @@ from difflib import get_close_matches
 
 from upskill.checks.bench import Bench, JudgeQuestion, Look
 from upskill.checks.command import Command
-from upskill.checks.contains import Contains, Excludes
-from upskill.checks.equals import Equals
+from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
 from upskill.checks.judge import Judge, JudgeMissing
 from upskill.checks.kind import Kind, Need, Work

@@ -1,6 +1,7 @@
-"""`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07".
+"""`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07". `equals`: all of it.
 
-The rule, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter do not.
+The rule for tokens, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter
+do not.
 A string is found where neither of its ends falls inside a token, that is:
 
 1. letters, digits and underscores that touch are one token ("port" is not in "ports" or "port_a");
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
 from upskill.checks.kind import Kind, Work, shown, string_problems, strings_of
-from upskill.domain.answer_schemas import TEXTS
+from upskill.domain.answer_schemas import TEXT, TEXTS
 from upskill.domain.case import Json
 
 if TYPE_CHECKING:
@@ -123,3 +124,30 @@ class Excludes(Kind):
             if (at := find_token(text, normal)) is not None
         ]
         return Look(False, "found " + "; ".join(found)) if found else Look(True, "none found")
+
+
+class Equals(Kind):
+    """Passes when the answer is the spec, letter for letter."""
+
+    name = "equals"
+    only_words = True
+    schema = TEXT
+    told = '`{"equals": "7413"}`: the whole answer is this.'
+
+    def problems(self, spec: Json) -> list[str]:
+        """A non-empty string."""
+        return string_problems(spec, kind=self.name, many=False)
+
+    def expected(self, spec: Json) -> list[str]:
+        """All of it."""
+        return strings_of(spec)
+
+    def look(self, spec: Json, work: Work) -> Look:
+        """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
+        if _normal(work.answer.text) == _normal(str(spec)):
+            return Look(True, "equal")
+        return Look(False, f"the answer is {shown(work.answer.text.strip())}")
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())

@@ -5,7 +5,12 @@ import io
 from collections.abc import Iterable
 
 from upskill.domain import Errored, Evaluation, Trial
-from upskill.reporting.csv_cells import Cell, safe_cell
+from upskill.domain.characters import whole_characters
+
+Cell = str | int | float | None
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
 
 COLUMNS = (
     "student",
@@ -81,3 +86,11 @@ def _with_tools(trial: Trial) -> tuple[Cell, ...]:
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
     )
+
+
+def safe_cell(cell: Cell) -> Cell:
+    """The cell as text and nothing else, in characters that a file can hold."""
+    if not isinstance(cell, str):
+        return cell
+    cell = whole_characters(cell)
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain.case import Json
 from upskill.domain.past_run import PastResult, PastRun
-from upskill.reporting.csv_cells import safe_cell
+from upskill.reporting.csv_report import safe_cell
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,8 +10,18 @@ from upskill.checks import KINDS, Bench
 from upskill.checks.contains import find_token
 from upskill.checks.qualifying.examination import CheckCrashed, Examination
 from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
-from upskill.checks.qualifying.mutants import MOST_PER_WAY, Mutant, content_key, mutants, truncations
-from upskill.checks.qualifying.non_answers import ECHO, EMPTY, REFUSAL, REFUSAL_ABOUT, non_answers
+from upskill.checks.qualifying.mutants import (
+    ECHO,
+    EMPTY,
+    MOST_PER_WAY,
+    REFUSAL,
+    REFUSAL_ABOUT,
+    Mutant,
+    content_key,
+    mutants,
+    non_answers,
+    truncations,
+)
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 
 VERSION = 1

@@ -9,7 +9,6 @@ from dataclasses import replace
 from upskill.domain.tokens import estimated_tokens
 from upskill.domain.trace import Step, Trace
 from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
-from upskill.traces.digesting.budget import fill
 from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
 from upskill.traces.digesting.excerpt import generalising, one_line, plain
 from upskill.traces.digesting.facts import find_facts
@@ -19,6 +18,7 @@ from upskill.traces.digesting.passages import Passages
 from upskill.traces.digesting.proofs import find_proofs
 from upskill.traces.digesting.words import TASK_POINTS, find_words
 from upskill.traces.digesting.work import Work, work_of
+from upskill.traces.digesting.writing import fill
 from upskill.traces.plain_text import RECORDER
 from upskill.traces.readers import title_of
 from upskill.traces.recording import unchanged
