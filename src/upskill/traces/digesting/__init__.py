@@ -28,12 +28,7 @@ DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
 _TOOLS = 40
 
-__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting", "findings_in"]
-
-
-def findings_in(trace: Trace, *, number: int = 1) -> list[Finding]:
-    """Everything found in one trace, each lesson once, not yet cut to a budget."""
-    return _merged(trace, work_of(trace), number=number, clean=unchanged)
+__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting"]
 
 
 class Digesting:
