@@ -11,6 +11,7 @@ import pytest
 import skills_ref
 import yaml
 
+from upskill.checks import offers
 from upskill.teaching.case_form import read_written
 from upskill.teaching.splitting import CaseCounts, split_cases
 
@@ -50,7 +51,7 @@ def _case(thing: str, wording: str) -> dict[str, Any]:
 def _teacher(path: Path) -> None:
     """Cases about all facts; a draft that knows only those that no learn case asks for; a revision that knows all."""
     items = [_case(thing, wording) for wording in ("direct", "paraphrased") for thing in FACTS]
-    cases = [read_written(item, check_problems=lambda _: []).case for item in items]
+    cases = [read_written(item, check_problems=lambda _: [], offers=offers()).case for item in items]
     learned = {str(case.extra["topic"]) for case in split_cases(cases, COUNTS) if case.use == "learn"}
     assert 2 <= len(learned) <= 4
     lines = {thing: f"- The {thing} is {value}" for thing, value in FACTS.items()}

@@ -7,17 +7,14 @@ from difflib import get_close_matches
 
 from upskill.checks.bench import Bench, JudgeQuestion, Look
 from upskill.checks.command import Command
-from upskill.checks.contains import Contains, Excludes
-from upskill.checks.equals import Equals
+from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
-from upskill.checks.json_text import JSON
-from upskill.checks.judge import Judge, JudgeMissing, questions
+from upskill.checks.judge import Judge, JudgeMissing
 from upskill.checks.kind import Kind, Need, Work
 from upskill.checks.python import Python
 from upskill.checks.regex import Regex
-from upskill.checks.toml_text import TOML
-from upskill.checks.yaml_text import YAML
-from upskill.domain import Answer, Case, Check, CheckResult, Grade
+from upskill.checks.structured import JSON, TOML, YAML
+from upskill.domain import Answer, Case, Check, CheckOffer, CheckResult, Grade
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -25,9 +22,10 @@ KINDS: dict[str, Kind] = {
 }
 
 MOST_SEEN = 2_000
+_ON_WORDS = [f"`{kind.name}`" for kind in KINDS.values() if kind.only_words]
 NO_JUDGE = (
     "statements in prose need a judge; name a model with --judge, "
-    "or add `contains`, `excludes`, `equals` or `regex` checks"
+    f"or add {', '.join(_ON_WORDS[:-1])} or {_ON_WORDS[-1]} checks"
 )
 
 
@@ -38,7 +36,7 @@ def check_problems(check: Check, *, judge: bool = False) -> list[str]:
     """
     kind = KINDS.get(check.kind)
     if kind is not None:
-        return [NO_JUDGE] if check.kind == Judge.name and not judge else kind.problems(check.spec)
+        return [NO_JUDGE] if kind.judges and not judge else kind.problems(check.spec)
     near = get_close_matches(check.kind, KINDS, n=1)
     guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(KINDS))}"
     return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
@@ -46,14 +44,8 @@ def check_problems(check: Check, *, judge: bool = False) -> list[str]:
 
 def case_problems(case: Case) -> list[str]:
     """What is wrong with checks that only the whole case can show; asked once each check by itself is in order."""
-    compares = any(isinstance(check.spec, dict) and "against" in check.spec for check in _judges(case))
-    if compares and case.reference is None:
-        return [f"case {case.id}: a judge is to compare with the reference, and there is none; add `reference`"]
-    return []
-
-
-def _judges(case: Case) -> list[Check]:
-    return [check for check in case.checks if check.kind == Judge.name]
+    found = (problem for check in case.checks for problem in KINDS[check.kind].case_problems(check.spec, case))
+    return list(dict.fromkeys(found))
 
 
 def needs(case: Case) -> frozenset[Need]:
@@ -80,7 +72,16 @@ def _printable(saw: str) -> str:
 
 def judge_questions(case: Case) -> int:
     """How many questions grading one answer of a case puts to the judge."""
-    return sum(questions(check.spec) for check in _judges(case))
+    return sum(KINDS[check.kind].questions(check.spec) for check in case.checks)
+
+
+def offers() -> tuple[CheckOffer, ...]:
+    """The kinds that a teacher may write checks of, in the order of the registry."""
+    return tuple(
+        CheckOffer(kind=kind.name, told=kind.told, schema=kind.schema, runs_programs="sandbox" in kind.needs({}))
+        for kind in KINDS.values()
+        if kind.schema is not None
+    )
 
 
 __all__ = [
@@ -95,4 +96,5 @@ __all__ = [
     "grade",
     "judge_questions",
     "needs",
+    "offers",
 ]

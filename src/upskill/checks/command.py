@@ -6,16 +6,18 @@ time-out, too much memory or output) fails the answer; a sandbox or a program th
 """
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import Need, Work, type_name
+from upskill.checks.kind import Kind, Need, Work, type_name
 from upskill.checks.left import Left, left_by
 from upskill.checks.spec import path_problems, unknown_keys
 from upskill.domain import Files
+from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
 from upskill.domain.files import read_files
 from upskill.sandbox import Furnishing, Limits, Ran, Sandbox, SandboxGone
@@ -36,6 +38,8 @@ MOST_LIMITS = {
 }
 """A case may come from a stranger or from a model: this much it can ask for and no more."""
 MOST_OUTPUT_SHOWN = 600
+_READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
+"""A command has the text of the answer on its standard input; few look there."""
 _KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
 Opener = Callable[[Furnishing], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
@@ -47,10 +51,20 @@ class ProgramMissing(Exception):
     """A program that a check runs is not in the sandbox: nothing was measured."""
 
 
-class Command:
+class Command(Kind):
     """Passes when the command ends by itself with the exit code that is wanted."""
 
     name = "command"
+    too_weak = "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
+    schema = object_of(("run", "files"), run=TEXTS, files=FILES, programs=TEXTS)
+    told = (
+        '`{"command": {"run": ["python3", "-I", "-B", "check.py"], "files": [{"path": "check.py", "text": '
+        '"…"}], "programs": []}}`: a program ends with exit code 0 in a fresh folder without network that '
+        "holds the files of the case, over them the student's, over them the check's own; the text of the "
+        "answer is on standard input. Only the exit code decides. Python 3 with its standard library and "
+        "the usual shell tools are there; name any other program in `programs`. Run what the student wrote "
+        "as a process of its own and compare what it prints with values that are not in `input`."
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A command, or an object with `run` and how it is to be run."""
@@ -80,6 +94,17 @@ class Command:
         """A sandbox; and files, unless the only block of a text or the text itself is all it looks at."""
         text_will_do = isinstance(spec, dict) and ("block" in spec or spec.get("take") == [])
         return frozenset({"sandbox"}) if text_will_do else frozenset({"sandbox", "files"})
+
+    def reads_words(self, spec: Json) -> bool:
+        """Where files are not all it looks at, or it may read its standard input."""
+        return "files" not in self.needs(spec) or _READS_INPUT.search(str(spec)) is not None
+
+    def hurried(self, spec: Json, most_seconds: float) -> Json:
+        """The same command with less time."""
+        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"run": spec}
+        given = wanted.get("seconds", SECONDS)
+        seconds = float(given) if isinstance(given, int | float) else SECONDS
+        return {**wanted, "seconds": min(seconds, most_seconds)}
 
     def look(self, spec: Json, work: Work) -> Look:
         """Run it once. The text of the answer is on its standard input."""

@@ -1,6 +1,7 @@
-"""`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07".
+"""`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07". `equals`: all of it.
 
-The rule, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter do not.
+The rule for tokens, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter
+do not.
 A string is found where neither of its ends falls inside a token, that is:
 
 1. letters, digits and underscores that touch are one token ("port" is not in "ports" or "port_a");
@@ -15,7 +16,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems, strings_of
+from upskill.checks.kind import Kind, Work, shown, string_problems, strings_of
+from upskill.domain.answer_schemas import TEXT, TEXTS
 from upskill.domain.case import Json
 
 if TYPE_CHECKING:
@@ -73,18 +75,24 @@ def _around(text: str, at: int, length: int) -> str:
     return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
-class Contains:
+class Contains(Kind):
     """Passes when every string of the spec is in the answer."""
 
     name = "contains"
+    only_words = True
+    schema = TEXTS
+    told = (
+        '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
+        'written. `{"excludes": ["systemctl"]}`: none is.'
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
 
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
+    def expected(self, spec: Json) -> list[str]:
+        """Every string."""
+        return strings_of(spec)
 
     def look(self, spec: Json, work: Work) -> Look:
         """All strings must be found; those that are not are named."""
@@ -95,18 +103,17 @@ class Contains:
         return Look(True, "found " + ", ".join(map(shown, wanted)))
 
 
-class Excludes:
+class Excludes(Kind):
     """Passes when no string of the spec is in the answer."""
 
     name = "excludes"
+    only_words = True
+    only_forbids = True
+    schema = TEXTS
 
     def problems(self, spec: Json) -> list[str]:
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
-
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
 
     def look(self, spec: Json, work: Work) -> Look:
         """Any string that is found is shown where it stands."""
@@ -117,3 +124,30 @@ class Excludes:
             if (at := find_token(text, normal)) is not None
         ]
         return Look(False, "found " + "; ".join(found)) if found else Look(True, "none found")
+
+
+class Equals(Kind):
+    """Passes when the answer is the spec, letter for letter."""
+
+    name = "equals"
+    only_words = True
+    schema = TEXT
+    told = '`{"equals": "7413"}`: the whole answer is this.'
+
+    def problems(self, spec: Json) -> list[str]:
+        """A non-empty string."""
+        return string_problems(spec, kind=self.name, many=False)
+
+    def expected(self, spec: Json) -> list[str]:
+        """All of it."""
+        return strings_of(spec)
+
+    def look(self, spec: Json, work: Work) -> Look:
+        """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
+        if _normal(work.answer.text) == _normal(str(spec)):
+            return Look(True, "equal")
+        return Look(False, f"the answer is {shown(work.answer.text.strip())}")
+
+
+def _normal(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())

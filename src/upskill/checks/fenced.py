@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from upskill.domain import Files
+from upskill.domain.fences import Fence, fence_after
 from upskill.domain.files import clash, path_problem
 
 MOST_FILES = 200
 _MOST_NAMING_CHARACTERS = 300
 """A longer line names nothing."""
 
-_OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>.*)")
 _ATTRIBUTE = re.compile(r"\b(?:title|file|filename|name|path)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s}]+))")
 _BARE_NAMES = frozenset(
     {
@@ -73,21 +73,21 @@ def read_fenced(text: str) -> Fenced:
     refused: list[str] = []
     files: dict[str, bytes] = {}
     lines = text.replace("\r\n", "\n").split("\n")
-    at, before = 0, ""
-    gap = 0
-    while at < len(lines):
-        opening = _opening(lines[at])
-        if opening is None:
-            gap = gap + 1 if not lines[at].strip() else 0
-            before = lines[at] if lines[at].strip() else before
-            at += 1
-            continue
-        end = _closing(lines, at, opening)
-        if end is None:
-            refused.append("a fenced block is not closed")
-            break
-        blocks.append(_block(opening, lines[at + 1 : end], before if gap <= 1 else ""))
-        at, before, gap = end + 1, "", 0
+    fence: Fence | None = None
+    before, gap, start = "", 0, 0
+    for number, line in enumerate(lines):
+        after = fence_after(line, fence, most_indent=None)
+        if after is None and fence is None:
+            gap = 0 if line.strip() else gap + 1
+            before = line if line.strip() else before
+        elif fence is None:
+            start = number + 1
+        elif after is None:
+            blocks.append(_block(fence, lines[start:number], before if gap <= 1 else ""))
+            before, gap = "", 0
+        fence = after
+    if fence is not None:
+        refused.append("a fenced block is not closed")
     for block in blocks:
         if block.name is None:
             continue
@@ -104,31 +104,10 @@ def read_fenced(text: str) -> Fenced:
     return Fenced(files=files, blocks=tuple(blocks), refused=tuple(refused))
 
 
-def _opening(line: str) -> re.Match[str] | None:
-    found = _OPENING.fullmatch(line)
-    # Three backticks around words on one line are code in a sentence.
-    return None if found is None or (found["fence"][0] == "`" and "`" in found["info"]) else found
-
-
-def _closing(lines: list[str], at: int, opening: re.Match[str]) -> int | None:
-    fence, indent = opening["fence"], len(opening["indent"])
-    for number in range(at + 1, len(lines)):
-        stripped = lines[number].strip()
-        if (
-            len(stripped) >= len(fence)
-            and stripped == fence[0] * len(stripped)
-            and len(lines[number]) - len(lines[number].lstrip()) <= indent + 3
-        ):
-            return number
-    return None
-
-
-def _block(opening: re.Match[str], lines: list[str], before: str) -> Block:
-    indent = len(opening["indent"])
-    content = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
-    info = opening["info"].strip()
-    language = re.split(r"[\s:{]", info, maxsplit=1)[0].lower()
-    name = _name_in_info(info) or _name_alone(before)
+def _block(fence: Fence, lines: list[str], before: str) -> Block:
+    content = [line[min(fence.indent, len(line) - len(line.lstrip(" \t"))) :] for line in lines]
+    language = re.split(r"[\s:{]", fence.info, maxsplit=1)[0].lower()
+    name = _name_in_info(fence.info) or _name_alone(before)
     if name is None and content and (name := _name_in_comment(content[0])) and name.endswith(".json"):
         del content[0]
     return Block(name=name, language=language, content="".join(f"{line}\n" for line in content))

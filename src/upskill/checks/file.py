@@ -2,19 +2,25 @@
 
 from upskill.checks.bench import Look
 from upskill.checks.contains import find_token
-from upskill.checks.kind import Need, Work, shown, strings_of, type_name
+from upskill.checks.kind import Kind, Need, Work, shown, strings_of, type_name
 from upskill.checks.left import left_by
 from upskill.checks.regex import search
 from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
+from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
 from upskill.domain.case import Json
 
 _KEYS = ("path", "contains", "excludes", "matches", "absent")
 
 
-class File:
+class File(Kind):
     """Passes when the file is there and says what it should; with `absent`, when it is not there."""
 
     name = "file"
+    schema = object_of(("path",), path=TEXT, contains=TEXTS, excludes=TEXTS, matches=TEXT)
+    told = (
+        '`{"file": {"path": "build.toml", "contains": ["edition"], "excludes": ["universal"], "matches": "(?m)^name"}}`'
+        ": a file that the student wrote."
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A name, or an object with `path` and any of `contains`, `excludes`, `matches`; or with `absent`."""
@@ -31,6 +37,10 @@ class File:
     def needs(self, spec: Json) -> frozenset[Need]:
         """Files."""
         return frozenset({"files"})
+
+    def reads_words(self, spec: Json) -> bool:
+        """Files alone."""
+        return False
 
     def look(self, spec: Json, work: Work) -> Look:
         """The file as the answer leaves it. A file of the case that was not touched is still there."""

@@ -12,10 +12,10 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from upskill.checks.bench import JudgeQuestion, Look
-from upskill.checks.kind import Need, Work, shown, type_name
+from upskill.checks.kind import Kind, Need, Work, shown, type_name
 from upskill.checks.left import left_by
 from upskill.checks.spec import unknown_keys
-from upskill.domain import Answer, digest_of
+from upskill.domain import Answer, Case, digest_of
 from upskill.domain.answer import answer_digest
 from upskill.domain.case import Json
 
@@ -35,10 +35,11 @@ class JudgeUnclear(Exception):
     """The judge did not reply in the form that was asked for, twice. Nothing was measured."""
 
 
-class Judge:
+class Judge(Kind):
     """Passes when the judge finds every criterion met; with `against`, when the answer is never the worse one."""
 
     name = "judge"
+    judges = True
 
     def problems(self, spec: Json) -> list[str]:
         """A rubric, or an object with `rubric`, `statements` or `expected`, and perhaps `against`."""
@@ -65,9 +66,19 @@ class Judge:
         """A model to ask."""
         return frozenset({"judge"})
 
+    def case_problems(self, spec: Json, case: Case) -> list[str]:
+        """A reference to compare with must be there."""
+        if not _compares(spec) or case.reference is not None:
+            return []
+        return [f"case {case.id}: a judge is to compare with the reference, and there is none; add `reference`"]
+
+    def questions(self, spec: Json) -> int:
+        """A comparison is asked in both orders, several times."""
+        return 2 * ROUNDS if _compares(spec) else 1
+
     def look(self, spec: Json, work: Work) -> Look:
         """A judgement that was paid for before; else ask."""
-        against = isinstance(spec, dict) and "against" in spec
+        against = _compares(spec)
         if against and work.case.reference is None:
             raise JudgeMissing(f"case {work.case.id}: a judge is to compare with the reference, and there is none")
         basis = _basis(spec, work, against=against)
@@ -80,9 +91,8 @@ class Judge:
         return look._replace(basis=basis)
 
 
-def questions(spec: Json) -> int:
-    """How many questions one look puts to a model, when no reply must be mended."""
-    return 2 * ROUNDS if isinstance(spec, dict) and "against" in spec else 1
+def _compares(spec: Json) -> bool:
+    return isinstance(spec, dict) and "against" in spec
 
 
 def criteria_of(spec: Json) -> list[str]:

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, type_name
+from upskill.checks.kind import NOTHING, Kind, Need, Work, type_name
 from upskill.checks.left import left_by
 from upskill.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
 from upskill.checks.spec import unknown_keys
@@ -22,7 +22,7 @@ class PluginFault(Exception):
     """A plug-in cannot be loaded, or handed back something else than a finding."""
 
 
-class Python:
+class Python(Kind):
     """Passes when the plug-in says so."""
 
     name = "python"

@@ -6,7 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, shown, string_problems
+from upskill.checks.kind import Kind, Work, shown, string_problems
+from upskill.domain.answer_schemas import TEXT
 from upskill.domain.case import Json
 
 if TYPE_CHECKING:
@@ -21,10 +22,13 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|
 _CALL = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[+-]?\d|&|P>)")
 
 
-class Regex:
+class Regex(Kind):
     """Passes when the pattern matches somewhere. Write `(?i)` to ignore case, `(?s)` to let `.` cross lines."""
 
     name = "regex"
+    only_words = True
+    schema = TEXT
+    told = r'`{"regex": "(?i)\\b47\\s*s(econds)?\\b"}`: a pattern (Python) is found in the answer.'
 
     def problems(self, spec: Json) -> list[str]:
         """A pattern that compiles, within bounds, and does not match an empty answer."""
@@ -51,9 +55,9 @@ class Regex:
             return ["`regex` does not come to an end on an empty answer"]
         return []
 
-    def needs(self, spec: Json) -> frozenset[Need]:
-        """The text alone."""
-        return NOTHING
+    def pattern(self, spec: Json) -> str:
+        """The spec itself."""
+        return str(spec)
 
     def look(self, spec: Json, work: Work) -> Look:
         """Search, and show what matched."""

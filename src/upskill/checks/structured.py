@@ -1,35 +1,53 @@
-"""What `json`, `toml` and `yaml` share: which text is looked at, and what may be asked of its value."""
+"""`json`, `toml` and `yaml`: which text is looked at, how it is parsed, and what may be asked of its value."""
 
+import json
+import tomllib
 from collections.abc import Callable
 from datetime import date, datetime, time
 from typing import Any
 
+import yaml
+
 from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Need, Work, shown, type_name
+from upskill.checks.kind import NOTHING, Kind, Need, Work, shown, type_name
 from upskill.checks.left import left_by
 from upskill.checks.regex import search
 from upskill.checks.schema import schema_errors, schema_problems
 from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
 from upskill.checks.value_at import NotThere, same, steps_of, value_at
+from upskill.domain.answer_schemas import TEXT, TEXTS, Form, object_of
 from upskill.domain.case import Json
 
 MOST_BYTES = 512 * 1024
 MOST_DEPTH = 100
+MOST_VALUES = 100_000
+"""Values once every alias is written out: nine lines of aliases to aliases can stand for a billion."""
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _KEYS = ("path", "schema", "at", "equals", "matches", "absent")
+_TOLD = (
+    '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
+    "a place; without `path` the answer's text or its only code block. `matches` takes a pattern, "
+    '`"absent": true` wants nothing there.'
+)
+_VALUE: Form = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
+_SCHEMA = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
 
 
 class NotRead(Exception):
     """A text is not in the format; says where and why."""
 
 
-class Structured:
+class Structured(Kind):
     """Passes when the text parses, fits the schema, and has the right value at the place that is named."""
 
+    schema = _SCHEMA
+
     def __init__(
-        self, name: str, parse: Callable[[str], Any], *, languages: frozenset[str], exact_numbers: bool
+        self, name: str, parse: Callable[[str], Any], *, languages: frozenset[str], exact_numbers: bool, told: str = ""
     ) -> None:
         """`parse` raises `NotRead`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
         self.name = name
+        self.told = told
         self._parse = parse
         self._languages = languages
         self._exact = exact_numbers
@@ -62,6 +80,10 @@ class Structured:
     def needs(self, spec: Json) -> frozenset[Need]:
         """Files, where one is named."""
         return frozenset({"files"}) if isinstance(spec, dict) and "path" in spec else NOTHING
+
+    def reads_words(self, spec: Json) -> bool:
+        """Where no file is named."""
+        return "files" not in self.needs(spec)
 
     def look(self, spec: Json, work: Work) -> Look:
         """Parse, then ask. What cannot be parsed is the answer's fault, never ours."""
@@ -156,3 +178,111 @@ def _key(key: Any) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
     return "null" if key is None else str(key)
+
+
+def parse_json(text: str) -> Any:
+    """The value of a strict JSON text: no comments, no NaN, no key twice. Raises `NotRead`."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise NotRead(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
+    except ValueError:
+        raise NotRead("not json: holds a number with thousands of digits") from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        double = next(key for key in names if names.count(key) > 1) if len(names) < 1_000 else "…"
+        raise NotRead(f"not json: the key {double[:60]!r} stands twice in one object")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise NotRead(f"not json: {name} is no JSON value")
+
+
+JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, told=_TOLD)
+
+
+def parse_toml(text: str) -> Any:
+    """The table of a TOML 1.0 text. Raises `NotRead`."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NotRead(f"not toml: {' '.join(str(error).split())[:200]}") from None
+    except ValueError:
+        raise NotRead("not toml: holds a number or a date that does not exist") from None
+
+
+TOML = Structured("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
+
+
+def parse_yaml(text: str) -> Any:
+    """The value of a YAML 1.1 text with one document and plain values only. Raises `NotRead`.
+
+    Aliases are fine until they multiply; tags that make objects are refused.
+    """
+    try:
+        _require_shallow(text)
+        loader = _Loader(text)
+        try:
+            node = loader.get_single_node()
+            _require_few_values(node)
+            return None if node is None else loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise NotRead(f"not yaml: {' '.join(str(error).split())[:200]}") from None
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        # What its constructors raise for a tag on a text that does not suit it, as `!!int ""`.
+        raise NotRead(f"not yaml: {' '.join(str(error).split())[:200]}") from None
+
+
+def _require_shallow(text: str) -> None:
+    """Before anything is built, because building goes as deep as the text does."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MOST_DEPTH:
+                raise NotRead(f"not yaml: nested more than {MOST_DEPTH} deep")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _require_few_values(node: Any) -> None:
+    """Count what the document holds with every alias written out; a node inside itself would never end."""
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size(part: Any) -> int:
+        if part is None:
+            return 0
+        if id(part) in open_nodes:
+            raise NotRead("not yaml: an alias stands inside what it names")
+        if id(part) not in sizes:
+            open_nodes.add(id(part))
+            keys: list[str] = []
+            total = 1
+            for child in part.value if isinstance(part, yaml.CollectionNode) else ():
+                if isinstance(child, tuple):
+                    keys.append(child[0].value if isinstance(child[0], yaml.ScalarNode) else "")
+                    total += size(child[0]) + size(child[1])
+                else:
+                    total += size(child)
+            named = [key for key in keys if key not in ("", "<<")]
+            if len(set(named)) < len(named):
+                double = sorted(named, key=named.count)[-1] if len(named) < 1_000 else "…"
+                raise NotRead(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
+            open_nodes.discard(id(part))
+            sizes[id(part)] = total
+        if sizes[id(part)] > MOST_VALUES:
+            raise NotRead(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
+        return sizes[id(part)]
+
+    size(node)
+
+
+YAML = Structured("yaml", parse_yaml, languages=frozenset({"yaml", "yml"}), exact_numbers=True)

@@ -20,6 +20,7 @@ from upskill.errors import EXIT_DONE, EngineError, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
+    from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
     from upskill.workflows.prepare import Prepared
 
@@ -73,8 +74,7 @@ class _Runs(click.ParamType[int | None]):
 @options.max_output_tokens("The longest answer.")
 @options.runs_dir()
 @options.JSON
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE", help="Also write a JUnit report.")
-@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Also write a row per answer.")
+@options.formats("eval")
 @click.option("-v", "--verbose", is_flag=True, help="Show every test case, and what its assertions saw.")
 @options.QUIET
 @options.YES
@@ -93,8 +93,6 @@ def command(
     sandbox: "Backend",
     dry_run: bool,
     as_json: bool,
-    junit: Path | None,
-    csv: Path | None,
     verbose: bool,
     quiet: bool,
     yes: bool,
@@ -112,13 +110,14 @@ def command(
     from upskill.workflows.evaluate import resume as resume_run
     from upskill.workflows.prepare import EvaluationOrder, prepare
 
+    files = options.asked_formats("eval", settings)
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
     with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
-            kept = {"resume", "require", "as_json", "junit", "csv", "verbose", "quiet", "no_color", "yes"}
-            refuse_what_resume_ignores(kept)
+            kept = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+            refuse_what_resume_ignores(kept | {format.name for format, _ in files})
             evaluation = resume_run(resume, progress=progress)
         elif require is not None and no_baseline and compare is None:
             raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")
@@ -144,7 +143,7 @@ def command(
                 progress=progress,
                 confirm=lambda estimate: yes or ask_to_spend(estimate),
             )
-    _write_files(evaluation, junit=junit, csv=csv)
+    _write_files(evaluation, files)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
@@ -208,15 +207,14 @@ def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: b
         show_cases(trials_of(Path(evaluation.run)), out, harness=evaluation.students[0].harness)
 
 
-def _write_files(evaluation: "Evaluation", *, junit: Path | None, csv: Path | None) -> None:
+def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]") -> None:
     """The reports that were asked for, each from the stored trials."""
-    from upskill.reporting import csv_report, junit_report
+    from upskill.reporting.formats import Result
     from upskill.workflows.list_runs import trials_of
 
-    for path, report in ((junit, junit_report), (csv, csv_report)):
-        if path is not None:
-            text = report(evaluation, trials_of(Path(evaluation.run)))
-            try:
-                path.write_text(text, encoding="utf-8", newline="")
-            except OSError as error:
-                raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+    for format, path in files:
+        text = format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run))))
+        try:
+            Path(str(path)).write_text(text, encoding="utf-8", newline="")
+        except OSError as error:
+            raise EngineError(f"{path}: cannot be written ({error.strerror})") from None

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
+from upskill.reporting.formats import FORMATS, Format
+
 if TYPE_CHECKING:
     from upskill.settings import Resolved
 
@@ -28,6 +30,29 @@ def resolved(settings: Mapping[str, object]) -> "Resolved":
 
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
     return resolve_settings(settings, typed={str(one.name): max(one.opts, key=len) for one in options})
+
+
+def formats(command: str) -> Option:
+    """An option for each format that the command writes or prints."""
+
+    def add(function: _Command, /) -> _Command:
+        for format in reversed([one for one in FORMATS if one.command == command]):
+            if command == "eval":
+                one = click.option(
+                    f"--{format.name}", type=click.Path(path_type=Path), metavar="FILE", help=format.help
+                )
+            else:
+                one = click.option(f"--{format.name}", is_flag=True, help=format.help)
+            function = one(function)
+        return function
+
+    return add
+
+
+def asked_formats(command: str, given: dict[str, object]) -> list[tuple[Format, object]]:
+    """The formats that were asked for, each with what was typed; all of them are taken out of `given`."""
+    known = [(format, given.pop(format.name)) for format in FORMATS if format.command == command]
+    return [(format, typed) for format, typed in known if typed]
 
 
 # What a command works on.

@@ -9,6 +9,7 @@ from upskill.cli import options
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
+    from upskill.reporting.formats import Format
     from upskill.reporting.pictures import Picture
 
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where the page is written.")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 @click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write the pictures as SVG and PNG.")
-@click.option("--markdown", is_flag=True, help="Print a short block for a README instead.")
+@options.formats("report")
 @click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
 @click.option(
     "--enough",
@@ -32,63 +33,55 @@ def command(
     output: Path | None,
     open_it: bool,
     plots: Path | None,
-    markdown: bool,
     history: str | None,
     enough: float,
     runs_dir: str | None,
+    **formats: object,
 ) -> None:
     """Show RUN, a run folder, or the newest one: every picture, every trial, in one file that needs no network.
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """
     folder = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
+    printed = [format for format, _ in options.asked_formats("report", formats)]
     if history is not None:
-        _history(history, folder, run, output=output, open_it=open_it, plots=plots, markdown=markdown)
+        if run is not None or printed:
+            flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
+            raise UsageError(f"--history looks at all runs of a skill; leave out RUN and {flags}")
+        _history(history, folder, output=output, open_it=open_it, plots=plots)
         return
-    _report(run or _newest(folder), output=output, open_it=open_it, plots=plots, markdown=markdown, enough=enough)
+    _report(run or _newest(folder), output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
 
 
 def _report(
-    run: Path, *, output: Path | None, open_it: bool, plots: Path | None, markdown: bool, enough: float
+    run: Path, *, output: Path | None, open_it: bool, plots: Path | None, printed: "list[Format]", enough: float
 ) -> None:
     from upskill import storage
+    from upskill.reporting.formats import Result
     from upskill.reporting.pictures import Drawer
     from upskill.workflows.report import REPORT_FILE, draw, read_report, write_page
 
     report = read_report(storage.evaluation_in(run), enough=enough)
-    addresses = _plots(report.pictures, plots, say=not markdown) if plots is not None else {}
-    if output is not None or open_it or not (plots or markdown):
+    addresses = _plots(report.pictures, plots, say=not printed) if plots is not None else {}
+    if output is not None or open_it or not (plots or printed):
         with Drawer() as drawer:
             drawn, problem = draw(report.pictures, drawer)
         if problem is not None:
             click.echo(f"note: {problem}", err=True)
         target = output or run / REPORT_FILE
         write_page(report.page(drawn), target)
-        _say(target, open_it=open_it, quiet=markdown)
-    if markdown:
-        from upskill.reporting.markdown import markdown_report
-
+        _say(target, open_it=open_it, quiet=bool(printed))
+    for format in printed:
         day = report.record.started_at[:10]
-        click.echo(markdown_report(report.evaluation, day=day, pictures=addresses), nl=False)
+        click.echo(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)), nl=False)
 
 
-def _history(
-    skill: str,
-    folder: Path,
-    run: Path | None,
-    *,
-    output: Path | None,
-    open_it: bool,
-    plots: Path | None,
-    markdown: bool,
-) -> None:
+def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
     from upskill.reporting.html import history_page
     from upskill.reporting.pictures import Drawer, history_picture
     from upskill.workflows.history import read_history
     from upskill.workflows.report import draw, write_page
 
-    if run is not None or markdown:
-        raise UsageError("--history looks at all runs of a skill; leave out RUN and --markdown")
     picture = history_picture(skill, read_history(skill, folder))
     if picture is None:
         raise UsageError(f"{skill}: no run in {folder} measured it with and without the skill")

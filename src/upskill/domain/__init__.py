@@ -1,7 +1,19 @@
 """The nouns as frozen values. No files, no clock, no network, no printing."""
 
 from upskill.domain.answer import Answer, Files
-from upskill.domain.case import LABELS, Case, CaseUse, Check, CheckResult, Grade, Label, Qualification, Reason, State
+from upskill.domain.case import (
+    LABELS,
+    Case,
+    CaseUse,
+    Check,
+    CheckOffer,
+    CheckResult,
+    Grade,
+    Label,
+    Qualification,
+    Reason,
+    State,
+)
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.draft import Draft, Lesson, LessonKind, SectionSource
 from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
@@ -40,6 +52,7 @@ __all__ = [
     "Case",
     "CaseUse",
     "Check",
+    "CheckOffer",
     "CheckResult",
     "Design",
     "Draft",

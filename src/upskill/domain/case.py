@@ -4,7 +4,7 @@ is a kind and a spec."""
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.digest import digest_of
@@ -40,6 +40,18 @@ class Check:
 
     kind: str
     spec: Json
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckOffer:
+    """A kind of check that a teacher may use in the cases it writes."""
+
+    kind: str
+    told: str
+    """What the teacher is told of it; empty where the words for another kind show it too."""
+    schema: Mapping[str, Any]
+    """The JSON Schema of a spec."""
+    runs_programs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -80,6 +80,8 @@ class TraceSummary:
     name: str
     """The file it is from, with `#2` where a file holds several."""
     recorder: str
+    title: str
+    """The recorder as people know it."""
     model: str | None
     folder: str | None
     success: bool | None

@@ -6,8 +6,7 @@ A word such as `token` is looked for first; only where it stands is a pattern tr
 import re
 from collections.abc import Iterator
 
-from upskill.redaction.judging import is_password, looks_random
-from upskill.redaction.names import Sort, sort_of
+from upskill.redaction.judging import Sort, is_password, looks_random, sort_of
 from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
 

@@ -16,33 +16,6 @@ _INDENT = 11
 """The width of the names before what is said of them."""
 _WIDE = 100
 _NOTES = 12
-_NAMES = {
-    "claude-code": "Claude Code",
-    "claude-stream": "Claude Code, as a stream",
-    "claude-export": "Claude Code, exported as text",
-    "codex": "Codex",
-    "codex-exec": "codex exec",
-    "gemini-cli": "Gemini CLI",
-    "opencode": "opencode",
-    "opencode-run": "opencode run",
-    "pi": "Pi",
-    "hf-sts": "Hugging Face session trace",
-    "cursor-stream": "Cursor",
-    "cursor-export": "Cursor, exported as text",
-    "cline": "Cline",
-    "aider": "aider",
-    "swe-agent": "SWE-agent",
-    "mini-swe-agent": "mini-swe-agent",
-    "openhands": "OpenHands",
-    "atif": "ATIF",
-    "inspect": "Inspect",
-    "chat": "chat messages",
-    "openai-responses": "OpenAI Responses",
-    "sharegpt": "ShareGPT",
-    "otel-genai": "OpenTelemetry",
-    "openinference": "OpenInference",
-    "text": "plain text",
-}
 _SECTIONS: dict[FindingKind, str] = {
     "correction": "Corrections by the person",
     "fix": "Errors and their fixes",
@@ -74,7 +47,7 @@ def _lines(lines: Iterator[Text], console: Console) -> None:
 
 def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
     yield Text(_plain(trace.name), style="bold")
-    about = [_NAMES.get(trace.recorder, trace.recorder), trace.model, trace.folder]
+    about = [trace.title, trace.model, trace.folder]
     yield Text(" · ".join(part for part in about if part), style="dim")
     yield Text()
     if trace.recorder == "text":

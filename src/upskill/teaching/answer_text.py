@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from upskill.domain.fences import Fence, fence_after
 from upskill.domain.thinking import without_thinking
 from upskill.teaching.schema_fit import fit_problems, fitted
 
@@ -22,7 +23,6 @@ MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
-_FENCE = re.compile(r"(`{3,}|~{3,})([^`]*)")
 
 
 class Unusable(Exception):
@@ -129,14 +129,14 @@ def _yaml_values(text: str) -> Iterator[Any]:
 
 def _fenced(text: str) -> Iterator[str]:
     """What stands in each code block, in order."""
-    fence, inside = "", list[str]()
+    fence: Fence | None = None
+    inside: list[str] = []
     for line in text.split("\n"):
-        found = _FENCE.match(line)
-        if not fence and found is not None:
-            fence, inside = found[1], []
-        elif fence and line.startswith(fence) and not line.strip(fence[0] + " \t"):
+        before, fence = fence, fence_after(line, fence)
+        if before is None:
+            inside = []
+        elif fence is None:
             yield "\n".join(inside)
-            fence = ""
         else:
             inside.append(line)
 

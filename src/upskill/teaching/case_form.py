@@ -5,17 +5,14 @@ reference, two wrong answers, checks of the kinds that need neither a judge nor 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from upskill.domain import Answer, Case, Check
+from upskill.domain import Answer, Case, Check, CheckOffer
 from upskill.domain.files import read_files
 from upskill.teaching.splitting import WORDINGS
 
-KINDS = ("contains", "excludes", "equals", "regex", "file", "json", "toml", "yaml", "command")
-"""What a generated case may check with."""
-PROGRAM_KINDS = ("command",)
 LEAST_WRONG = 2
 MOST_PROMPT_CHARACTERS = 12_000
 _MOST_TOPIC_CHARACTERS = 60
@@ -38,17 +35,22 @@ def read_written(
     item: Mapping[str, Any],
     *,
     check_problems: CheckProblems,
+    offers: Sequence[CheckOffer],
     wordings: tuple[str, ...] = WORDINGS,
     programs: bool = True,
 ) -> WrittenCase:
-    """A case from one entry of an answer. `wordings` are those that were asked for; `programs` says if any can run."""
+    """A case from one entry of an answer.
+
+    `offers` are the kinds of check that it may use; `programs` says whether one may run any; `wordings` were asked for.
+    """
+    offered = {offer.kind: offer for offer in offers}
     problems: list[str] = []
     prompt = _prompt(item, problems)
     checks = _checks(item, problems)
     for check in checks:
-        if check.kind not in KINDS:
-            problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(KINDS)}")
-        elif check.kind in PROGRAM_KINDS and not programs:
+        if check.kind not in offered:
+            problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(offered)}")
+        elif offered[check.kind].runs_programs and not programs:
             problems.append(f"`{check.kind}` cannot be run here; check the text or the files of the answer")
         else:
             problems += check_problems(check)

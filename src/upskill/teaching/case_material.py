@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from upskill.domain.fences import Fence, fence_after
 from upskill.domain.trace_digest import Finding
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted
@@ -101,12 +102,10 @@ def _in_pieces(name: str, text: str) -> Iterator[str]:
 def _parts(text: str) -> list[str]:
     """Split before headings outside fences; parts of a line or two stay with the one before them."""
     parts: list[list[str]] = [[]]
-    fence = ""
+    fence: Fence | None = None
     for line in text.split("\n"):
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~"):
-            fence = "" if fence == mark else fence or mark
-        elif line.startswith("#") and not fence and sum(map(len, parts[-1])) > 200:
+        fence = fence_after(line, fence)
+        if line.startswith("#") and fence is None and sum(map(len, parts[-1])) > 200:
             parts.append([])
         parts[-1].append(line)
     return ["\n".join(part) for part in parts]

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from upskill.domain import CheckOffer
+from upskill.domain.answer_schemas import FILES, TEXT, Form, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question, Reply
 from upskill.teaching.case_form import WrittenCase
 from upskill.teaching.case_material import batch_size, slices
-from upskill.teaching.forms import TEXT, TEXTS, Form, list_of, object_of, one_of
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.splitting import WORDINGS, CaseCounts
@@ -33,10 +34,14 @@ class Batch:
     positive: int
     negative: int
     wordings: tuple[str, ...]
+    offers: tuple[CheckOffer, ...]
+    """The kinds of check that its cases may use."""
     programs: bool
 
 
-def batches_for(material: Material, counts: CaseCounts, *, window: int | None, programs: bool) -> list[Batch]:
+def batches_for(
+    material: Material, counts: CaseCounts, *, window: int | None, offers: tuple[CheckOffer, ...], programs: bool
+) -> list[Batch]:
     """The calls: one for up to ten cases, else as few as will do, each with its own slice and its own wording."""
     number = max(1, -(-counts.total // batch_size(window)))
     read = slices(material, number, window=window)
@@ -47,6 +52,7 @@ def batches_for(material: Material, counts: CaseCounts, *, window: int | None, p
             # The other way round, so that no call has the most of both.
             negative=_share(counts.negative, number, number - 1 - at),
             wordings=_wordings(number, at),
+            offers=offers,
             programs=programs,
         )
         for at in range(number)
@@ -108,13 +114,20 @@ def _faulty(faulty: Sequence[WrittenCase]) -> str:
 
 
 def _question(batch: Batch, text: str) -> Question:
-    programs = prompt("case_programs" if batch.programs else "case_no_programs")
     return Question(
         purpose=PURPOSE,
-        system=prompt("case_rules", programs=programs),
+        system=prompt("case_rules", checks=_checks_told(batch)),
         messages=(Message(role="user", text=text),),
         schema=LOOSE_FORM,
     )
+
+
+def _checks_told(batch: Batch) -> str:
+    told = [offer.told for offer in batch.offers if offer.told and (batch.programs or not offer.runs_programs)]
+    refused = [f"`{offer.kind}`" for offer in batch.offers if offer.runs_programs and not batch.programs]
+    if refused:
+        told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
+    return "\n".join(f"- {line}" for line in told)
 
 
 def _counted(positive: int, negative: int) -> str:
@@ -145,42 +158,29 @@ LOOSE_FORM: Mapping[str, Any] = {
 """What an answer must fit to be read at all. What is wrong within a case costs that case, not the answer."""
 
 
-_FILES = list_of(object_of(path=TEXT, text=TEXT))
-_ANSWER = object_of(text=TEXT, files=_FILES)
-_VALUE = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
-_AT = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
-_CHECKS = [
-    object_of(contains=TEXTS),
-    object_of(excludes=TEXTS),
-    object_of(equals=TEXT),
-    object_of(regex=TEXT),
-    object_of(file=object_of(("path",), path=TEXT, contains=TEXTS, excludes=TEXTS, matches=TEXT)),
-    object_of(json=_AT),
-    object_of(toml=_AT),
-    object_of(yaml=_AT),
-]
-_COMMAND = object_of(command=object_of(("run", "files"), run=TEXTS, files=_FILES, programs=TEXTS))
+_ANSWER = object_of(text=TEXT, files=FILES)
 
 
-def guiding_form(*, programs: bool) -> Form:
+def guiding_form(offers: Sequence[CheckOffer], *, programs: bool) -> Form:
     """The form that a model is held to where it can be: every answer that fits it can be read as cases."""
+    usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
         id=TEXT,
         topic=TEXT,
         wording=one_of(*WORDINGS),
         negative={"type": "boolean"},
         input=TEXT,
-        files=_FILES,
-        checks=list_of({"anyOf": [*_CHECKS, *([_COMMAND] if programs else [])]}),
+        files=FILES,
+        checks=list_of({"anyOf": usable}),
         reference=_ANSWER,
         wrong=list_of(_ANSWER),
     )
     return object_of(cases=list_of(case))
 
 
-def guided(ask: Ask, *, programs: bool) -> Ask:
+def guided(ask: Ask, offers: Sequence[CheckOffer], *, programs: bool) -> Ask:
     """Asks with the guiding form: whoever reads the answer then needs only the loose one."""
-    form = guiding_form(programs=programs)
+    form = guiding_form(offers, programs=programs)
 
     def ask_guided(questions: Sequence[Question], /) -> tuple[Reply, ...]:
         return ask(tuple(replace(question, schema=form) for question in questions))

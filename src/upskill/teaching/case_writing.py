@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from upskill.domain import Case, Qualification
+from upskill.domain import Case, CheckOffer, Qualification
 from upskill.models import Ask, Question
 from upskill.redaction import Redactor
 from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
@@ -43,6 +43,7 @@ def write_cases(
     counts: CaseCounts = CaseCounts(),  # noqa: B008 - frozen
     examine: Examine,
     check_problems: CheckProblems,
+    offers: tuple[CheckOffer, ...],
     say: Callable[[str], None] = lambda _: None,
     clean: Clean | None = None,
     window: int | None = None,
@@ -51,15 +52,19 @@ def write_cases(
     """Cases for the material. Raises `TeacherUnusable` where not one could be had.
 
     `examine` says of each case whether it tells right from wrong, among the others. `clean` takes secrets out of what
-    comes back. `window` is the teacher's, in tokens; `programs` says whether checks can run any here.
+    comes back. `offers` are the kinds of check that may be used; `programs` says whether checks can run any here.
+    `window` is the teacher's, in tokens.
     """
     writing = _Writing(
-        ask=guided(ask, programs=programs),
+        ask=guided(ask, offers, programs=programs),
         examine=examine,
         check_problems=check_problems,
         clean=clean or Redactor({}).clean,
         counts=counts,
-        desks=[_Desk(batch=batch) for batch in batches_for(material, counts, window=window, programs=programs)],
+        desks=[
+            _Desk(batch=batch)
+            for batch in batches_for(material, counts, window=window, offers=offers, programs=programs)
+        ],
     )
     writing.write()
     for attempt in range(1, REWRITES + 1):
@@ -154,6 +159,7 @@ class _Writing:
                 written = read_written(
                     cleaned(item, self.clean),
                     check_problems=self.check_problems,
+                    offers=batch.offers,
                     wordings=batch.wordings,
                     programs=batch.programs,
                 )

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from upskill.domain import estimate_tokens
+from upskill.domain.fences import Fence, fence_after
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 MOST_HEADING = 40
 """Tokens of a heading that is said again."""
 _BREAK = re.compile(r"(?:#{1,6} |- \S)")
@@ -35,18 +35,13 @@ def pieces(text: str, *, most_tokens: int) -> tuple[str, ...]:
 def _blocks(text: str, *, most_tokens: int) -> Iterator[str]:
     """Stretches that belong together: from one heading, item or paragraph to the next, outside of code blocks."""
     block: list[str] = []
-    fence: str | None = None
+    fence: Fence | None = None
     after_blank = False
     for line in text.splitlines(keepends=True):
-        found = _FENCE.match(line)
         if fence is None and block and (_BREAK.match(line) or after_blank):
             yield from _bounded("".join(block), most_tokens=most_tokens)
             block = []
-        if found is not None:
-            if fence is None:
-                fence = found[1]
-            elif found[1].startswith(fence):
-                fence = None
+        fence = fence_after(line, fence)
         block.append(line)
         after_blank = not line.strip()
     if block:

@@ -1,6 +1,6 @@
 """The forms in which a teacher hands over a draft."""
 
-from upskill.teaching.forms import TEXT, TEXTS, Form, list_of, object_of, one_of
+from upskill.domain.answer_schemas import TEXT, TEXTS, Form, list_of, object_of, one_of
 
 _REFERENCES = list_of(object_of(("path", "text"), path=TEXT, when=TEXT, text=TEXT, sources=TEXTS))
 _SCRIPTS = list_of(

@@ -7,9 +7,10 @@ import difflib
 import re
 from collections.abc import Sequence
 
+from upskill.domain.fences import Fence, fence_after
+
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _MOST_COMPARED = 200
-_FENCE = re.compile(r"^\s{0,3}(```+|~~~+)")
 
 
 class Refused:
@@ -61,21 +62,22 @@ def headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
 def _inside_blocks(lines: Sequence[str]) -> list[bool]:
     """For every line, whether a code block is open behind it. A fence is never a heading."""
     inside = []
-    fence: str | None = None
+    fence: Fence | None = None
     for line in lines:
-        mark = _FENCE.match(line)
-        if mark and fence is None:
-            fence = mark[1]
-        elif mark and fence is not None and mark[1][0] == fence[0] and len(mark[1]) >= len(fence):
-            fence = None
+        fence = fence_after(line, fence)
         inside.append(fence is not None)
     return inside
 
 
 def is_open(text: str) -> bool:
-    """Whether a code block is never closed: it would swallow what is written behind it."""
-    lines = text.splitlines()
-    return bool(lines) and _inside_blocks(lines)[-1]
+    """Whether a code block is never closed, or only behind the beginning of the next: it would swallow what follows."""
+    fence: Fence | None = None
+    for line in text.splitlines():
+        begun = None if fence is None else fence_after(line, None)
+        if fence is not None and begun is not None and begun.info and begun.mark.startswith(fence.mark):
+            return True
+        fence = fence_after(line, fence)
+    return fence is not None
 
 
 def plain(heading: str) -> str:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from upskill.domain import Lesson, LessonKind
+from upskill.domain.answer_schemas import TEXT, TEXTS, list_of, object_of, one_of
 from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
 from upskill.teaching.chunks import pieces
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
-from upskill.teaching.forms import TEXT, TEXTS, list_of, object_of, one_of
 from upskill.teaching.material import Material
 from upskill.teaching.places import KnownPlaces
 from upskill.teaching.prompts import prompt, quoted

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from upskill.domain import Draft, Lesson
+from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
-from upskill.teaching.forms import TEXT, list_of, object_of, one_of
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.room import answer_room, material_room
 

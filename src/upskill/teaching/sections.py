@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from upskill.domain.fences import Fence, fence_after
+
 _HEADING = re.compile(r"##[ \t]+(?P<heading>.*?)[ \t#]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,9 +22,9 @@ class Section:
 def split_body(body: str) -> tuple[Section, ...]:
     """The sections of a body, in order. Joined again they are the same body, byte for byte."""
     stretches: list[tuple[str, list[str]]] = [("", [])]
-    fence: str | None = None
+    fence: Fence | None = None
     for line in body.splitlines(keepends=True):
-        fence = _fence_after(line.rstrip("\r\n"), fence)
+        fence = fence_after(line, fence)
         found = _HEADING.match(line.rstrip("\r\n")) if fence is None else None
         if found is not None:
             stretches.append((found["heading"], []))
@@ -67,11 +68,11 @@ def tidy_section(heading: str, text: str) -> Section:
     first, _, rest = text.partition("\n")
     if first.startswith("#") and " ".join(first.lstrip("#").split()).casefold() == heading.casefold():
         text = rest.strip("\n")
-    fence: str | None = None
+    fence: Fence | None = None
     for line in text.split("\n"):
-        fence = _fence_after(line, fence)
+        fence = fence_after(line, fence)
     if fence is not None:  # a block that was never closed would swallow what follows
-        text = f"{text}\n{fence}"
+        text = f"{text}\n{fence.mark}"
     return Section(heading=heading, text=text)
 
 
@@ -79,14 +80,3 @@ def _without_wrapping(text: str) -> str:
     """The text of a fence that holds everything, as models like to hand over Markdown."""
     found = re.fullmatch(r"(`{3,})(?:markdown|md)\n(?P<inside>.*)\n\1", text, re.DOTALL)
     return found["inside"].strip("\n") if found else text
-
-
-def _fence_after(line: str, fence: str | None) -> str | None:
-    """The fence that is open after this line."""
-    found = _FENCE.match(line)
-    if found is None:
-        return fence
-    if fence is None:
-        return found[1]
-    closes = found[1][0] == fence[0] and len(found[1]) >= len(fence) and not line.strip().strip("`~")
-    return None if closes else fence

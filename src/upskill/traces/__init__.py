@@ -36,7 +36,7 @@ def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
     """
     recording = FileRecording(path, clean=clean)
     recorder = detect(recording)
-    traces = tuple(READERS[recorder](recording))
+    traces = tuple(READERS[recorder].read(recording))
     if recorder != "text" and not any(trace.steps for trace in traces):
         raise UsageError(f"{path}: a recording of {recorder} in which nothing was said or done")
     return Reading(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Recording
 
 RECORDER = "aider"
 START = "# aider chat started at"
@@ -82,3 +82,8 @@ class _Chat:
             self._conversation.person(asked)
         elif text:
             self._conversation.command()
+
+
+READER = Reader(
+    name=RECORDER, title="aider", read=read, in_text=lambda lines: any(line.startswith(START) for line in lines)
+)

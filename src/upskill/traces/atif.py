@@ -7,7 +7,7 @@ from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.chat_messages import output_text, visible
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Recording
 
 RECORDER = "atif"
 DEEPEST = 100
@@ -88,3 +88,11 @@ def _subtraces(
         if trace.steps:
             found.append(Subtrace(call_id=recording.clean(call_id, limit=200) if call_id else None, trace=trace))
     return tuple(found)
+
+
+READER = Reader(
+    name=RECORDER,
+    title="ATIF",
+    read=read,
+    in_document=lambda top: string(top.get("schema_version")).startswith("ATIF-v"),
+)

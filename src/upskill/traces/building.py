@@ -1,18 +1,35 @@
 """Steps put together in the order they happened: what readers of flat recordings share."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
 from upskill.traces.cutting import tidy
-from upskill.traces.failing import looks_failed
 from upskill.traces.fields import as_json, mapping, string
 from upskill.traces.source import OBSERVED, READ, SAID, Recording
 
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
 LONGEST_ID = 200
+LOOKED_AT = 20_000
+SIGNS = re.compile(
+    r"""^(?:
+        Traceback[ ]\(most[ ]recent[ ]call[ ]last\)
+      | (?:[\w./+-]+:[ ])*(?:fatal|error|panic)(?:\[\w+\])?:[ ]
+      | E[ ]{3,}\w+(?:Error|Exception)\b
+      | \w*(?:Error|Exception):[ ]
+      | (?:FAILED|FAIL)\b
+      | npm[ ](?:ERR!|error)[ ]
+      | make(?:\[\d+\])?:[ ]\*\*\*[ ]
+      | (?:\S+:[ ])+(?:command[ ]not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied)$
+      | \S+[(:]\d+(?:[,:]\d+)?\)?:[ ](?:fatal[ ])?error\b
+      | (?:Process[ ]exited[ ]with[ ]code|[Ee]xit[ ]code:?)[ ][1-9]
+      | ={3,}+[^\n]*?\b[1-9]\d*[ ](?:failed|errors?)\b
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
 NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 
@@ -198,3 +215,49 @@ def arguments_text(arguments: Any) -> str:
         if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
             return string(command)
     return "" if arguments is None else as_json(arguments)
+
+
+def looks_failed(text: str) -> bool:
+    """Whether the head or the tail reads like a failure."""
+    if len(text) > 2 * LOOKED_AT:
+        return bool(SIGNS.search(text[:LOOKED_AT]) or SIGNS.search(text[-LOOKED_AT:]))
+    return bool(SIGNS.search(text))
+
+
+DEEPEST = 100
+"""Values nested deeper cannot be compared or written without trouble; what lies deeper hangs at the top."""
+TOP = -1
+
+Thread = tuple[str, Drafts]
+"""The id of the call that began it, empty where the recording does not say, and what it did."""
+
+
+def nest(recorder: str, main: Drafts, threads: Sequence[Thread], recording: Recording) -> Trace:
+    """One trace of all. A subagent whose call is nowhere hangs under the whole, with no call named."""
+    owners = {call: place for place, (_, drafts) in enumerate(threads) for call in drafts.call_ids()}
+    owners.update((call, TOP) for call in main.call_ids())
+    threads = [(plain_id(call_id), drafts) for call_id, drafts in threads]
+    under: dict[int, list[int]] = {}
+    for place, (call_id, _) in enumerate(threads):
+        under.setdefault(owners.get(call_id, TOP), []).append(place)
+    reached = _reached(under)
+    lost = [place for place in range(len(threads)) if place not in set(reached)]
+    built: dict[int, Subtrace] = {}
+    for place in (*lost, *reversed(reached)):
+        call_id, drafts = threads[place]
+        subtraces = tuple(built[part] for part in under.get(place, ()) if part in built and place not in lost)
+        known = call_id if call_id in owners else None
+        built[place] = Subtrace(call_id=known, trace=drafts.trace(recorder, subtraces=subtraces))
+        if known is None:
+            recording.note("the work of a subagent is here, but not which call began it")
+    return main.trace(recorder, subtraces=tuple(built[place] for place in (*under.get(TOP, ()), *lost)))
+
+
+def _reached(under: Mapping[int, Sequence[int]]) -> list[int]:
+    """What hangs below the top, level by level. What hangs in a circle is not reached."""
+    found: list[int] = []
+    level: Sequence[int] = under.get(TOP, ())
+    for _ in range(DEEPEST):
+        found.extend(level)
+        level = [part for place in level for part in under.get(place, ())]
+    return found

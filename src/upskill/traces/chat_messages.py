@@ -9,7 +9,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import as_json, flag, items, mapping, string, texts
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "chat"
 HARNESS_ROLES = ("system", "developer")
@@ -132,3 +132,26 @@ def _visible_block(block: Any) -> str:
     if mapping(block).get("type") in IMAGE_TYPES:
         return "[an image]"
     return texts([block])
+
+
+def is_message(record: Record) -> bool:
+    """Whether a record is one message."""
+    return "role" in record and "content" in record
+
+
+def _is_chat(record: Record) -> bool:
+    return isinstance(record.get("messages"), list)
+
+
+def _is_line(record: Record) -> bool:
+    return _is_chat(record) or ("role" in record and "type" not in record)
+
+
+READER = Reader(
+    name=RECORDER,
+    title="chat messages",
+    read=read,
+    in_document=_is_chat,
+    in_list=lambda parts, _: any(map(is_message, parts)),
+    in_lines=lambda records: any(map(_is_line, records)),
+)

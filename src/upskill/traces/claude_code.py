@@ -13,7 +13,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.building import Draft, Drafts
+from upskill.traces.building import Draft, Drafts, Thread, nest
 from upskill.traces.claude_branch import branches
 from upskill.traces.claude_graph import (
     ASSISTANT,
@@ -27,9 +27,8 @@ from upskill.traces.claude_graph import (
 )
 from upskill.traces.claude_messages import add_message, add_result, blocks, tagged, typed
 from upskill.traces.fields import mapping, string
-from upskill.traces.nesting import Thread, nest
 from upskill.traces.recording import FileRecording, parse
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "claude-code"
 AGENT_ID = re.compile(r"\A[A-Za-z0-9_-]{1,80}\Z")
@@ -233,3 +232,22 @@ def _noted_call(path: Path) -> str:
     except OSError:
         return ""
     return string(mapping(parse(content)).get("toolUseId"))
+
+
+CLAUDE = frozenset(
+    {"user", "assistant", "system", "queue-operation", "ai-title", "last-prompt", "attachment", "progress"}
+)
+
+
+def _is_claude(record: Record) -> bool:
+    if "isSidechain" in record or "parentUuid" in record:
+        return True
+    kind = string(record.get("type"))
+    return (
+        (kind in CLAUDE and "sessionId" in record)
+        or (kind == "summary" and "leafUuid" in record)
+        or (kind == "file-history-snapshot" and "messageId" in record)
+    )
+
+
+READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=lambda records: any(map(_is_claude, records)))

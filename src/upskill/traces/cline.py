@@ -1,17 +1,19 @@
 """Cline and Roo: Anthropic's messages, in old versions with the tools as XML in the text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.chat_messages import call_blocks, reasoning_of, tell_outputs, visible
-from upskill.traces.conversation import Asked, Conversation
+from upskill.errors import UsageError
+from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
+from upskill.traces.conversation import Asked, Conversation, split_tags
 from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Recording
-from upskill.traces.tags import split_tags
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "cline"
+HISTORY = "api_conversation_history.json"
 SPEAKING = ("attempt_completion", "plan_mode_respond", "ask_followup_question")
 """Tools that speak to the person: what they say is a message, and no call."""
 TOOLS = (
@@ -127,3 +129,23 @@ def _first_value(call: Asked) -> str:
     """What a speaking tool says: `result`, `response` or `question`, always the first of its parameters."""
     values = map(string, mapping(call.arguments).values())
     return next(filter(None, values), string(call.arguments))
+
+
+def _is_history(parts: Sequence[Record], path: Path) -> bool:
+    """Its messages are those of any chat: the name of the file tells them apart."""
+    if any(map(is_message, parts)):
+        return path.name == HISTORY
+    if any(string(part.get("type")) in ("say", "ask") and "ts" in part for part in parts):
+        raise UsageError(
+            f"{path}: what Cline showed, not what was said", hint=f"pass `{HISTORY}`, which lies beside it"
+        )
+    return False
+
+
+READER = Reader(
+    name=RECORDER,
+    title="Cline",
+    read=read,
+    in_document=lambda top: "sessionId" in top and isinstance(top.get("messages"), list),
+    in_list=_is_history,
+)

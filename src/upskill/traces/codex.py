@@ -1,4 +1,7 @@
-"""Codex rollouts, plain or compressed. Every text is in them twice: only `response_item` is read for what was said."""
+"""Codex: rollouts, plain or compressed, and what `codex exec --json` prints, in which the prompt is missing.
+
+Every text is in a rollout twice: only `response_item` is read for what was said.
+"""
 
 import json
 import re
@@ -6,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import Draft, Drafts
+from upskill.traces.building import NO_PROMPT, Draft, Drafts
 from upskill.traces.fields import flag, items, mapping, string, texts, whole
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 INJECTED = (
     "# AGENTS.md instructions",
@@ -24,6 +27,8 @@ INJECTED = (
     "<permissions instructions>",
     "<skills_instructions>",
 )
+TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})
+EXEC_TYPES = ("thread.started", "turn.", "item.")
 HEADER = re.compile(r"\A(?:(?!Output:).{0,200}\n){0,8}?(?:Process exited with code|Exit code:) (-?\d{1,9})\n")
 OUTPUT = re.compile(r"\A(?:.{0,200}\n){0,8}?Output:\n")
 HEADER_LENGTH = 2_000
@@ -161,3 +166,60 @@ def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
         return text, None, success
     start = OUTPUT.match(head)
     return (text[start.end() :] if start else text), int(code.group(1)), success
+
+
+def read_exec(recording: Recording) -> Iterator[Trace]:
+    """One trace. Only `item.completed` counts: `item.started` says the same before it is known."""
+    drafts = Drafts(recording)
+    seen: set[str] = set()
+    for _, record in recording.records():
+        item = mapping(record.get("item"))
+        item_id = string(item.get("id"))
+        if record.get("type") != "item.completed" or (item_id and item_id in seen):
+            continue
+        seen.add(item_id)
+        _add_item(drafts, item_id, item)
+    recording.note(NO_PROMPT)
+    yield drafts.trace("codex-exec")
+
+
+def _add_item(drafts: Drafts, item_id: str, item: dict[str, object]) -> None:
+    status = string(item.get("status"))
+    failed = True if status == "failed" else False if status == "completed" else None
+    match item.get("type"):
+        case "reasoning":
+            drafts.think(drafts.begin("agent"), string(item.get("text")))
+        case "agent_message":
+            drafts.say(drafts.begin("agent"), string(item.get("text")))
+        case "command_execution":
+            drafts.call(drafts.begin("agent"), item_id, "shell", {"command": item.get("command")})
+            exit_code = whole(item.get("exit_code"))
+            marked = failed if exit_code is None else exit_code != 0
+            drafts.observe(item_id, string(item.get("aggregated_output")), failed=marked, exit_code=exit_code)
+        case "file_change":
+            changes = [mapping(change) for change in items(item.get("changes"))]
+            drafts.call(drafts.begin("agent"), item_id, "file_change", {"changes": changes})
+            if failed:
+                drafts.observe(item_id, "", failed=True)
+        case "mcp_tool_call":
+            name = ".".join(filter(None, (string(item.get("server")), string(item.get("tool")))))
+            drafts.call(drafts.begin("agent"), item_id, name, item.get("arguments"))
+            drafts.observe(item_id, string(item.get("output")), failed=failed)
+        case "web_search":
+            drafts.call(drafts.begin("agent"), item_id, "web_search", {"query": item.get("query")})
+        case _:
+            pass
+
+
+def _is_rollout(record: Record) -> bool:
+    return "payload" in record and string(record.get("type")) in TYPES
+
+
+def _is_exec(record: Record) -> bool:
+    return string(record.get("type")).startswith(EXEC_TYPES)
+
+
+ROLLOUT = Reader(name="codex", title="Codex", read=read, in_lines=lambda records: any(map(_is_rollout, records)))
+EXEC = Reader(
+    name="codex-exec", title="codex exec", read=read_exec, in_lines=lambda records: any(map(_is_exec, records))
+)

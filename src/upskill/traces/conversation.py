@@ -1,6 +1,7 @@
 """Messages in the order told, and each output beside the call that it answers: what readers of chats share."""
 
 import json
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from typing import Any
 from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.building import LONGEST_ID, Draft, Drafts
 from upskill.traces.source import Recording
+
+MOST_UNCLOSED = 50
+"""Names that open and never close, before the rest of a text is taken as it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -149,3 +153,35 @@ def _unpacked(arguments: Any) -> Any:
 
 def _places(call_id: str, name: str) -> set[tuple[str, str]]:
     return {("name", ""), ("id", call_id), ("name", name)}
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """What was between tags, with the tag's name, and the text without it."""
+
+    pieces: tuple[tuple[str, str], ...]
+    rest: str
+
+
+def split_tags(text: str, names: str, *, open_end: bool = False) -> Tagged:
+    """Take out the pieces between `<name>` and `</name>`, for names that fit the pattern `names`.
+
+    `open_end` lets a piece that is never closed reach to the end of the text, as when a model was stopped.
+    """
+    opening = re.compile(f"<({names})>")
+    pieces, rest, unclosed = [], [], set[str]()
+    done = at = 0
+    while (found := opening.search(text, at)) is not None:
+        name = found.group(1)
+        end = -1 if name in unclosed else text.find(f"</{name}>", found.end())
+        if end < 0 and not open_end:
+            unclosed.add(name)
+            at = found.end()
+            if len(unclosed) > MOST_UNCLOSED:
+                break
+            continue
+        end = len(text) if end < 0 else end
+        pieces.append((name, text[found.end() : end]))
+        rest.append(text[done : found.start()])
+        done = at = end + len(name) + 3
+    return Tagged(tuple(pieces), "".join((*rest, text[done:])))

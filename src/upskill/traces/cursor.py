@@ -1,13 +1,14 @@
 """Cursor: the stream its command line prints, and the Markdown its editor exports, in which outputs are missing."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.building import Draft, Drafts
+from upskill.traces.claude_output import is_stream
 from upskill.traces.fields import as_json, mapping, string, texts, whole
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")
 SHOWN = ("stdout", "stderr", "output", "content", "error", "message", "reason")
@@ -84,3 +85,23 @@ def _tool(drafts: Drafts, thought: list[str], record: dict[str, Any]) -> None:
     if failed is None and "success" in result:
         failed = bool(exit_code)
     drafts.observe(call_id, content or (as_json(shown) if shown else ""), failed=failed, exit_code=exit_code)
+
+
+KEY_SOURCES = frozenset({"env", "flag", "login"})
+
+
+def _is_stream(records: Sequence[Record]) -> bool:
+    return any(map(is_stream, records)) and any(
+        string(record.get("apiKeySource")) in KEY_SOURCES
+        or (record.get("type") == "tool_call" and {"call_id", "model_call_id"} <= record.keys())
+        or record.get("type") == "thinking"
+        for record in records
+    )
+
+
+def _is_export(lines: Sequence[str]) -> bool:
+    return any(line.startswith("_Exported on ") and " from Cursor" in line for line in lines)
+
+
+STREAM = Reader(name="cursor-stream", title="Cursor", read=read_stream, in_lines=_is_stream)
+EXPORT = Reader(name="cursor-export", title="Cursor, exported as text", read=read_export, in_text=_is_export)

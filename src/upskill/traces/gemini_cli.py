@@ -1,13 +1,13 @@
 """Gemini CLI sessions: lines of which later ones replace or undo earlier ones, or one older document."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.building import Draft, Drafts
 from upskill.traces.fields import items, mapping, string, texts
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 COMMAND = re.compile(r"\A/[\w:-]+\s*\Z")
@@ -110,3 +110,17 @@ def _result(result: Any) -> str:
         response = mapping(mapping(part.get("functionResponse")).get("response"))
         found += [texts(response.get(key)) for key in ("output", "error", "content")] + [string(part.get("text"))]
     return "\n".join(filter(None, found))
+
+
+def _is_document(top: Record) -> bool:
+    return {"sessionId", "projectHash"} <= top.keys() and isinstance(top.get("messages"), list)
+
+
+def _are_lines(records: Sequence[Record]) -> bool:
+    first = records[0] if records else {}
+    if {"sessionId", "projectHash"} <= first.keys():
+        return True
+    return any(record.get("type") == "gemini" and "id" in record for record in records)
+
+
+READER = Reader(name="gemini-cli", title="Gemini CLI", read=read, in_document=_is_document, in_lines=_are_lines)

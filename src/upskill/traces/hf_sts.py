@@ -7,7 +7,7 @@ from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, function_call, reasoning_of, visible
 from upskill.traces.conversation import Conversation
 from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "hf-sts"
 
@@ -42,3 +42,15 @@ def _tell(conversation: Conversation, message: dict[str, Any]) -> None:
         conversation.agent(text, reasoning=reasoning_of(message), calls=calls)
     elif role == "tool":
         conversation.output(text, call_id=string(message.get("toolCallId")))
+
+
+def _is_session(record: Record) -> bool:
+    return record.get("type") == "session" and "harness" in record
+
+
+READER = Reader(
+    name=RECORDER,
+    title="Hugging Face session trace",
+    read=read,
+    in_lines=lambda records: any(map(_is_session, records)),
+)

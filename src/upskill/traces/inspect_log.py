@@ -16,7 +16,7 @@ from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, parse
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Recording
 
 RECORDER = "inspect"
 END = "submit"
@@ -148,3 +148,12 @@ def _decompressed(packed: bytes, method: int) -> bytes | None:
             return reader.read(LARGEST_DOCUMENT + 1)
     except zstandard.ZstdError:
         return None
+
+
+READER = Reader(
+    name=RECORDER,
+    title="Inspect",
+    read=read,
+    in_document=lambda top: {"version", "status", "eval", "plan", "samples"} <= top.keys(),
+    in_archive=lambda names: "header.json" in names and any(name.startswith("samples/") for name in names),
+)

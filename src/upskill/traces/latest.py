@@ -17,14 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from upskill.errors import UpskillError, UsageError
+from upskill.traces import claude_code, codex, gemini_cli, opencode
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.recording import FileRecording
 
 AGENTS: Mapping[str, str] = {
-    "claude-code": "Claude Code",
-    "codex": "Codex",
-    "gemini-cli": "Gemini CLI",
-    "opencode": "opencode",
+    reader.name: reader.title for reader in (claude_code.READER, codex.ROLLOUT, gemini_cli.READER, opencode.EXPORT)
 }
 """The agents whose sessions are looked for, by the name that is typed, with the name that is shown."""
 SHORT_NAMES: Mapping[str, str] = {"claude": "claude-code", "gemini": "gemini-cli"}

@@ -7,7 +7,7 @@ from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, output_text, visible
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import items, mapping, string, texts
-from upskill.traces.source import Recording
+from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
 
 RECORDER = "openai-responses"
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_call", "computer_call")
@@ -17,6 +17,9 @@ OUTPUTS = (
     "local_shell_call_output",
     "computer_call_output",
 )
+
+TOLD_BY = ("function_call", "function_call_output")
+PARTS = (*TOLD_BY, "message", "reasoning")
 
 
 def read(recording: Recording) -> Iterator[Trace]:
@@ -91,3 +94,12 @@ def _asked(item: dict[str, Any]) -> Asked:
 
 def _thoughts(item: dict[str, Any]) -> str:
     return texts(item.get("summary")) or texts(item.get("content"))
+
+
+def _is_exchange(top: Record) -> bool:
+    found = [mapping(part) for name in ("input", "output") for part in items(top.get(name))[:LOOKED_AT]]
+    kinds = {string(part.get("type")) for part in found}
+    return not kinds.isdisjoint(TOLD_BY) or (isinstance(top.get("output"), list) and not kinds.isdisjoint(PARTS))
+
+
+READER = Reader(name=RECORDER, title="OpenAI Responses", read=read, in_document=_is_exchange)

@@ -6,7 +6,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.building import NO_PROMPT, Draft, Drafts
 from upskill.traces.fields import items, mapping, string, whole
-from upskill.traces.source import Recording
+from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
 
 
 def read_export(recording: Recording) -> Iterator[Trace]:
@@ -90,3 +90,24 @@ def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
             drafts.observe(call_id, string(state.get("output")), failed=bool(exit_code), exit_code=exit_code)
         case _:
             pass
+
+
+RUN_TYPES = frozenset({"step_start", "step_finish", "tool_use", "text"})
+
+
+def _is_export(top: Record) -> bool:
+    messages = [mapping(message) for message in items(top.get("messages"))[:LOOKED_AT]]
+    parted = any("info" in message and "parts" in message for message in messages)
+    return "info" in top and (
+        parted or ("messages" in top and string(mapping(top["info"]).get("id")).startswith("ses_"))
+    )
+
+
+def _is_run(record: Record) -> bool:
+    return string(record.get("type")) in RUN_TYPES and "sessionID" in record
+
+
+EXPORT = Reader(name="opencode", title="opencode", read=read_export, in_document=_is_export)
+RUN = Reader(
+    name="opencode-run", title="opencode run", read=read_run, in_lines=lambda records: any(map(_is_run, records))
+)

@@ -1,12 +1,13 @@
 """OpenHands V0 events: actions, and observations that name the action that caused them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Asked, Conversation
 from upskill.traces.fields import flag, items, mapping, string, whole
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "openhands"
 SAID = ("message", "finish", "reject", "think")
@@ -100,3 +101,10 @@ def _failed(event: dict[str, Any], extras: dict[str, Any]) -> bool | None:
         return True
     success = flag(event.get("success"))
     return None if success is None else not success
+
+
+def _are_events(parts: Sequence[Record], _: Path) -> bool:
+    return any(("action" in part or "observation" in part) and "source" in part for part in parts)
+
+
+READER = Reader(name=RECORDER, title="OpenHands", read=read, in_list=_are_events)

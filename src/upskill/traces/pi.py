@@ -6,7 +6,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.building import Drafts
 from upskill.traces.fields import flag, items, mapping, string, texts
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 
 
 def read(recording: Recording) -> Iterator[Trace]:
@@ -82,3 +82,10 @@ def _message(drafts: Drafts, message: dict[str, Any]) -> None:
             drafts.observe(string(message.get("toolCallId")), content, failed=flag(message.get("isError")))
         case _:
             pass
+
+
+def _is_pi(record: Record) -> bool:
+    return record.get("type") == "session" and {"version", "cwd"} <= record.keys()
+
+
+READER = Reader(name="pi", title="Pi", read=read, in_lines=lambda records: any(map(_is_pi, records)))

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Recording
 
 RECORDER = "text"
 LARGEST = 8_000_000
 """Characters that are read. What has no structure cannot be cut by worth, and more than this nobody can be given."""
 KEPT = 400_000
 """Characters that are kept: about as much as a large model takes in at once."""
+_BLOCK = 400_000
+_LONGEST_BLOCK = 2_000_000
+_UNCUT = 10**9
 
 
 def read(recording: Recording) -> Iterator[Trace]:
@@ -28,3 +31,30 @@ def read(recording: Recording) -> Iterator[Trace]:
     if length > KEPT:
         recording.note(f"of {length:,} characters the first and the last {KEPT // 2:,} are kept")
     yield Trace(recorder=RECORDER, steps=(), whole=recording.clean(text, limit=KEPT))
+
+
+def cleaned_lines(recording: Recording) -> Iterator[str]:
+    """Every line of a text as it may be kept, streamed in blocks that end at blank lines."""
+    block: list[str] = []
+    size = 0
+    open_keys = 0
+    for line in recording.lines():
+        block.append(line)
+        size += len(line) + 1
+        if line.startswith("-----"):
+            open_keys += line.count("-----BEGIN") - line.count("-----END")
+        if (size >= _BLOCK and not line.strip() and open_keys <= 0) or size >= _LONGEST_BLOCK:
+            yield from _cleaned(recording, block)
+            block, size, open_keys = [], 0, 0
+    if block:
+        yield from _cleaned(recording, block)
+
+
+def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
+    lines = recording.clean("\n".join(block), limit=_UNCUT).split("\n")
+    yield from lines
+    # What was taken out may have been several lines; those after it keep their numbers.
+    yield from [""] * (len(block) - len(lines))
+
+
+READER = Reader(name=RECORDER, title="plain text", read=read, in_text=lambda _: True)

@@ -1,22 +1,17 @@
-"""Which reader reads which format. The names are those of `detecting`."""
-
-from collections.abc import Mapping
+"""The recorders whose recordings can be read, one line each, in the order in which they are asked."""
 
 from upskill.traces import (
     aider,
     atif,
     chat_messages,
     claude_code,
-    claude_export,
-    claude_stream,
+    claude_output,
     cline,
     codex,
-    codex_exec,
     cursor,
     gemini_cli,
     hf_sts,
     inspect_log,
-    mini_swe_agent,
     openai_responses,
     opencode,
     openhands,
@@ -28,30 +23,39 @@ from upskill.traces import (
 )
 from upskill.traces.source import Reader
 
-READERS: Mapping[str, Reader] = {
-    "claude-code": claude_code.read,
-    "claude-stream": claude_stream.read,
-    "claude-export": claude_export.read,
-    "codex": codex.read,
-    "codex-exec": codex_exec.read,
-    "gemini-cli": gemini_cli.read,
-    "opencode": opencode.read_export,
-    "opencode-run": opencode.read_run,
-    "pi": pi.read,
-    "cursor-stream": cursor.read_stream,
-    "cursor-export": cursor.read_export,
-    "hf-sts": hf_sts.read,
-    "atif": atif.read,
-    "inspect": inspect_log.read,
-    "swe-agent": swe_agent.read,
-    "mini-swe-agent": mini_swe_agent.read,
-    "openhands": openhands.read,
-    "cline": cline.read,
-    "aider": aider.read,
-    "chat": chat_messages.read,
-    "openai-responses": openai_responses.read,
-    "sharegpt": sharegpt.read,
-    "otel-genai": spans.read,
-    "openinference": spans.read,
-    "text": plain_text.read,
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        atif.READER,
+        opencode.EXPORT,
+        swe_agent.MINI_READER,
+        swe_agent.READER,
+        inspect_log.READER,
+        codex.ROLLOUT,
+        codex.EXEC,
+        gemini_cli.READER,
+        hf_sts.READER,
+        pi.READER,
+        cursor.STREAM,
+        claude_output.STREAM,
+        claude_code.READER,
+        opencode.RUN,
+        spans.OPENINFERENCE,
+        spans.OTEL,
+        openhands.READER,
+        sharegpt.READER,
+        cline.READER,
+        openai_responses.READER,
+        chat_messages.READER,
+        aider.READER,
+        cursor.EXPORT,
+        claude_output.EXPORT,
+        plain_text.READER,
+    )
 }
+"""By name. The first that recognises a recording reads it: whoever is easily mistaken for another comes before it."""
+
+
+def title_of(recorder: str) -> str:
+    """The name of a recorder as people know it."""
+    return READERS[recorder].title if recorder in READERS else recorder

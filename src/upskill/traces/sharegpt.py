@@ -1,13 +1,12 @@
 """ShareGPT rows: one conversation each, with thoughts, calls and outputs marked by tags in the text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.conversation import Asked, Conversation, inner
+from upskill.traces.conversation import Asked, Conversation, inner, split_tags
 from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Recording
-from upskill.traces.tags import split_tags
+from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "sharegpt"
 PERSON = ("human", "user")
@@ -58,3 +57,21 @@ def _asked(text: str) -> Asked:
     if not call:
         return Asked(name="", arguments=text.strip())
     return Asked(name=string(call.get("name")), arguments=call.get("arguments"))
+
+
+def _is_row(record: Record) -> bool:
+    return "from" in mapping((items(record.get("conversations")) or [None])[0])
+
+
+def _are_lines(records: Sequence[Record]) -> bool:
+    # Lines that hold `messages` are chats, whatever else they hold.
+    return any(map(_is_row, records)) and not any(isinstance(record.get("messages"), list) for record in records)
+
+
+READER = Reader(
+    name=RECORDER,
+    title="ShareGPT",
+    read=read,
+    in_list=lambda parts, _: any("conversations" in part for part in parts),
+    in_lines=_are_lines,
+)

@@ -1,6 +1,7 @@
 """One recording as a reader sees it: lines, a document or text, each streamed and bounded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +13,9 @@ SAID = 20_000
 """Characters kept of what a person or the model said in one message."""
 READ = 400
 """Characters kept of a file that was only read: its content is in the repository, not in the lesson."""
+
+LOOKED_AT = 50
+"""Records, or parts of one, by which a recorder is recognised. Recorders say who they are at once."""
 
 Clean = Callable[[str], str]
 """Takes secrets out of a text. It sees every text that enters a `Trace`, whole, before anything is cut off."""
@@ -57,5 +61,31 @@ class Recording(Protocol):
         ...
 
 
-Reader = Callable[[Recording], Iterator[Trace]]
-"""One module per recorder, each with one `read`."""
+Record = dict[str, Any]
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """One recorder: its name, its title for people, how its recordings are recognised, and how one is read.
+
+    A recogniser is handed the beginning only. It may raise `UsageError` for a file of this recorder that is not its
+    recording.
+    """
+
+    name: str
+    title: str
+    read: Callable[[Recording], Iterator[Trace]]
+    in_document: Callable[[Record], bool] = _never
+    """Recognises one JSON object."""
+    in_list: Callable[[Sequence[Record], Path], bool] = _never
+    """Recognises one JSON list, by its items and where it lies."""
+    in_lines: Callable[[Sequence[Record]], bool] = _never
+    """Recognises JSON lines."""
+    in_text: Callable[[Sequence[str]], bool] = _never
+    """Recognises text, by its lines."""
+    in_archive: Callable[[Collection[str]], bool] = _never
+    """Recognises an archive, by the names in it."""

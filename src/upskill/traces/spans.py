@@ -13,9 +13,9 @@ from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import function_call, reasoning_of, tell
 from upskill.traces.conversation import Asked, Conversation
-from upskill.traces.fields import items, string, texts
+from upskill.traces.fields import items, mapping, string, texts
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
-from upskill.traces.source import Recording
+from upskill.traces.source import Reader, Record, Recording
 from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, spans_in
 
 MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
@@ -286,3 +286,31 @@ def _result(span: Span) -> str:
 
 def _text(span: Span, *names: str) -> str:
     return next(filter(None, (string(span.attributes.get(name)) for name in names)), "")
+
+
+def _is_export(record: Record) -> bool:
+    return "resourceSpans" in record
+
+
+def _has(record: Record, attribute: str) -> bool:
+    attributes = record.get("attributes")
+    if isinstance(attributes, list):
+        return any(mapping(part).get("key") == attribute for part in attributes)
+    return attribute in mapping(attributes)
+
+
+OPENINFERENCE = Reader(
+    name="openinference",
+    title="OpenInference",
+    read=read,
+    in_lines=lambda records: (
+        any(_has(record, "openinference.span.kind") for record in records) and not any(map(_is_export, records))
+    ),
+)
+OTEL = Reader(
+    name="otel-genai",
+    title="OpenTelemetry",
+    read=read,
+    in_document=_is_export,
+    in_lines=lambda records: any(_is_export(record) or _has(record, "gen_ai.operation.name") for record in records),
+)

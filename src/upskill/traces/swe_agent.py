@@ -1,16 +1,26 @@
-"""SWE-agent trajectories: an action, what it brought, and the thought before it."""
+"""Trajectories of SWE-agent (an action, what it brought, and the thought before it) and of mini-swe-agent.
 
+The latter are messages, in which the user's are outputs after the first.
+"""
+
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.chat_messages import HARNESS_ROLES, visible
-from upskill.traces.conversation import Asked, Conversation
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Recording
+from upskill.traces.chat_messages import HARNESS_ROLES, function_call, reasoning_of, visible
+from upskill.traces.conversation import Asked, Conversation, split_tags
+from upskill.traces.fields import items, mapping, string, whole
+from upskill.traces.source import Reader, Recording
 
 RECORDER = "swe-agent"
 ENDS = ("submit", "exit", "exit_cost", "exit_context", "exit_error", "exit_format", "exit_forfeit")
+
+MINI = "mini-swe-agent"
+FENCE = re.compile(r"^```(?:mswea_bash_command|bash|sh)[ \t]*\n", re.MULTILINE)
+FENCE_END = "\n```"
+RETURNED = re.compile(r"<returncode>\s*(-?\d{1,6})\s*</returncode>")
+OUTPUT = "output|output_head|output_tail"
 
 
 def read(recording: Recording) -> Iterator[Trace]:
@@ -46,3 +56,82 @@ def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
         return
     conversation.agent(said, calls=[Asked(name="bash", arguments=action)])
     conversation.output(string(step.get("observation")))
+
+
+def read_mini(recording: Recording) -> Iterator[Trace]:
+    """One trace, up to the message of role `exit`."""
+    document = mapping(recording.document())
+    conversation = Conversation(recording)
+    for message in map(mapping, items(document.get("messages"))):
+        if message.get("role") == "exit":
+            break
+        _tell_message(conversation, message)
+    if not conversation.empty:
+        yield conversation.trace(MINI, model=_model(document))
+
+
+def _tell_message(conversation: Conversation, message: dict[str, Any]) -> None:
+    role, text = message.get("role"), visible(message.get("content"))
+    if role in HARNESS_ROLES:
+        conversation.harness(text)
+    elif role == "assistant":
+        said, fenced = _without_fences(text)
+        conversation.agent(said, reasoning=reasoning_of(message), calls=_calls(message, fenced))
+    elif role == "tool" or (role == "user" and RETURNED.search(text)):
+        _tell_output(conversation, message, text)
+    elif role == "user" and not conversation.has_person:
+        conversation.person(text)
+    elif role == "user":
+        conversation.harness(text)  # such as a complaint about the format of an answer
+
+
+def _tell_output(conversation: Conversation, message: dict[str, Any], text: str) -> None:
+    returned = RETURNED.search(text)
+    output = "\n".join(part.strip("\n") for _, part in split_tags(text, OUTPUT).pieces)
+    recorded = whole(mapping(message.get("extra")).get("returncode"))
+    conversation.output(
+        output or (text[: returned.start()] + text[returned.end() :] if returned else text),
+        call_id=string(message.get("tool_call_id")),
+        exit_code=recorded if recorded is not None else int(returned.group(1)) if returned else None,
+    )
+
+
+def _without_fences(text: str) -> tuple[str, list[str]]:
+    """What was said, and the commands in fences between it."""
+    said, commands, done = [], [], 0
+    while (fence := FENCE.search(text, done)) is not None:
+        end = text.find(FENCE_END, fence.end() - 1)
+        if end < 0:
+            break
+        said.append(text[done : fence.start()])
+        commands.append(text[fence.end() : end])
+        done = end + len(FENCE_END)
+    return "".join((*said, text[done:])), commands
+
+
+def _calls(message: dict[str, Any], fenced: list[str]) -> list[Asked]:
+    calls = [function_call(call) for call in items(message.get("tool_calls"))]
+    if calls:
+        return calls
+    actions = [mapping(action) for action in items(mapping(message.get("extra")).get("actions"))]
+    commands = [string(action.get("command")) for action in actions] or fenced
+    return [Asked(name="bash", arguments=command.strip()) for command in commands if command.strip()]
+
+
+def _model(document: dict[str, Any]) -> str:
+    config = mapping(mapping(document.get("info")).get("config"))
+    return string(mapping(config.get("model")).get("model_name"))
+
+
+READER = Reader(
+    name=RECORDER,
+    title="SWE-agent",
+    read=read,
+    in_document=lambda top: {"trajectory", "history", "info"} <= top.keys(),
+)
+MINI_READER = Reader(
+    name=MINI,
+    title="mini-swe-agent",
+    read=read_mini,
+    in_document=lambda top: string(top.get("trajectory_format")).startswith(MINI),
+)

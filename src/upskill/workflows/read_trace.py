@@ -16,8 +16,8 @@ from upskill.traces.detecting import detect
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digesting
 from upskill.traces.folders import recordings_below
 from upskill.traces.latest import AGENTS, Session, agent_named, export_opencode, find_sessions
+from upskill.traces.plain_text import cleaned_lines
 from upskill.traces.recording import FileRecording
-from upskill.traces.texts import cleaned_lines
 
 Say = Callable[[str], None]
 

@@ -70,6 +70,7 @@ def write_cases_for(
         counts=counts,
         examine=examine,
         check_problems=partial(checks.check_problems, judge=False),
+        offers=checks.offers(),
         say=say,
         clean=redactor_from(os.environ).clean,
         window=window,

@@ -8,7 +8,7 @@ import pytest
 from unit.checks.cases import answer, case, skill
 from upskill import checks
 from upskill.checks import Bench
-from upskill.checks.kind import Work
+from upskill.checks.kind import Kind, Work
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification
 
@@ -79,7 +79,7 @@ def test_two_cases_with_one_answer_are_not_held_against_each_other() -> None:
     assert [found.state for found in qualify([one, two], skill())] == ["qualified", "qualified"]
 
 
-class Coin:
+class Coin(Kind):
     """A check that passes every other time."""
 
     name = "coin"
@@ -90,10 +90,6 @@ class Coin:
     def problems(self, spec: object) -> list[str]:
         """Nothing is wrong with it but all of it."""
         return []
-
-    def needs(self, spec: object) -> frozenset[Any]:
-        """Nothing."""
-        return frozenset()
 
     def look(self, spec: object, work: Work) -> checks.Look:
         """Throw."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from upskill.checks import KINDS, Bench, grade
-from upskill.checks.command import SECONDS
 from upskill.checks.qualifying.mutants import content_key
 from upskill.domain import Answer, Case, Check, CheckResult
 from upskill.errors import UpskillError
@@ -26,8 +25,6 @@ _SPEAKS_OF_CHANCE = re.compile(
     r"(?i)rand|shuf|choice|sample|uuid|time|date|clock|\bnow\b|sleep|\bset\(|hash|thread|async|\bpid\b|\$\$|tempfile|mktemp"
 )
 _FENCE = re.compile(r"```|~~~")
-_READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
-"""A command has the text of the answer on its standard input; few look there."""
 
 
 class CheckCrashed(Exception):
@@ -58,7 +55,7 @@ class Examination:
         there = tuple(check for check in case.checks if _can_run(check, bench))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
-        self._reads_text = any(_reads_text(check) for check in there)
+        self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
         self._bench = bench
         self._seen: dict[object, bool] = {}
         self._longest = 0.0
@@ -122,9 +119,7 @@ class Examination:
                 return quick
             slow = self._slow
             if hurry:
-                slow = replace(
-                    slow, checks=tuple(_hurried(check, LEAST_SECONDS + 3 * self._longest) for check in slow.checks)
-                )
+                slow = self._hurried(LEAST_SECONDS + 3 * self._longest)
             return quick + grade(slow, answer, bench=self._bench).results
         except UpskillError:
             raise
@@ -132,6 +127,13 @@ class Examination:
             self._crashes += 1
             self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             raise self.crash from error
+
+    def _hurried(self, most_seconds: float) -> Case:
+        checks = self._slow.checks
+        specs = [KINDS[check.kind].hurried(check.spec, most_seconds) for check in checks]
+        return replace(
+            self._slow, checks=tuple(replace(check, spec=spec) for check, spec in zip(checks, specs, strict=True))
+        )
 
     def _as_seen(self, answer: Answer) -> Answer:
         """Words that no check reads make no difference; blocks in them are files."""
@@ -145,24 +147,8 @@ class Examination:
         return any(_SPEAKS_OF_CHANCE.search(text) for text in said)
 
 
-def _hurried(check: Check, most_seconds: float) -> Check:
-    if check.kind != "command":
-        return check
-    spec = dict(check.spec) if isinstance(check.spec, dict) else {"run": check.spec}
-    given = spec.get("seconds", SECONDS)
-    seconds = float(given) if isinstance(given, int | float) else SECONDS
-    return replace(check, spec={**spec, "seconds": min(seconds, most_seconds)})
-
-
 def _needs(check: Check) -> Iterable[str]:
     return KINDS[check.kind].needs(check.spec)
-
-
-def _reads_text(check: Check) -> bool:
-    """Whether the words of an answer can matter to a check, blocks in them apart. In doubt they can."""
-    if "files" not in _needs(check) or check.kind not in ("file", "json", "toml", "yaml", "command"):
-        return True
-    return check.kind == "command" and _READS_INPUT.search(str(check.spec)) is not None
 
 
 def _is_slow(check: Check) -> bool:

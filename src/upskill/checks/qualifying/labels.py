@@ -5,12 +5,9 @@ from collections.abc import Iterator
 
 import regex
 
+from upskill.checks import KINDS
 from upskill.checks.contains import find_token
-from upskill.checks.kind import strings_of
 from upskill.domain import Case, Skill
-
-TEXT_KINDS = frozenset({"contains", "excludes", "equals", "regex"})
-"""Kinds that look at the words of an answer and at nothing else."""
 
 _REGEX_SECONDS = 0.5
 
@@ -25,11 +22,11 @@ def leaked_values(case: Case) -> list[str]:
 
 def leaks(case: Case) -> bool:
     """Whether all that is expected stands in the prompt, and the checks look at words only."""
-    if not all(check.kind in TEXT_KINDS for check in case.checks):
+    if not _only_words(case):
         # Words alone do not pass a check on a file or on a program.
         return False
     values = expected_values(case)
-    patterns = [str(check.spec) for check in case.checks if check.kind == "regex"]
+    patterns = _patterns(case)
     if not values and not patterns:
         return False
     return len(leaked_values(case)) == len(values) and all(_matched(pattern, case.prompt) for pattern in patterns)
@@ -40,25 +37,26 @@ def recalls(case: Case, skill: Skill) -> bool:
     said = _plain(f"{skill.description}\n{skill.body}")
     values = [_plain(value) for value in expected_values(case)]
     if case.reference is not None:
-        for check in case.checks:
-            if check.kind == "regex" and (found := _matched(str(check.spec), case.reference.text)):
-                values.append(_plain(found))
+        matched = (_matched(pattern, case.reference.text) for pattern in _patterns(case))
+        values += [_plain(found) for found in matched if found]
         values += [_plain(value) for value in _file_texts(case)]
-    only_words = all(check.kind in TEXT_KINDS for check in case.checks)
-    if not values or not (only_words or case.reference is not None):
+    if not values or not (_only_words(case) or case.reference is not None):
         return False
     return all(value and find_token(value, said) is not None for value in values)
 
 
 def expected_values(case: Case) -> list[str]:
     """The words that an answer must hold."""
-    return [
-        value.strip()
-        for check in case.checks
-        if check.kind in ("contains", "equals")
-        for value in strings_of(check.spec)
-        if value.strip()
-    ]
+    return [value.strip() for check in case.checks for value in KINDS[check.kind].expected(check.spec) if value.strip()]
+
+
+def _only_words(case: Case) -> bool:
+    return all(KINDS[check.kind].only_words for check in case.checks)
+
+
+def _patterns(case: Case) -> list[str]:
+    found = (KINDS[check.kind].pattern(check.spec) for check in case.checks)
+    return [pattern for pattern in found if pattern is not None]
 
 
 def _file_texts(case: Case) -> Iterator[str]:

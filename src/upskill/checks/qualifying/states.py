@@ -6,12 +6,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
-from upskill.checks import Bench
+from upskill.checks import KINDS, Bench
 from upskill.checks.contains import find_token
 from upskill.checks.qualifying.examination import CheckCrashed, Examination
 from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
-from upskill.checks.qualifying.mutants import MOST_PER_WAY, Mutant, content_key, mutants, truncations
-from upskill.checks.qualifying.non_answers import ECHO, EMPTY, REFUSAL, REFUSAL_ABOUT, non_answers
+from upskill.checks.qualifying.mutants import (
+    ECHO,
+    EMPTY,
+    MOST_PER_WAY,
+    REFUSAL,
+    REFUSAL_ABOUT,
+    Mutant,
+    content_key,
+    mutants,
+    non_answers,
+    truncations,
+)
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 
 VERSION = 1
@@ -128,18 +138,19 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
 
 
 def _change_for(name: str, case: Case) -> str:
-    kinds = {check.kind for check in case.checks}
+    kinds = [KINDS[check.kind] for check in case.checks]
     if name in (ECHO, REFUSAL_ABOUT):
         return "take what is expected out of the prompt, or expect a form that the prompt does not have"
     if name == REFUSAL:
         return "expect what only a right answer says: a value, a name, a command; not words that refusals use"
-    if kinds == {"excludes"}:
-        return "`excludes` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
+    if kinds and all(kind.only_forbids for kind in kinds):
+        name = kinds[0].name
+        return f"`{name}` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
     if case.files:
         return "the folder as it is handed out passes; check for what the task changes"
-    if "command" in kinds:
-        return "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
-    return "add a check that only a right answer passes"
+    return next(
+        (kind.too_weak for kind in kinds if kind.too_weak is not None), "add a check that only a right answer passes"
+    )
 
 
 def _wavering(examination: Examination) -> Iterator[Reason]:

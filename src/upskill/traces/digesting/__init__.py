@@ -9,7 +9,6 @@ from dataclasses import replace
 from upskill.domain.text import estimated_tokens
 from upskill.domain.trace import Step, Trace
 from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
-from upskill.traces.digesting.budget import fill
 from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
 from upskill.traces.digesting.excerpt import generalising, one_line, plain
 from upskill.traces.digesting.facts import find_facts
@@ -19,6 +18,9 @@ from upskill.traces.digesting.passages import Passages
 from upskill.traces.digesting.proofs import find_proofs
 from upskill.traces.digesting.words import TASK_POINTS, find_words
 from upskill.traces.digesting.work import Work, work_of
+from upskill.traces.digesting.writing import fill
+from upskill.traces.plain_text import RECORDER
+from upskill.traces.readers import title_of
 from upskill.traces.recording import unchanged
 from upskill.traces.source import Clean
 
@@ -26,12 +28,7 @@ DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
 _TOOLS = 40
 
-__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting", "findings_in"]
-
-
-def findings_in(trace: Trace, *, number: int = 1) -> list[Finding]:
-    """Everything found in one trace, each lesson once, not yet cut to a budget."""
-    return _merged(trace, work_of(trace), number=number, clean=unchanged)
+__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting"]
 
 
 class Digesting:
@@ -61,14 +58,15 @@ class Digesting:
 
     def add_text(self, lines: Iterable[str], *, name: str) -> TraceSummary:
         """Take in a text that no recorder wrote."""
-        self._begin(name, "text")
+        self._begin(name, RECORDER)
         # Four fifths of the budget, in characters: the rest is for the header and the marks of a quotation.
         passages = Passages(trace=self._count, generalise=generalising(None), whole_chars=self.budget * 16 // 5)
         passages.add(lines)
         self._merger.add(_cleaned(finding, self._clean) for finding in passages.findings())
         return TraceSummary(
             name=name,
-            recorder="text",
+            recorder=RECORDER,
+            title=title_of(RECORDER),
             model=None,
             folder=None,
             success=None,
@@ -153,6 +151,7 @@ def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_
     return TraceSummary(
         name=name,
         recorder=trace.recorder,
+        title=title_of(trace.recorder),
         model=None if trace.model is None else one_line(plain(trace.model), most=100),
         folder=None if trace.folder is None else one_line(plain(trace.folder), most=300),
         success=trace.success,

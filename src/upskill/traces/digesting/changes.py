@@ -4,9 +4,8 @@ import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from upskill.traces.digesting.arguments import NEW, OLD, PATCHED, parsed
 from upskill.traces.digesting.excerpt import Generalise, one_line, plain, shortened
-from upskill.traces.digesting.work import Action
+from upskill.traces.digesting.work import NEW, OLD, PATCHED, Action, parsed
 
 
 def describe(action: Action, *, generalise: Generalise, lines: int, chars: int) -> str:

@@ -4,6 +4,7 @@ import heapq
 import re
 from collections.abc import Iterable, Iterator
 
+from upskill.domain.fences import Fence, fence_after
 from upskill.domain.trace_digest import Finding, Part, Place
 from upskill.traces.digesting.excerpt import (
     Generalise,
@@ -111,15 +112,15 @@ def _points(text: str, *, opening: bool, failed: bool) -> float:
 def _passages(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     """Pieces between blank lines and before headings, with their first line; fenced blocks stay whole up to a size."""
     rows: list[str] = []
-    start, size, fenced = 1, 0, False
+    start, size = 1, 0
+    fence: Fence | None = None
     for number, line in enumerate(lines, start=1):
         line = line[:_LONGEST]
-        boundary = not fenced and (not line.strip() or (_HEADING.match(line) and size > 200))
+        boundary = fence is None and (not line.strip() or (_HEADING.match(line) and size > 200))
         if rows and (size > _LONGEST or (boundary and size > 120)):
             yield start, rows
             rows, size = [], 0
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
+        fence = fence_after(line, fence, most_indent=None)
         if not rows:
             start = number
         if rows or line.strip():

@@ -29,3 +29,4 @@ def object_of(needed: Sequence[str] | None = None, /, **properties: Mapping[str,
 
 
 TEXTS = list_of(TEXT)
+FILES = list_of(object_of(path=TEXT, text=TEXT))

@@ -1,0 +1,58 @@
+"""The formats in which a result is written beside the table on a terminal, one entry each.
+
+`upskill eval` and `upskill report` take their options from here. Not here: `--json`, which every command has, and the
+page, which is what `upskill report` makes. A renderer is imported when it is used.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from upskill.domain import Evaluation, Trial
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What a format is made from."""
+
+    evaluation: Evaluation
+    trials: Iterable[Trial] = ()
+    """Gone through once at most."""
+    day: str = ""
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of pictures that were written, by their titles."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Format:
+    """One format. `eval --NAME FILE` writes it beside its result; `report --NAME` prints it instead of a page."""
+
+    name: str
+    command: Literal["eval", "report"]
+    help: str
+    render: Callable[[Result], str]
+
+
+def _junit(result: Result) -> str:
+    from upskill.reporting.junit import junit_report
+
+    return junit_report(result.evaluation, result.trials)
+
+
+def _csv(result: Result) -> str:
+    from upskill.reporting.csv_report import csv_report
+
+    return csv_report(result.evaluation, result.trials)
+
+
+def _markdown(result: Result) -> str:
+    from upskill.reporting.markdown import markdown_report
+
+    return markdown_report(result.evaluation, day=result.day, pictures=result.pictures)
+
+
+FORMATS: list[Format] = [
+    Format(name="junit", command="eval", help="Also write a JUnit report.", render=_junit),
+    Format(name="csv", command="eval", help="Also write a row per answer.", render=_csv),
+    Format(name="markdown", command="report", help="Print a short block for a README instead.", render=_markdown),
+]

@@ -1,0 +1,40 @@
+"""An output format is one renderer and one entry in the table: the commands take their options from there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ADDED = """
+from upskill.reporting.formats import FORMATS, Format
+FORMATS.append(Format(name="gull", command="{command}", help="Also cry.", render=lambda result:
+    f"{{result.evaluation.skill.name}} cries {{sum(1 for _ in result.trials)}} times\\n"))
+from upskill.cli import main
+main()
+"""
+
+
+def _upskill(command: str, *words: str, here: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ADDED.format(command=command), *words],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_format_in_the_table_is_an_option_of_its_command_and_is_written(
+    here: Path, environment: dict[str, str]
+) -> None:
+    student = f"scripted/{ROOT / 'examples' / 'scripted' / 'student.yaml'}"
+    words = ("eval", str(ROOT / "examples" / "tarnctl"), "-m", student, "--runs", "1", "--gull", "cry.txt", "-q")
+    done = _upskill("eval", *words, here=here, environment=environment)
+    assert done.returncode == 0, done.stderr
+    cry = (here / "cry.txt").read_text().split()
+    assert cry[:2] == ["tarnctl", "cries"]
+    assert int(cry[2]) > 0
+    printed = _upskill("report", "report", "--gull", here=here, environment=environment)
+    assert printed.stdout == "tarnctl cries 0 times\n"
