@@ -51,3 +51,8 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
         if name in (ROOT / path).read_text(encoding="utf-8", errors="replace")
     ]
     assert found == []
+
+
+def test_no_test_imports_a_benchmark() -> None:
+    wanted = re.compile(r"^\s*(?:from|import) benchmarks\b|[\"']benchmarks\.", re.MULTILINE)
+    assert [path.name for path in (ROOT / "tests").rglob("*.py") if wanted.search(path.read_text())] == []

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from benchmarks.simulated_student import SimulatedMeasure, make_cases
+from tools.simulation.student import SimulatedMeasure, make_cases
 
 from unit.teaching.asking import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
