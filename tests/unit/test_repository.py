@@ -53,6 +53,13 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
     assert found == []
 
 
-def test_no_test_imports_a_benchmark() -> None:
-    wanted = re.compile(r"^\s*(?:from|import) benchmarks\b|[\"']benchmarks\.", re.MULTILINE)
-    assert [path.name for path in (ROOT / "tests").rglob("*.py") if wanted.search(path.read_text())] == []
+def test_no_test_imports_a_benchmark_and_no_unit_test_starts_a_process_or_loads_the_engine() -> None:
+    assert _importing("tests", "benchmarks") == []
+    assert _importing("tests/unit", "subprocess|multiprocessing|inspect_ai") == ["test_repository.py"], (
+        "this one, for git"
+    )
+
+
+def _importing(folder: str, modules: str) -> list[str]:
+    wanted = re.compile(rf"^ *(?:from|import) (?:{modules})\b", re.MULTILINE)
+    return [path.name for path in (ROOT / folder).rglob("*.py") if wanted.search(path.read_text(encoding="utf-8"))]
