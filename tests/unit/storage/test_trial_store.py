@@ -24,8 +24,6 @@ NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 WEEK = timedelta(days=7)
 OTHER = replace(TRIAL, answer="another answer")
 
-needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="forks, kills and limits as POSIX has them")
-
 
 class Clock:
     """A clock that a test sets."""
@@ -143,7 +141,7 @@ def test_a_trial_that_has_no_utf_8_is_not_kept_and_stops_nothing(path: Path) -> 
 
 
 def test_another_repeat_is_another_identity_so_that_a_stored_trial_is_never_a_new_repeat(path: Path) -> None:
-    from upskill.trials import Requests  # here, because the processes of the tests below need not load it
+    from upskill.trials import Requests  # here, because processes that tests start with this module need not load it
 
     case = Case(id="c1", prompt="Which?", checks=(Check(kind="contains", spec="9.0"),))
     requests = Requests(Skill(name="s", description="d", body="b", digest="x"))
