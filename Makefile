@@ -8,7 +8,7 @@ PAGES = build/pages
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages check test coverage full statistics docs lock dist demo live
+.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs lock dist demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,13 +37,20 @@ $(PAGES)/ready: $(wildcard $(LOCK)/pages/*.json)
 
 pages: $(PAGES)/ready  ## what audits our pages, into build/pages; needs npm, and chromium to run
 
-check: setup  ## format, lint, types, layers, unit tests: the fast half
+check: setup  ## format, lint, types, layers, unit tests: the fast half, on two cores
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going unit types style
+
+unit:
+	$(BIN)/python -m pytest tests/unit -q
+
+types:
+	$(BIN)/mypy
+
+style:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m tools.reference --check
-	$(BIN)/python -m pytest tests/unit -q
 
 test: setup agents pages  ## all tests: the real engine, the real local model, real agents, the installed command
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
@@ -57,6 +64,7 @@ coverage: setup  ## what unit and engine tests reach, by line and branch, as a t
 
 full: setup statistics  ## the long half: simulations and measurements; writes pages under docs/explanation
 	$(BIN)/python -m pytest -q -m full
+	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 

@@ -5,12 +5,16 @@ What is forked behaves like the installed command, and can be killed by its id. 
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from threading import Timer
 from types import TracebackType
 from typing import Self
+
+COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 
 _PROGRAM = r"""
 import json, os, sys
@@ -45,13 +49,7 @@ for line in sys.stdin:
 """
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a command ended."""
-
-    returncode: int
-    stdout: str
-    stderr: str
+Done = subprocess.CompletedProcess[str]
 
 
 class Forker:
@@ -60,12 +58,17 @@ class Forker:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
+        self.home = folder / "home"
+        """Of commands that are given no other."""
         self.child: int | None = None
         """The process id of the command that is running."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(Path(COMMAND).parent / "python"), "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert self._line() == "ready"
         return self
@@ -84,16 +87,19 @@ class Forker:
         return self._process.stdout.readline().strip()
 
     def run(self, *words: str, cwd: Path, **variables: str) -> Done:
-        """Types a command and waits for it, however it ends."""
+        """Types a command and waits for it, however it ends. It has a home and a path."""
+        self.home.mkdir(exist_ok=True)
+        environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "LANG": "C.UTF-8", **variables}
+        return self.run_with(environment, *words, cwd=cwd)
+
+    def run_with(self, environment: Mapping[str, str], *words: str, cwd: Path) -> Done:
+        """The same, with these variables and no others."""
         self._count += 1
         out, err = (self._folder / f"{self._count}.{name}" for name in ("out", "err"))
-        home = self._folder / "home"
-        home.mkdir(exist_ok=True)
-        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "LANG": "C.UTF-8", **variables}
         asked = {
             "words": words,
             "cwd": str(cwd),
-            "environment": environment,
+            "environment": dict(environment),
             "stdout": str(out),
             "stderr": str(err),
         }
@@ -101,6 +107,11 @@ class Forker:
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
         self.child = int(self._line())
-        code = int(self._line())
-        self.child = None
-        return Done(code, out.read_text(), err.read_text())
+        stuck = Timer(120, os.kill, (self.child, signal.SIGKILL))
+        stuck.start()
+        try:
+            code = int(self._line())
+        finally:
+            stuck.cancel()
+            self.child = None
+        return Done(list(words), code, out.read_text(), err.read_text())

@@ -1,16 +1,27 @@
-"""The installed command as a subprocess in a folder of its own, with a home of its own and no key anywhere."""
+"""The installed command as a subprocess in a folder of its own, with a home of its own and no key anywhere.
 
-import os
+What loads the engine is forked from a process that has it: importing it is most of what a command takes. Tests of
+signals, terminals, pipes and of what a command opens start it by `COMMAND`, from nothing.
+"""
+
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
+from forking import COMMAND, Done, Forker
 
-Upskill = Callable[..., subprocess.CompletedProcess[str]]
+LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade")
+
+Upskill = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
+    """One process with the engine in it, for all commands that need it."""
+    with Forker(tmp_path_factory.mktemp("forked")) as forker:
+        yield forker
 
 
 @pytest.fixture
@@ -42,10 +53,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def upskill(here: Path, environment: dict[str, str]) -> Upskill:
+def upskill(here: Path, environment: dict[str, str], forker: Forker) -> Upskill:
     """Types a command and waits for it."""
 
-    def run(*words: str, cwd: Path = here, **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, cwd: Path = here, **variables: str) -> Done:
+        if words[0] in LOAD_THE_ENGINE:
+            return forker.run_with({**environment, **variables}, *words, cwd=cwd)
         return subprocess.run(
             [COMMAND, *words],
             cwd=cwd,

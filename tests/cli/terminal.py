@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cli.conftest import COMMAND
+from forking import COMMAND
 
 PROMPT = "ready>"
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from cli.conftest import COMMAND, Upskill
+from cli.conftest import Upskill
+from forking import COMMAND
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import COMMAND, Upskill
+from cli.conftest import Upskill
+from forking import COMMAND
 from provider import Asked, Behaviour, Provider
 
 pytestmark = pytest.mark.full

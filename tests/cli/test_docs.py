@@ -1,25 +1,22 @@
 """Every command shown in the documentation works, in a copy of the repository, as a reader would type it.
 
-`console` blocks are run, page by page, in one process. `sh` blocks hold what needs a key, a server or minutes: they say
+`console` blocks are run, page by page. `sh` blocks hold what needs a key, a server or minutes: they say
 so in their title, and their commands are parsed: a flag that does not exist fails here.
 """
 
-import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from threading import Timer
 from typing import NamedTuple
 
 import click
 import pytest
 
-from cli.conftest import COMMAND
+from forking import COMMAND, Forker
 from provider import Asked, Behaviour, Provider
 from upskill.cli import COMMANDS, app
 
@@ -77,17 +74,10 @@ ONLY_PARSED = sorted(
 
 
 class Typist:
-    """Types commands into one process, and hears what they print."""
+    """Types commands, and reads what they print."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
-        self._environment = environment
-        self._process = subprocess.Popen(
-            [str(Path(COMMAND).parent / "python"), str(Path(__file__).parent / "typist.py")],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, forker: Forker, environment: dict[str, str]) -> None:
+        self._forker, self._environment = forker, environment
 
     def type(self, command: str, *, cwd: Path) -> None:
         """One line. Fails unless it ends with exit code 0 and a result on stdout."""
@@ -107,27 +97,10 @@ class Typist:
                 timeout=120,
                 check=False,
             )
-            code, stdout, stderr = done.returncode, done.stdout, done.stderr
         else:
-            assert self._process.stdin is not None
-            assert self._process.stdout is not None
-            self._process.stdin.write(json.dumps({"words": words[1:], "cwd": str(cwd), "variables": variables}) + "\n")
-            self._process.stdin.flush()
-            stuck = Timer(120, self._process.kill)
-            stuck.start()
-            try:
-                line = self._process.stdout.readline()
-            finally:
-                stuck.cancel()
-            assert line, f"$ {command}\ncame to no end"
-            heard = json.loads(line)
-            code, stdout, stderr = heard["code"], heard["stdout"], heard["stderr"]
-        assert code == 0, f"$ {command}\n{stderr}"
-        assert stdout.strip(), f"$ {command}\nprinted nothing"
-
-    def end(self) -> None:
-        """Nothing more is typed."""
-        self._process.communicate(timeout=30)
+            done = self._forker.run_with({**self._environment, **variables}, *words[1:], cwd=cwd)
+        assert done.returncode == 0, f"$ {command}\n{done.stderr}"
+        assert done.stdout.strip(), f"$ {command}\nprinted nothing"
 
 
 def _answer(asked: Asked) -> Behaviour:
@@ -135,19 +108,16 @@ def _answer(asked: Asked) -> Behaviour:
 
 
 @pytest.fixture(scope="module")
-def typist(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
-    """One process for all pages, with an empty home and no key."""
-    home = tmp_path_factory.mktemp("home")
-    typist = Typist(
-        {
-            "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin",
-            "HOME": str(home),
-            "LANG": "C.UTF-8",
-            "UPSKILL_STORE": "false",
-        }
-    )
-    yield typist
-    typist.end()
+def typist(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Typist:
+    """For all pages, with an empty home and no key."""
+    environment = {
+        "PATH": f"{Path(COMMAND).parent}:/usr/bin:/bin",
+        "HOME": str(tmp_path_factory.mktemp("home")),
+        "LANG": "C.UTF-8",
+        "UPSKILL_STORE": "false",
+        "UPSKILL_REPORT": "false",  # drawing takes seconds; commands that ask for a report are given one
+    }
+    return Typist(forker, environment)
 
 
 @pytest.fixture

@@ -99,11 +99,11 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with Forker(tmp_path_factory.mktemp("forked")) as forker:
-        place = Place(forker)
-        with place.teacher, place.student:
-            yield place
+def servers(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    forker.home = tmp_path_factory.mktemp("home")
+    place = Place(forker)
+    with place.teacher, place.student:
+        yield place
 
 
 @pytest.fixture

@@ -50,12 +50,12 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+def both(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """One of each for all stages."""
-    with Forker(tmp_path_factory.mktemp("forked")) as forker:
-        both = Both(forker)
-        with both.teacher, both.student:
-            yield both
+    forker.home = tmp_path_factory.mktemp("home")
+    both = Both(forker)
+    with both.teacher, both.student:
+        yield both
 
 
 def test_a_generate_that_is_killed_at_any_stage_goes_on_and_buys_nothing_twice(both: Both, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import COMMAND
+from forking import COMMAND
 from made_runs import make_run, student_json
 from upskill.cli import COMMANDS, GROUPS, grouped
 

@@ -1,9 +1,11 @@
 """A long session is read in little memory: in a process of its own, as a person's own machine would."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
-from benchmarks.long_session import PAIRS, write_session
-from benchmarks.long_trace import read_apart
+from tools.simulation.session import PAIRS, Found, write_session
 
 MEGABYTES = 12
 MOST_RESIDENT = 60
@@ -13,7 +15,8 @@ MOST_RESIDENT = 60
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     session = tmp_path / "session.jsonl"
     write_session(session, megabytes=MEGABYTES)
-    found, _ = read_apart(session)
+    command = [sys.executable, "-m", "tools.simulation.session", str(session)]
+    found = Found(**json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
     assert found.megabytes > MEGABYTES
     assert found.resident_megabytes < MOST_RESIDENT
     assert found.pairs == PAIRS

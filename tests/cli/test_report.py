@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import COMMAND
+from forking import COMMAND
 from upskill.reporting.pictures import Drawer
 from upskill.workflows.report import draw, keep_report, read_report
 

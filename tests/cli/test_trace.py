@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import COMMAND, Upskill
+from cli.conftest import Upskill
+from forking import COMMAND
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "traces"
 SESSION = SAMPLES / "claude-code" / "session.jsonl"

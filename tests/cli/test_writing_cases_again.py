@@ -60,12 +60,12 @@ class Writer:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
+def server(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
     """One of each for all tests."""
-    with Forker(tmp_path_factory.mktemp("forked")) as forker:
-        writer = Writer(forker)
-        with writer.provider:
-            yield writer
+    forker.home = tmp_path_factory.mktemp("home")
+    writer = Writer(forker)
+    with writer.provider:
+        yield writer
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from benchmarks.teaching_loops import NULLS, at_most, gain, line_of_uses, new_skill_loop, revision_loop
+from tools.simulation.teaching import NULLS, at_most, gain, line_of_uses, new_skill_loop, revision_loop
 
 from upskill.workflows.refine import Effort
 

@@ -1,8 +1,6 @@
 """Rooms that import their names when they are asked for: what is found then is what type checkers were told."""
 
 import ast
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -32,12 +30,3 @@ def test_a_name_that_is_not_there_is_missing_as_in_any_module() -> None:
     with pytest.raises(ImportError, match="cannot import name 'no_such'"):
         from upskill.reporting import no_such  # type: ignore[attr-defined]  # noqa: F401
     assert not hasattr(reporting, "no_such")
-
-
-def test_a_name_is_looked_up_once_and_brings_its_own_module_only() -> None:
-    script = (
-        "import sys; from upskill import storage; storage.write_whole\n"
-        "print('write_whole' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True ['upskill.storage.whole_file']"

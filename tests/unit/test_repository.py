@@ -51,3 +51,15 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
         if name in (ROOT / path).read_text(encoding="utf-8", errors="replace")
     ]
     assert found == []
+
+
+def test_no_test_imports_a_benchmark_and_no_unit_test_starts_a_process_or_loads_the_engine() -> None:
+    assert _importing("tests", "benchmarks") == []
+    assert _importing("tests/unit", "subprocess|multiprocessing|inspect_ai") == ["test_repository.py"], (
+        "this one, for git"
+    )
+
+
+def _importing(folder: str, modules: str) -> list[str]:
+    wanted = re.compile(rf"^ *(?:from|import) (?:{modules})\b", re.MULTILINE)
+    return [path.name for path in (ROOT / folder).rglob("*.py") if wanted.search(path.read_text(encoding="utf-8"))]

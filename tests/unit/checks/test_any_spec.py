@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.checks import KINDS, check_problems
@@ -68,7 +68,6 @@ _SPECS: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=400)
 @given(
     kind=st.sampled_from(sorted(KINDS)),
     spec=_SPECS,

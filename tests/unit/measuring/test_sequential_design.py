@@ -207,7 +207,6 @@ def test_asked_lift_in_doubt_runs_to_the_cap() -> None:
 # What it promises before it stops
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**32),
     st.integers(1, 12),

@@ -5,7 +5,7 @@ import json
 from urllib.parse import quote
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from upskill.redaction import redactor_from
@@ -38,7 +38,6 @@ def test_a_value_is_found_in_each_of_its_forms(written: str) -> None:
 
 @given(before=st.binary(max_size=7), after=st.binary(max_size=7))
 @example(before=b"", after=b"")
-@settings(max_examples=100, deadline=None)
 def test_nothing_of_a_value_can_be_decoded_from_base64_at_any_alignment(before: bytes, after: bytes) -> None:
     value = "sk-own-Zq9xV3mT7kPw"
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -51,7 +50,6 @@ def test_nothing_of_a_value_can_be_decoded_from_base64_at_any_alignment(before: 
 
 
 @given(st.text(min_size=8, max_size=60).filter(lambda text: len(text.strip()) >= 8))
-@settings(max_examples=200, deadline=None)
 def test_any_value_at_all_is_taken_out_of_any_json(value: str) -> None:
     redactor = redactor_from({"SOME_PASSWORD": value})
     if not redactor.knows_any:

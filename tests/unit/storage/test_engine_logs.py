@@ -1,9 +1,6 @@
 """Logs of the engine are cleaned where they lie."""
 
-import subprocess
-import sys
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 from upskill.storage import clean_logs
@@ -38,17 +35,3 @@ def test_a_log_that_was_cut_short_costs_a_note_and_not_the_run(tmp_path: Path) -
     notes = clean_logs(tmp_path, _clean)
     assert len(notes) == 1
     assert notes[0].startswith("a.eval: cut short")
-
-
-def test_a_log_as_the_engine_packs_it_is_read_where_the_engine_was_not_loaded(tmp_path: Path) -> None:
-    import_module("zipfile_zstd")  # teaches zipfile; the process below has to learn it by itself
-    with zipfile.ZipFile(tmp_path / "a.eval", "w", 93) as archive:
-        archive.writestr("one.json", "it was hunter2")
-    code = (
-        "import sys; from pathlib import Path; from upskill.storage import clean_logs;"
-        "print(clean_logs(Path(sys.argv[1]), lambda text: text.replace('hunter2', 'gone')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "()", done.stdout
-    with zipfile.ZipFile(tmp_path / "a.eval") as archive:
-        assert archive.read("one.json") == b"it was gone"

@@ -3,9 +3,6 @@
 import errno
 import json
 import os
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from dataclasses import replace
@@ -150,47 +147,6 @@ def test_a_full_disk_is_explained() -> None:
     with TrialLog(Path("/dev/full")).open() as log, pytest.raises(EngineError, match="No space left") as caught:
         log.append(SCORED)
     assert caught.value.hint == "free some space; everything finished so far is kept"
-
-
-SHORT_WRITE = """
-    import resource, signal, sys
-    from pathlib import Path
-    from upskill.domain import Errored, Trial
-    from upskill.errors import EngineError
-    from upskill.storage.trial_log import TrialLog
-
-    # A file may not grow beyond the limit: the write that crosses it is cut short, as on a disk that fills up.
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
-    trial = Trial(id="t", student="s", case_id="c", arm="baseline", repeat=1, answer="x" * 900,
-                  outcome=Errored(fault="crash", message="m"))
-    log = TrialLog(Path(sys.argv[1]))
-    finished = 0
-    with log.open() as writer:
-        try:
-            while True:
-                writer.append(trial)
-                finished += 1
-        except EngineError as error:
-            message = error.message
-    assert len(list(log.read())) == finished > 0, finished
-    assert log.path.read_bytes().endswith(b"\\n"), "the part that was written is taken back"
-    sys.stdout.write(message)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="limits on file sizes as POSIX has them")
-def test_a_line_that_was_cut_short_by_a_full_disk_is_taken_back(tmp_path: Path) -> None:
-    # The limit holds for a whole process, so it gets one of its own.
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SHORT_WRITE), str(tmp_path / "t.jsonl")],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("t.jsonl: the disk is full")
 
 
 def test_a_disk_that_stops_taking_what_was_written_is_told(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unit.teaching.asking import Teacher
@@ -185,7 +185,6 @@ def test_several_are_asked_side_by_side_and_only_the_unusable_again() -> None:
     assert [isinstance(item, Unusable) for item in found] == [False, True, False, False]
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(alphabet=st.sampled_from(list('{}[]",:`-\n\\ tn01<>/think&*!|~#\ud800\ufeff\u202e')), max_size=80))
 def test_any_text_is_a_value_or_unusable(text: str) -> None:
     try:
@@ -204,7 +203,6 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     json_values,
     st.integers(min_value=0, max_value=40),
@@ -219,7 +217,6 @@ def test_any_damaged_json_is_a_value_or_unusable(value: Any, lost: int, before: 
     assert all(item["text"] for item in found["items"])
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries(

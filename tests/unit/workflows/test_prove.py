@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from benchmarks.simulated_student import SimulatedMeasure, make_cases
+from tools.simulation.student import SimulatedMeasure, make_cases
 
 from upskill.domain import Case, Draft, Errored
 from upskill.measuring import level_of_use

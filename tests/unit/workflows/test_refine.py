@@ -2,13 +2,11 @@
 
 import json
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from benchmarks.simulated_student import SimulatedMeasure, make_cases
+from tools.simulation.student import SimulatedMeasure, make_cases
 
 from unit.teaching.asking import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
@@ -278,9 +276,3 @@ def test_error_of_ours_in_a_proposal_is_not_swallowed() -> None:
 
     with pytest.raises(EngineError, match="while a revision was made"):
         refine(DRAFT, cases=LEARN, measure=measure(2), ask=broken, effort="high")
-
-
-def test_search_leaves_no_file_and_needs_no_model_library() -> None:
-    code = "import sys, upskill.workflows.refine, upskill.teaching.searching; print('gepa' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

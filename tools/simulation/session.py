@@ -2,12 +2,15 @@
 
 By bytes it is like the sessions people have: envelopes, outputs written twice, pictures, some lines of several
 megabytes; subagents in files of their own, compactions, rewound branches; and five failures with their fixes.
+`python -m tools.simulation.session FILE` reads one, in a process whose memory is its own, and prints what it found.
 """
 
 import json
 import random
+import resource
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +241,57 @@ def _compaction(session: Session) -> Iterator[dict[str, Any]]:
     summary = "This session is being continued from a previous conversation. " + _text(session, 8_000)
     message = {"role": "user", "content": summary}
     yield _envelope(session, "user", isCompactSummary=True, message=message)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was read, and what was found of what was hidden in it."""
+
+    megabytes: float
+    steps: int
+    subagents: int
+    rewound: int
+    rewound_seen: bool
+    corrections: int
+    pairs: int
+    kept_characters: int
+    resident_megabytes: float
+    """The most it held, as the process itself saw it: what the system tells its parent counts the parent's own too."""
+
+
+def find(path: Path) -> Found:
+    """Read the recording in this process."""
+    from upskill.traces import read_traces
+
+    reading = read_traces(path)
+    (trace,) = reading.traces
+    texts = [step.text for step in trace.steps]
+    texts += [call.arguments for step in trace.steps for call in step.calls]
+    texts += [output.content for step in trace.steps for output in step.observations]
+    failures = [output.content for step in trace.steps for output in step.observations if output.failed]
+    return Found(
+        megabytes=reading.size / 1e6,
+        steps=len(trace.steps),
+        subagents=len(trace.subtraces),
+        rewound=trace.dropped_branches,
+        rewound_seen=any(REWOUND in text for text in texts),
+        corrections=sum(step.text == CORRECTION for step in trace.steps if step.source == "person"),
+        pairs=sum(
+            any(failure(number) in text for text in failures) and any(fix(number) in text for text in texts)
+            for number in range(PAIRS)
+        ),
+        kept_characters=sum(map(len, texts)),
+        resident_megabytes=_resident_megabytes(),
+    )
+
+
+def _resident_megabytes() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(find(Path(sys.argv[1])))))
