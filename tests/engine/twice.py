@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.trials import Requests, Terms, TrialRun
-from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness
+from upskill.trials import Terms, TrialRun
+from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Generate, Solver, TaskState
@@ -31,7 +31,7 @@ class Twice:
 
     @contextmanager
     def solving(
-        self, run: TrialRun, requests: Requests, *, began: Callable[[], None]
+        self, run: TrialRun, requests: ArmRequests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         from inspect_ai.model import ChatMessageUser
         from inspect_ai.solver import solver

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from json import dumps
 from pathlib import Path
 
-from cli.conftest import COMMAND
+from forking import COMMAND
 from golden.commands import COMMANDS, EXPECTED, PLACE, PROJECT, RECORDED, lay_out, observe, words_of
 
 STUDENTS = "-m scripted/students"

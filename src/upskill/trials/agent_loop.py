@@ -14,8 +14,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from upskill.domain import Arm, Files
 from upskill.sandbox import FileRefused, Furnishing
+from upskill.trials.harness import ArmRequests
 from upskill.trials.pending import Pending
-from upskill.trials.request import Requests
 from upskill.trials.scorer import Find
 from upskill.trials.skill_use import Marks, SkillWatch, marks_of
 from upskill.trials.terms import SKILLS, Terms, skill_folder
@@ -42,7 +42,7 @@ class Furnisher:
 
     def __init__(
         self,
-        requests: Requests,
+        requests: ArmRequests,
         *,
         contents: Mapping[str, Files],
         terms: Terms,

@@ -7,63 +7,21 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from upskill.domain import (
-    Answer,
-    Case,
-    Files,
-    Grade,
     Outage,
-    PlannedTrial,
     RunEnd,
-    Skill,
-    Student,
     Trial,
-    TrialPlan,
     harness_info,
 )
 from upskill.errors import EngineError
-from upskill.models import Door, Endpoint
-from upskill.sandbox import Furnishing, Sandbox, open_sandbox
-from upskill.trials.course import Course
 from upskill.trials.interrupting import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
-from upskill.trials.terms import Terms
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialRun:
-    """Everything the engine needs to run a plan."""
-
-    plan: TrialPlan
-    skill: Skill
-    previous: Skill | None
-    """An older version of the skill, where two versions are compared."""
-    endpoints: Mapping[str, Endpoint]
-    """The endpoint of each student, by the student's name."""
-    door: Door
-    grade: Callable[[Case, Answer], Grade]
-    courses: Mapping[str, Course]
-    """The course of each student, by the student's name."""
-    record: Callable[[Trial], None]
-    """Hears of every trial that was bought, as it ends."""
-    recall: Callable[[Student, PlannedTrial, str], Trial | None]
-    """Finds a trial that need not be bought."""
-    logs: Path
-    engine_data: Path
-    terms: Terms = field(default_factory=Terms)
-    """What students with tools work under."""
-    contents: Mapping[str, Files] = field(default_factory=dict)
-    """For students with tools: the files of each skill, by the skill's digest."""
-    open_sandbox: Callable[[Furnishing], Sandbox] = open_sandbox
-    """Where students with tools work."""
-    close: Callable[[], Awaitable[None]] | None = None
-    """Called on the engine's event loop when the last student has ended."""
+from upskill.trials.trial_run import TrialRun
 
 
 def run_trials(run: TrialRun) -> RunEnd:

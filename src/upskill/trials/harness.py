@@ -14,9 +14,8 @@ from upskill.trials.terms import Terms
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
 
-    from upskill.trials.engine import TrialRun
-    from upskill.trials.request import Requests
     from upskill.trials.scorer import Find
+    from upskill.trials.trial_run import TrialRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,6 +34,24 @@ class CaseRequest(NamedTuple):
     prompt: str
     files: str = ""
     """The digest of the files that lie in its folder."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """The rendered first request of a student: all that it is told before it acts."""
+
+    system: str
+    prompt: str
+
+
+class ArmRequests(Protocol):
+    """What a student is told, and which skill it can reach, by case and arm."""
+
+    def render(self, case: Case, arm: Arm) -> Request:
+        """What the student is told in one trial."""
+
+    def skill_in(self, arm: Arm) -> Skill | None:
+        """The skill whose files lie in the sandbox of this arm; `None` where none does."""
 
 
 class Effort(NamedTuple):
@@ -78,7 +95,7 @@ class Harness(Protocol):
         """What else can change an answer, as plain values: tools, limits, files of the case by their digest."""
 
     def solving(
-        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
     ) -> "AbstractContextManager[Callable[[Find], Solver]]":
         """What makes the engine's solver for a student, as long as it lasts; what it opened is closed at the end.
 

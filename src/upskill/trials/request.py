@@ -1,20 +1,11 @@
 """What a student sees, and the identity of a trial, which is made of that and of who the student is."""
 
 import hashlib
-from dataclasses import dataclass
 from functools import cache
 
 from upskill.domain import DEFAULT_HARNESS, Arm, Case, PlannedTrial, Skill, Student, digest_of
-from upskill.trials.harness import CaseRequest, load_harness
+from upskill.trials.harness import CaseRequest, Request, load_harness
 from upskill.trials.terms import Terms
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Request:
-    """The rendered first request of a student: all that it is told before it acts."""
-
-    system: str
-    prompt: str
 
 
 class Requests:

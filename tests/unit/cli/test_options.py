@@ -1,4 +1,4 @@
-"""What a command takes as `**settings` must be settings: a wrong name would be an error only once it is typed."""
+"""What a command takes as `**settings` must be settings or formats: a wrong name would be an error only once typed."""
 
 import inspect
 from importlib import import_module
@@ -9,6 +9,7 @@ import pytest
 from upskill import settings
 from upskill.cli import COMMANDS, app, options
 from upskill.errors import SettingsError
+from upskill.reporting.formats import FORMATS
 
 
 def _commands() -> list[click.Command]:
@@ -20,7 +21,7 @@ def _commands() -> list[click.Command]:
 
 
 @pytest.mark.parametrize("command", _commands(), ids=lambda command: str(command.name))
-def test_whatever_a_command_does_not_name_is_a_setting(command: click.Command) -> None:
+def test_whatever_a_command_does_not_name_is_a_setting_or_a_format(command: click.Command) -> None:
     assert command.callback is not None
     named = {
         name
@@ -28,7 +29,7 @@ def test_whatever_a_command_does_not_name_is_a_setting(command: click.Command) -
         if parameter.kind is not parameter.VAR_KEYWORD
     }
     rest = {str(parameter.name) for parameter in command.params} - named
-    assert rest <= set(settings.NAMES)
+    assert rest <= {*settings.NAMES, *(format.name for format in FORMATS)}
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill, digest_of
-from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness, given, words
+from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
 from upskill.trials.terms import Terms, skill_folder
 from upskill.trials.tool_specs import TOOLS
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
 
-    from upskill.trials.engine import TrialRun
-    from upskill.trials.request import Requests
     from upskill.trials.scorer import Find
+    from upskill.trials.trial_run import TrialRun
 
 EXPECTED_TURNS = 6
 """How many answers a student is taken to give in a trial."""
@@ -62,7 +61,7 @@ class Agent:
 
     @contextmanager
     def solving(
-        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Students work in sandboxes; none is left open at the end."""
         from upskill.trials.agent_loop import Furnisher, work

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
 from upskill.trials.file_text import with_files
-from upskill.trials.harness import ArmRequest, CaseRequest, Effort, Harness, given, words
+from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
 from upskill.trials.terms import Terms
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Generate, Solver, TaskState
 
-    from upskill.trials.engine import TrialRun
-    from upskill.trials.request import Requests
     from upskill.trials.scorer import Find
+    from upskill.trials.trial_run import TrialRun
 
 
 class Chat:
@@ -42,7 +41,7 @@ class Chat:
 
     @contextmanager
     def solving(
-        self, run: "TrialRun", requests: "Requests", *, began: Callable[[], None]
+        self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Put the question through the metered door."""
         from inspect_ai.solver import solver

@@ -1,0 +1,41 @@
+"""What the engine is given to run a plan."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.models import Door, Endpoint
+from upskill.sandbox import Furnishing, Sandbox, open_sandbox
+from upskill.trials.course import Course
+from upskill.trials.terms import Terms
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRun:
+    """Everything the engine needs to run a plan."""
+
+    plan: TrialPlan
+    skill: Skill
+    previous: Skill | None
+    """An older version of the skill, where two versions are compared."""
+    endpoints: Mapping[str, Endpoint]
+    """The endpoint of each student, by the student's name."""
+    door: Door
+    grade: Callable[[Case, Answer], Grade]
+    courses: Mapping[str, Course]
+    """The course of each student, by the student's name."""
+    record: Callable[[Trial], None]
+    """Hears of every trial that was bought, as it ends."""
+    recall: Callable[[Student, PlannedTrial, str], Trial | None]
+    """Finds a trial that need not be bought."""
+    logs: Path
+    engine_data: Path
+    terms: Terms = field(default_factory=Terms)
+    """What students with tools work under."""
+    contents: Mapping[str, Files] = field(default_factory=dict)
+    """For students with tools: the files of each skill, by the skill's digest."""
+    open_sandbox: Callable[[Furnishing], Sandbox] = open_sandbox
+    """Where students with tools work."""
+    close: Callable[[], Awaitable[None]] | None = None
+    """Called on the engine's event loop when the last student has ended."""
