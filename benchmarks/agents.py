@@ -34,8 +34,8 @@ def main() -> None:
         skill, script = _skill(folder), _script(folder)
         from upskill.settings import resolve_settings
         from upskill.workflows.evaluate import evaluate
+        from upskill.workflows.evaluating.prepare import EvaluationOrder
         from upskill.workflows.list_runs import trials_of
-        from upskill.workflows.prepare import EvaluationOrder
 
         flags = {"models": (f"scripted/{script}",), "harness": "agent", "concurrency": in_flight}
         settings = resolve_settings(flags, environment={}, folder=folder, user_folder=folder)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from upskill.checks import Bench, grade
+from upskill.checks import GradingContext, grade
 from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 from upskill.sandbox import open_sandbox
@@ -27,14 +27,14 @@ COMMANDS = {
 def main() -> None:
     """Both in turn, so that a busy machine slows both."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-    bench = Bench(open_sandbox=open_sandbox)
+    context = GradingContext(open_sandbox=open_sandbox)
     answer = Answer(text="done", files={"a.py": b"print(1)\n", "src/b.py": b"x = 1\n"})
     found = {}
     for name, argv in COMMANDS.items():
         case = Case(id="c", prompt="p", checks=(Check(kind="command", spec=cast(Json, argv)),))
         checked, bare = [], []
         for _ in range(times):
-            checked.append(_milliseconds(partial(grade, case, answer, bench=bench)))
+            checked.append(_milliseconds(partial(grade, case, answer, context=context)))
             bare.append(_milliseconds(partial(subprocess.run, argv, check=True)))
         median, plain = statistics.median(checked), statistics.median(bare)
         found[name] = {"check_ms": round(median, 1), "bare_ms": round(plain, 1), "added_ms": round(median - plain, 1)}

@@ -12,10 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.settings import resolve_settings
 from upskill.workflows.evaluate import evaluate
-from upskill.workflows.prepare import EvaluationOrder
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 CASES = 20
 LIFT = 0.45
@@ -29,7 +29,7 @@ class Student:
         self._draw = random.Random(seed)
         self._rates: dict[str, float] = {}
 
-    def __call__(self, asked: Asked) -> Behaviour:
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
         base = self._rates.setdefault(asked.prompt, self._draw.betavariate(0.5, 0.5))
         rate = base + (1 - base) * 2 * LIFT if asked.has_skill else base
         return Behaviour(text="yes" if self._draw.random() < rate else "no", latency=0.02 * self._draw.random())

@@ -16,13 +16,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 
 COMMAND = str(Path(sys.executable).parent / "upskill")
 CASES = 20
 
 
-def behave(asked: Asked) -> Behaviour:
+def behave(asked: ReceivedRequest) -> Behaviour:
     """The same prompt gets the same answer, so that two runs can be compared."""
     draw = random.Random(asked.prompt + str(asked.has_skill))
     return Behaviour(text="yes" if draw.random() < (0.6 if asked.has_skill else 0.3) else "no", latency=0.03)

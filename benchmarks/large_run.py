@@ -15,9 +15,9 @@ from upskill.domain import CheckResult, Grade, Scored, Trial, Usage
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows import evaluate, run_records
-from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
-from upskill.workflows.regrade import regrade
+from upskill.workflows.evaluating import evaluate, record
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.regrade import regrade
 
 CASES, REPEATS = 10_000, 5
 
@@ -32,7 +32,7 @@ def main() -> None:
     settings = resolve_settings({"models": (f"scripted/{script}",), "report": False}, folder=folder, environment={})
     prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
     run = create_run(folder / "runs", skill_name="large")
-    run.write_record(run_records.first_record(prepared, settings, run))
+    run.write_record(record.first_record(prepared, settings, run))
     _write_trials(prepared, run)
     started = time.perf_counter()
     regrade(run.path)
@@ -46,7 +46,7 @@ def main() -> None:
     print(f"{reported:.1f} {resumed:.1f} {megabytes:.0f}")
 
 
-def _write_trials(prepared: Prepared, run: RunFolder) -> None:
+def _write_trials(prepared: PreparedEvaluation, run: RunFolder) -> None:
     (student,) = prepared.plan.students
     requests = Requests(prepared.skill)
     grade = Grade(results=(CheckResult(kind="contains", passed=False, saw="not found: 'never'"),))

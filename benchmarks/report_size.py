@@ -19,9 +19,10 @@ from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows import evaluate, run_records
-from upskill.workflows.prepare import EvaluationOrder, Prepared, prepare
-from upskill.workflows.report import draw, read_report, write_page
+from upskill.workflows.evaluating import evaluate
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.evaluating.report import draw, read_report, write_page
 
 STUDENTS = {
     # What each is good for: baseline, with skill, dollars per thousand tokens, and tokens for one without the skill.
@@ -82,7 +83,7 @@ def write_run(
         settings = replace(settings, values=replace(settings.values, report=False, store=False))
         prepared = prepare(EvaluationOrder(skill=skill, repeats=REPEATS), settings.values)
         run = create_run(folder / "runs", skill_name="tide-gauge")
-        record = run_records.first_record(prepared, settings, run)
+        record = first_record(prepared, settings, run)
         run.write_record(record)
         _write_trials(prepared, run, characters)
         evaluate.resume(run.path)
@@ -115,7 +116,7 @@ def _text(draw: random.Random, characters: int) -> str:
     return " ".join(words)
 
 
-def _write_trials(prepared: Prepared, run: RunFolder, characters: int) -> None:
+def _write_trials(prepared: PreparedEvaluation, run: RunFolder, characters: int) -> None:
     requests = Requests(prepared.skill)
     with run.trials.open() as log:
         for student in prepared.plan.students:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from upskill.sandbox import Furnishing, Limits, describe_sandbox, open_sandbox
+from upskill.sandbox import Limits, SandboxSpec, describe_sandbox, open_sandbox
 from upskill.sandbox.probes.probe import Bait, processes_named
 
 COMMAND = ["sh", "-c", "exit 0"]
@@ -103,7 +103,7 @@ def hostile(trials: int) -> dict[str, object]:
         leaked: list[int] = []
 
         def attack(number: int) -> None:
-            with open_sandbox(Furnishing(limits=Limits(memory_mb=256))) as sandbox:
+            with open_sandbox(SandboxSpec(limits=Limits(memory_mb=256))) as sandbox:
                 environment = {"VICTIM": str(bait.victim), "MARK": marker}
                 script = HOSTILE[number % len(HOSTILE)]
                 ran = sandbox.run(["sh", "-c", script], seconds=1.5, environment=environment)
@@ -129,7 +129,7 @@ def hostile(trials: int) -> dict[str, object]:
 
 
 def parallel(count: int) -> dict[str, object]:
-    """So many sandboxes at once, each compiling bytecode: wall time per trial, memory of a keeper."""
+    """So many sandboxes at once, each compiling bytecode: wall time per trial, memory of an init process."""
     walls: list[float] = []
     resident: list[int] = []
     gate = threading.Barrier(count)

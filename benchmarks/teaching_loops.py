@@ -4,7 +4,7 @@
     python -m benchmarks.teaching_loops --fast     fewer loops, under a minute; writes nothing
 
 Every loop goes through the code of the product: a scripted teacher answers in JSON, its edits are applied, the drafts
-are measured on learn cases by the real courses, and the best is proven on held-out ones (`tools/simulation`).
+are measured on learn cases by the real schedules, and the best is proven on held-out ones (`tools/simulation`).
 """
 
 import argparse
@@ -27,7 +27,7 @@ from tools.simulation.teaching import (
     true_gain,
 )
 
-from upskill.workflows.refine import Effort
+from upskill.workflows.generating.refine import Effort
 
 SEED = "1"
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "teaching-tables.md"

@@ -19,7 +19,7 @@ COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / 
 _PROGRAM = r"""
 import json, os, sys
 import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress
-import upskill.workflows.generate, upskill.trials.engine, upskill.models.metering
+import upskill.workflows.generating.generate, upskill.trials.engine, upskill.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai
 from upskill.models.engine_start import ready_the_engine
 ready_the_engine()

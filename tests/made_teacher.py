@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from provider import Asked, Behave, Behaviour
+from provider import Behave, Behaviour, ReceivedRequest
 
 THINGS = (
     "config file", "default port", "log file", "token variable", "start command", "stop command", "lock file",
@@ -91,7 +91,7 @@ def kind_of(text: str) -> str:
 def teacher(things: Sequence[str] = THINGS, *, known_at_first: int = 5, negatives: int = 4) -> Behave:
     """Writes cases about `things`, a draft that knows the first few, and a revision that knows them all."""
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text=json.dumps(teachers_answer(asked.prompt, things, known_at_first, negatives)))
 
     return behave
@@ -113,7 +113,7 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
     return {}
 
 
-def student(asked: Asked) -> Behaviour:
+def student(asked: ReceivedRequest) -> Behaviour:
     """Says what the skill says, and nothing of its own; it can add."""
     if (sum_ := re.search(r"How much is (\d+) plus (\d+)", asked.prompt)) is not None:
         return Behaviour(text=str(int(sum_[1]) + int(sum_[2])))

@@ -27,7 +27,7 @@ BULK_BYTES = 50_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class ReceivedRequest:
     """One request as it came over the wire."""
 
     number: int
@@ -74,10 +74,10 @@ class Behaviour:
     """Laid over the answer: what a provider says that a healthy one would not."""
 
 
-Behave = Callable[[Asked], Behaviour]
+Behave = Callable[[ReceivedRequest], Behaviour]
 
 
-def answer_ok(asked: Asked) -> Behaviour:
+def answer_ok(asked: ReceivedRequest) -> Behaviour:
     """A healthy server."""
     return Behaviour(text=f"answer {asked.number}")
 
@@ -89,7 +89,7 @@ class Provider:
         self._behave = behave
         self._port = port
         self._window = window
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.keep_requests = True
         self._count = 0
         self._ready = threading.Event()
@@ -166,7 +166,7 @@ class Provider:
             await _send(writer, 404, b"{}")
             return True
         self._count += 1
-        asked = Asked(number=self._count, body=json.loads(body), headers=headers, at=time.monotonic())
+        asked = ReceivedRequest(number=self._count, body=json.loads(body), headers=headers, at=time.monotonic())
         if self.keep_requests:
             self.requests.append(asked)
         return await _behave_towards(writer, self._behave(asked), asked)
@@ -182,7 +182,7 @@ async def _send(
     await writer.drain()
 
 
-async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: Asked) -> bool:
+async def _behave_towards(writer: asyncio.StreamWriter, what: Behaviour, asked: ReceivedRequest) -> bool:
     if what.latency:
         await asyncio.sleep(what.latency)
     if what.fault == "reset":
@@ -247,7 +247,7 @@ def _bomb() -> bytes:
     return gzip.compress(b" " * BOMB_BYTES, 9)
 
 
-def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
+def _completion(what: Behaviour, asked: ReceivedRequest) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": what.text}
     if what.refusal is not None:
         message = {"role": "assistant", "content": None, "refusal": what.refusal}
@@ -265,11 +265,11 @@ def _completion(what: Behaviour, asked: Asked) -> dict[str, Any]:
     }
 
 
-def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[Asked], str]) -> Behave:
+def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[ReceivedRequest], str]) -> Behave:
     """A share of requests fails, each in one of the ways named: a number is a status, a word a fault."""
     draw = random.Random(seed)
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if draw.random() < share:
             fault = draw.choice(faults)
             return Behaviour(status=int(fault)) if fault.isdigit() else Behaviour(fault=fault)
@@ -278,12 +278,14 @@ def failing(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[
     return behave
 
 
-def failing_evenly(share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[Asked], str]) -> Behave:
+def failing_evenly(
+    share: float, *, seed: int, faults: tuple[str, ...], text: Callable[[ReceivedRequest], str]
+) -> Behave:
     """As `failing`, but exactly that share of every ten requests fails: only which ones is drawn."""
     draw = random.Random(seed)
     drawn: list[bool] = []
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if not drawn:
             drawn.extend(number < round(10 * share) for number in range(10))
             draw.shuffle(drawn)

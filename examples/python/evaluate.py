@@ -4,7 +4,7 @@ from pathlib import Path
 
 from upskill.settings import resolve_settings
 from upskill.workflows.evaluate import evaluate
-from upskill.workflows.prepare import EvaluationOrder
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 settings = resolve_settings({"models": ["scripted/examples/scripted/student.yaml"]})
 order = EvaluationOrder(skill=Path("examples/tarnctl"), repeats=2)

@@ -140,7 +140,7 @@ def test_ctrl_c_ends_every_sandbox(tarn: Path, here: Path, environment: dict[str
         while len(descendants(process.pid)) < 3 * 4 and time.monotonic() < until:
             time.sleep(0.2)
         inside = descendants(process.pid)
-        assert len(inside) >= 3 * 4, "three arms, each with bubblewrap, its keeper and two sleepers"
+        assert len(inside) >= 3 * 4, "three arms, each with bubblewrap, its init process and two sleepers"
         pressed = time.monotonic()
         for _ in range(presses):
             process.send_signal(signal.SIGINT)

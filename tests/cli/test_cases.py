@@ -8,7 +8,7 @@ import pytest
 
 from cli.conftest import Upskill
 from cli.test_eval import BLOG_CASES
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 
 GOOD = {"id": "port", "input": "Which port?", "expected": {"contains": "8472"}, "reference": "8472"}
 UNPROVEN = {"id": "file", "input": "Which file?", "expected": {"contains": "quay.lock"}}
@@ -16,7 +16,7 @@ REJECTED = {"id": "editor", "input": "Which editor?", "expected": {"excludes": "
 LEAKS = {"id": "login", "input": "A commit for a login feature", "expected": {"contains": ["feat", "login"]}}
 
 
-def helped(asked: Asked) -> Behaviour:
+def helped(asked: ReceivedRequest) -> Behaviour:
     """Knows everything with a skill, nothing without."""
     return Behaviour(text='8472 quay.lock feat: login ["9.0"] cuda_runtime.h' if asked.has_skill else "No idea.")
 
@@ -150,7 +150,7 @@ def test_five_equal_baselines_of_past_runs_label_a_case(upskill: Upskill, quay: 
 
 
 def test_a_probe_stops_at_the_first_disagreement_and_labels_what_is_always_equal(upskill: Upskill, quay: Path) -> None:
-    def student(asked: Asked) -> Behaviour:
+    def student(asked: ReceivedRequest) -> Behaviour:
         assert not asked.has_skill
         if "port" in asked.prompt:
             return Behaviour(text="8472")

@@ -15,7 +15,7 @@ import pytest
 
 from cli.conftest import Upskill
 from forking import COMMAND
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 
 pytestmark = pytest.mark.full
 
@@ -85,7 +85,7 @@ def _slow_after(count: int) -> Any:
 
 
 def test_an_outage_in_the_middle_prints_what_there_is_and_exits_with_3(upskill: Upskill, port_skill: Path) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="7413") if asked.number <= 16 else Behaviour(status=503)
 
     with Provider(behave) as provider:
@@ -161,7 +161,7 @@ def test_a_clock_that_jumps_moves_no_deadline_and_makes_no_negative_duration(
     offset = tmp_path / "offset"
     offset.write_text("+0\n")
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if asked.number == 12:
             offset.write_text(f"{JUMPS[jump]:+d}\n")
         return Behaviour(fault="stall") if asked.prompt == "Question 7?" else Behaviour(text="7413", latency=0.1)

@@ -17,7 +17,7 @@ import click
 import pytest
 
 from forking import COMMAND, Forker
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.cli import COMMANDS, app
 
 ROOT = Path(__file__).parent.parent.parent
@@ -103,7 +103,7 @@ class Typist:
         assert done.stdout.strip(), f"$ {command}\nprinted nothing"
 
 
-def _answer(asked: Asked) -> Behaviour:
+def _answer(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text="Port 7413, in tarn.kdl." if asked.has_skill else "I do not know.")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from cli.conftest import Upskill
 from forking import COMMAND
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 
 BLOG_CASES = {
     "cases": [
@@ -26,7 +26,7 @@ BLOG_CASES = {
 }
 
 
-def _helped(asked: Asked) -> Behaviour:
+def _helped(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text='capabilities = ["9.0"] #include <cuda_runtime.h>' if asked.has_skill else "No idea, 19.07.")
 
 

@@ -20,7 +20,7 @@ import made_teacher
 from everything import everything_below
 from forking import Done, Forker
 from made_teacher import TASK, THINGS, line_for
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from secret_corpus.chats import chat_with
 from secret_corpus.leaks import left_of
 from secret_corpus.planted import all_planted
@@ -38,8 +38,8 @@ class Place:
 
     def __init__(self, forker: Forker) -> None:
         self._forker = forker
-        self.teach: Callable[[Asked], Behaviour] = made_teacher.teacher()
-        self.learn: Callable[[Asked], Behaviour] = made_teacher.student
+        self.teach: Callable[[ReceivedRequest], Behaviour] = made_teacher.teacher()
+        self.learn: Callable[[ReceivedRequest], Behaviour] = made_teacher.student
         self.teacher = Provider(lambda asked: self.teach(asked))
         self.student = Provider(lambda asked: self.learn(asked))
         self.here = Path()

@@ -10,7 +10,7 @@ import pytest
 
 import made_teacher
 from forking import Done, Forker
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 
 THINGS = made_teacher.THINGS[:8]
 
@@ -26,7 +26,7 @@ class Both:
         self.teacher = Provider(lambda asked: self._answer("teacher", asked, teach(asked)))
         self.student = Provider(lambda asked: self._answer("student", asked, made_teacher.student(asked)))
 
-    def _answer(self, who: str, asked: Asked, behaviour: Behaviour) -> Behaviour:
+    def _answer(self, who: str, asked: ReceivedRequest, behaviour: Behaviour) -> Behaviour:
         if self.kill_at is not None and len(self.answered) == self.kill_at:
             self.kill_at = None
             assert self._forker.child is not None

@@ -13,7 +13,7 @@ import pytest
 
 from forking import COMMAND
 from upskill.reporting.pictures import Drawer
-from upskill.workflows.report import draw, keep_report, read_report
+from upskill.workflows.evaluating.report import draw, keep_report, read_report
 
 ROOT = Path(__file__).parent.parent.parent
 STUDENT = ROOT / "examples" / "scripted" / "student.yaml"

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from cli.conftest import Upskill
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
 
 TEACHER = "scripted/teacher.yaml"
@@ -139,7 +139,7 @@ def test_a_dry_run_says_who_would_write_and_calls_nobody(upskill: Upskill, here:
 def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: Upskill, here: Path, quay: Path) -> None:
     teacher(here, cases(number=12, negative=0))
 
-    def student(asked: Asked) -> Behaviour:
+    def student(asked: ReceivedRequest) -> Behaviour:
         number = asked.prompt.split("quay-")[1].split(" ")[0]
         return Behaviour(text=str(7000 + 37 * int(number)) if asked.has_skill else "No idea.")
 

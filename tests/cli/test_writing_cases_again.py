@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from forking import Done, Forker
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
 
 
@@ -31,7 +31,7 @@ class Writer:
         self.provider.requests.clear()
         self.instead = lambda _: None
 
-    def _answer(self, asked: Asked) -> Behaviour:
+    def _answer(self, asked: ReceivedRequest) -> Behaviour:
         other = self.instead(self.asked)
         if other is not None:
             return other

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from provider import Asked, Behaviour
+from provider import Behaviour, ReceivedRequest
 
 
 def call(tool: str, **arguments: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def turns(*replies: Any) -> list[dict[str, Any]]:
     return [{"turn": n, "replies": [reply]} for n, reply in enumerate(replies, 1)]
 
 
-def tool_call(asked: Asked, name: str, **arguments: str) -> Behaviour:
+def tool_call(asked: ReceivedRequest, name: str, **arguments: str) -> Behaviour:
     """What a server answers when its model calls a tool."""
     function = {"name": name, "arguments": json.dumps(arguments)}
     message = {
@@ -32,6 +32,6 @@ def tool_call(asked: Asked, name: str, **arguments: str) -> Behaviour:
     return Behaviour(body={"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]})
 
 
-def is_first(asked: Asked) -> bool:
+def is_first(asked: ReceivedRequest) -> bool:
     """Whether nothing was said in this trial before."""
     return len(asked.body["messages"]) == 2

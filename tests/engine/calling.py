@@ -1,4 +1,4 @@
-"""Calls through the door without an evaluation around them: what one call does, and what it costs."""
+"""Calls through the metered client without an evaluation around them: what one call does, and what it costs."""
 
 import time
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import anyio
 from inspect_ai.util._concurrency import init_concurrency
 
 from upskill.domain import Price
-from upskill.models import Bill, Door, Endpoint, Purpose, billing
+from upskill.models import Bill, Endpoint, MeteredClient, Purpose, billing
 from upskill.models.endpoint import CUSTOM
 
 
@@ -31,7 +31,7 @@ class Called:
     """On the clock of `provider.Asked.at`."""
 
 
-def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | None = None) -> list[Called]:
+def ask(client: MeteredClient, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | None = None) -> list[Called]:
     """Put all prompts at once; what became of each, in the order in which they ended."""
     called: list[Called] = []
 
@@ -53,7 +53,7 @@ def ask(door: Door, endpoint: Endpoint, prompts: Sequence[str], *, arm: str | No
                 group.start_soon(one, prompt)
         await model.api.aclose()
 
-    model = door.open(endpoint)
+    model = client.open(endpoint)
     anyio.run(all_of_them)
     return called
 

@@ -13,12 +13,12 @@ from provider import Behave, Provider
 from upskill.domain import Evaluation, Trial
 from upskill.settings import resolve_settings
 from upskill.workflows.evaluate import evaluate
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.list_runs import trials_of
-from upskill.workflows.prepare import EvaluationOrder
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """What an evaluation gave and left behind."""
 
     evaluation: Evaluation
@@ -26,7 +26,7 @@ class Ran:
     run: Path
 
 
-Run = Callable[..., Ran]
+Run = Callable[..., CommandResult]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         previous: Path | None = None,
         sandbox: Any = "bubblewrap",
         **settings: Any,
-    ) -> Ran:
+    ) -> CommandResult:
         flags = {
             "models": tuple(models),
             "runs_dir": str(tmp_path / "runs"),
@@ -88,16 +88,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )
         folder = tmp_path / evaluation.run
-        return Ran(evaluation, list(trials_of(folder)), folder)
+        return CommandResult(evaluation, list(trials_of(folder)), folder)
 
     return start
 
 
 @pytest.fixture
-def run_at(run: Run) -> Callable[..., tuple[Ran, Provider]]:
+def run_at(run: Run) -> Callable[..., tuple[CommandResult, Provider]]:
     """Evaluates a skill on a loopback provider that behaves as told."""
 
-    def start(skill: Path, behave: Behave, **settings: Any) -> tuple[Ran, Provider]:
+    def start(skill: Path, behave: Behave, **settings: Any) -> tuple[CommandResult, Provider]:
         with Provider(behave) as provider:
             return run(skill, ["any"], base_url=provider.url, **settings), provider
 

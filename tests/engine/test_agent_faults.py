@@ -14,14 +14,14 @@ import pytest
 
 from engine.agents import is_first, shell, tool_call, turns
 from engine.conftest import Run
-from provider import Asked, Behaviour
+from provider import Behaviour, ReceivedRequest
 from upskill import checks, trials
 from upskill.domain import Errored, Scored, Trial
-from upskill.models import Door, Policy
-from upskill.sandbox import Furnishing, Sandbox, SandboxUnavailable
+from upskill.models import CallPolicy, MeteredClient
+from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable
 from upskill.settings import resolve_settings
-from upskill.workflows.course import FixedCourse
-from upskill.workflows.prepare import EvaluationOrder, prepare
+from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+from upskill.workflows.evaluating.schedule import FixedSchedule
 
 Make = Callable[..., Path]
 CASE = [("Write the port into port.txt.", {"contains": "done"})]
@@ -42,7 +42,7 @@ def test_a_sandbox_that_does_not_open_measures_nothing(skill: Make, script: Any,
     prepared = prepare(EvaluationOrder(skill=skill(CASE), repeats=1), settings.values)
     opened = 0
 
-    def open_one(_: Furnishing) -> Sandbox:
+    def open_one(_: SandboxSpec) -> Sandbox:
         nonlocal opened
         opened += 1
         raise SandboxUnavailable("no sandbox: the kernel is out of sorts")
@@ -55,14 +55,14 @@ def test_a_sandbox_that_does_not_open_measures_nothing(skill: Make, script: Any,
             skill=prepared.skill,
             previous=None,
             endpoints=prepared.endpoints,
-            door=Door(policy=Policy()),
+            client=MeteredClient(policy=CallPolicy()),
             grade=checks.grade,
-            courses={student.name: FixedCourse(prepared.plan)},
+            schedules={student.name: FixedSchedule(prepared.plan)},
             record=recorded.append,
             recall=lambda *_: None,
             logs=tmp_path / "logs",
             engine_data=tmp_path / "engine",
-            terms=prepared.terms,
+            trial_limits=prepared.trial_limits,
             contents=prepared.contents,
             open_sandbox=open_one,
         )
@@ -97,7 +97,7 @@ def test_a_student_that_calls_tools_for_ever_spends_the_budget_and_one_call_per_
 ) -> None:
     budget, in_flight, a_call = 20_000, 4, 0
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         nonlocal a_call
         a_call = max(a_call, sum(len(str(entry.get("content") or "")) for entry in asked.body["messages"]) // 4 + 10)
         return tool_call(asked, "shell", command="seq 1 200")
@@ -139,7 +139,7 @@ def test_a_planted_secret_reaches_no_request_no_sandbox_no_log_and_no_result(
     places = f"{tmp_path} {home} {Path.home()} /root /home /tmp /workspace /etc /run /var"
     look = f"env; set; cat /proc/*/environ /proc/*/cmdline; grep -rsa canary {places}; env > env.txt; ls -la {home}"
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return tool_call(asked, "shell", command=look) if is_first(asked) else Behaviour(text="done")
 
     ran, provider = run_at(skill(CASE), behave, harness="agent")

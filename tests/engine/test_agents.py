@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents import call, is_first, shell, tool_call, turns
-from engine.conftest import Ran, Run
-from provider import Asked, Behaviour
+from engine.conftest import CommandResult, Run
+from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
 
 Make = Callable[..., Path]
 
 
-def by_arm(ran: Ran) -> dict[str, Trial]:
+def by_arm(ran: CommandResult) -> dict[str, Trial]:
     return {trial.arm: trial for trial in ran.trials}
 
 
@@ -69,7 +69,7 @@ def test_a_baseline_sees_no_trace_of_any_skill_also_where_the_working_folder_hol
     (planted / "SKILL.md").write_text("---\nname: planted-skill\ndescription: PLANTED.\n---\nPLANTED-BODY\n")
     look = "ls -laR /skills /workspace /home /tmp /run . ./skills; ls -la /; env; cat /proc/1/environ /proc/*/cmdline"
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return tool_call(asked, "shell", command=look) if is_first(asked) else Behaviour(text="done")
 
     _, provider = run_at(folder, behave, harness="agent", concurrency=1)
@@ -163,7 +163,7 @@ def test_a_given_skill_is_loaded_and_a_baseline_has_none(skill: Make, run: Run, 
 # How trials end
 
 
-def ends(ran: Ran) -> set[str]:
+def ends(ran: CommandResult) -> set[str]:
     return {trial.outcome.end if isinstance(trial.outcome, Scored) else trial.outcome.fault for trial in ran.trials}
 
 
@@ -238,7 +238,7 @@ def test_a_file_of_the_case_that_was_taken_away_is_absent_to_the_checks(skill: M
 
 
 def test_what_a_command_prints_loses_its_middle_when_it_is_long(skill: Make, run_at: Any) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         first = "echo BEGIN; head -c 100000 /dev/zero | tr '\\0' x; echo; echo END; exit 3"
         return tool_call(asked, "shell", command=first) if is_first(asked) else Behaviour(text="done")
 
@@ -261,7 +261,7 @@ def test_a_tool_that_cannot_do_it_says_so_and_the_trial_goes_on(skill: Make, run
         ("shell", {"command": "half \ud83d"}),
     ]
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         done = (len(asked.body["messages"]) - 2) // 2
         return tool_call(asked, tries[done][0], **tries[done][1]) if done < len(tries) else Behaviour(text="done")
 
@@ -339,7 +339,7 @@ def test_students_get_tools_where_a_case_has_files_and_chat_shows_them_in_the_pr
 
 
 def test_a_server_that_refuses_tools_is_named_and_the_hint_says_what_to_do(skill: Make, run_at: Any) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if "tools" in asked.body:
             return Behaviour(status=400, error={"message": "this model does not support tools", "type": "invalid"})
         return Behaviour(text="done")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from provider import Asked, Behaviour
+from provider import Behaviour, ReceivedRequest
 
 BODY = "The port is 7413.\n"
 
@@ -81,7 +81,7 @@ def test_temperature_and_length_reach_the_student_only_when_set(
     assert provider.requests[0].body["temperature"] == 0.0
 
 
-def _say(text: str) -> Callable[[Asked], Behaviour]:
+def _say(text: str) -> Callable[[ReceivedRequest], Behaviour]:
     return lambda _: Behaviour(text=text)
 
 
@@ -91,7 +91,7 @@ def test_two_versions_of_a_skill_are_measured_against_each_other(
     cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
     old, new = skill(cases, body="Say no.\n", name="old"), skill(cases, body="Say yes.\n", name="new")
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="yes" if "Say yes." in asked.system else "no")
 
     ran, provider = run_at(new, behave, previous=old, repeats=None)

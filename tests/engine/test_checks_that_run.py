@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from engine.conftest import Ran, Run
-from provider import Asked, Behaviour, Provider
+from engine.conftest import CommandResult, Run
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
-from upskill.workflows.regrade import regrade
+from upskill.workflows.evaluating.regrade import regrade
 
 Make = Callable[..., Path]
 JUDGED = [("Which port?", {"contains": "7413", "judge": "is polite"})]
 
 
-def _is_judge(asked: Asked) -> bool:
+def _is_judge(asked: ReceivedRequest) -> bool:
     return asked.system.startswith("You grade one answer")
 
 
@@ -25,13 +25,13 @@ def _reply(met: bool) -> str:
     return json.dumps({"criteria": [{"number": 1, "met": met, "why": "so"}]})
 
 
-def _polite(asked: Asked) -> Behaviour:
+def _polite(asked: ReceivedRequest) -> Behaviour:
     if _is_judge(asked):
         return Behaviour(text=_reply("please" in asked.prompt))
     return Behaviour(text="7413, please" if asked.has_skill else "7413")
 
 
-def _judged(run: Run, folder: Path, provider: Provider, **settings: Any) -> Ran:
+def _judged(run: Run, folder: Path, provider: Provider, **settings: Any) -> CommandResult:
     return run(folder, ["any"], base_url=provider.url, judge="any", repeats=2, **settings)
 
 
@@ -60,7 +60,7 @@ def test_a_reply_that_is_no_judgement_is_asked_for_again_and_then_measures_nothi
 
 
 def test_a_judge_that_is_down_is_no_fault_of_the_check_and_no_failed_answer(skill: Make, run: Run) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(status=400, text="no") if _is_judge(asked) else Behaviour(text="7413")
 
     with Provider(behave) as provider:
@@ -146,7 +146,7 @@ def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:
 COMMAND = {"command": {"run": ["python3", "-I", "-B", "solve.py"], "block": "solve.py"}}
 
 
-def _solves(asked: Asked) -> Behaviour:
+def _solves(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text=f"Sure.\n```python\nraise SystemExit({0 if asked.has_skill else 3})\n```")
 
 

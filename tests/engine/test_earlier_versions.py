@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
-from upskill.workflows.evaluate import resume
+from upskill.workflows.evaluating.evaluate import resume
+from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+from upskill.workflows.evaluating.record import recorded_settings
 from upskill.workflows.list_runs import trials_of
-from upskill.workflows.prepare import EvaluationOrder, prepare
-from upskill.workflows.recording import recorded_settings
 
 CASES = [(f"Question {n}?", {"contains": "7413"}) for n in range(6)]
 
@@ -41,7 +41,7 @@ def test_a_run_that_an_earlier_harness_began_is_resumed_under_its_ids(
 ) -> None:
     asked: list[str] = []
 
-    def student(request: Asked) -> Behaviour:
+    def student(request: ReceivedRequest) -> Behaviour:
         asked.append(request.prompt)
         return Behaviour(text="<reflection>80?</reflection>7413")
 

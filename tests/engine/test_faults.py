@@ -19,9 +19,9 @@ import pytest
 
 from engine.calling import ask, endpoint_at, faults
 from malformed import malformed_bodies
-from provider import Asked, Behave, Behaviour, Provider, failing_evenly
+from provider import Behave, Behaviour, Provider, ReceivedRequest, failing_evenly
 from upskill.domain import Errored, Scored
-from upskill.models import Door, Policy
+from upskill.models import CallPolicy, MeteredClient
 from upskill.models.retrying import (
     honest_retry_after,
     least_patience,
@@ -41,7 +41,7 @@ def _cases(count: int = CASES) -> list[tuple[str, dict[str, str]]]:
     return [(f"Question {number}?", {"contains": "7413"}) for number in range(count)]
 
 
-def _number(asked: Asked) -> int:
+def _number(asked: ReceivedRequest) -> int:
     return int("".join(filter(str.isdigit, asked.prompt)))
 
 
@@ -51,7 +51,7 @@ def _number(asked: Asked) -> int:
 def test_silence_ends_at_the_deadline_and_is_errored_never_failed(
     skill: Callable[..., Path], run_at: Callable[..., Any]
 ) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(fault="stall") if _number(asked) % 10 == 0 else Behaviour(text="7413")
 
     hasty = {"attempt_timeout_seconds": 2, "max_retries": 1, "max_retry_wait_seconds": 1}
@@ -77,10 +77,10 @@ def test_silence_ends_at_the_deadline_and_is_errored_never_failed(
 
 def test_a_slow_drip_and_an_endless_keep_alive_are_cut_at_the_wall_deadline() -> None:
     sick = {"Question 3?": "drip", "Question 13?": "keep-alive", "Question 23?": "drip", "Question 33?": "keep-alive"}
-    door = Door(policy=Policy(attempt_seconds=2.0, max_retries=0, concurrency=32))
+    client = MeteredClient(policy=CallPolicy(attempt_seconds=2.0, max_retries=0, concurrency=32))
     with Provider(lambda asked: Behaviour(text="7413", fault=sick.get(asked.prompt))) as provider:
-        ask(Door(), endpoint_at(provider.url), ["warm up"])  # the first call of a process builds its client
-        called = ask(door, endpoint_at(provider.url), [prompt for prompt, _ in _cases()])
+        ask(MeteredClient(), endpoint_at(provider.url), ["warm up"])  # the first call of a process builds its client
+        called = ask(client, endpoint_at(provider.url), [prompt for prompt, _ in _cases()])
     cut = [one for one in called if one.prompt in sick]
     assert [one.bill.fault for one in cut] == ["timeout"] * 4
     came = {asked.prompt: asked.at for asked in provider.requests}
@@ -89,10 +89,12 @@ def test_a_slow_drip_and_an_endless_keep_alive_are_cut_at_the_wall_deadline() ->
 
 
 def test_the_deadline_of_a_call_cuts_its_last_attempt_too() -> None:
-    door = Door(policy=Policy(attempt_seconds=1.5, call_seconds=5, max_retries=50, max_wait_seconds=0.5))
+    client = MeteredClient(policy=CallPolicy(attempt_seconds=1.5, call_seconds=5, max_retries=50, max_wait_seconds=0.5))
     with Provider(lambda _: Behaviour(fault="keep-alive")) as provider:
-        ask(Door(policy=Policy(attempt_seconds=0.1, max_retries=0)), endpoint_at(provider.url), ["warm up"])
-        (one,) = ask(door, endpoint_at(provider.url), ["Q?"])
+        ask(
+            MeteredClient(policy=CallPolicy(attempt_seconds=0.1, max_retries=0)), endpoint_at(provider.url), ["warm up"]
+        )
+        (one,) = ask(client, endpoint_at(provider.url), ["Q?"])
     assert one.bill.fault == "timeout"
     assert 4.0 < one.seconds < 5.5
     assert one.bill.calls == 3
@@ -113,7 +115,7 @@ ASKED = {
 def _storm(value: Callable[[], str | None], seconds: float) -> Behave:
     began: list[float] = []
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         began.append(asked.at)
         if asked.at - began[0] >= seconds:
             return Behaviour(text="7413", latency=0.02)
@@ -127,10 +129,10 @@ def _storm(value: Callable[[], str | None], seconds: float) -> Behave:
 def test_a_storm_of_429_loses_no_call_and_no_wait_is_shorter_than_honestly_asked_or_longer_than_allowed(
     name: str,
 ) -> None:
-    policy = Policy(max_wait_seconds=1.5, concurrency=8)
-    door, prompts = Door(policy=policy), [prompt for prompt, _ in _cases(16)]
+    policy = CallPolicy(max_wait_seconds=1.5, concurrency=8)
+    client, prompts = MeteredClient(policy=policy), [prompt for prompt, _ in _cases(16)]
     with Provider(_storm(ASKED[name], STORM_SECONDS)) as provider:
-        called = ask(door, endpoint_at(provider.url), prompts)
+        called = ask(client, endpoint_at(provider.url), prompts)
     assert faults(called) == []
     assert max(one.bill.calls for one in called) <= 1 + policy.patience
     ended = provider.requests[-1].at - provider.requests[0].at
@@ -147,7 +149,7 @@ def test_a_storm_of_429_loses_no_call_and_no_wait_is_shorter_than_honestly_asked
 
 
 def test_the_patience_of_a_call_outlasts_a_storm_of_a_minute_by_far() -> None:
-    policy = Policy()
+    policy = CallPolicy()
     waits = [least_patience(number, most=policy.max_wait_seconds) for number in range(1, policy.patience + 1)]
     assert policy.patience == 12
     assert sum(waits) == pytest.approx(0.75 * (1 + 2 + 4 + 8 + 16 + 32 + 6 * 60))
@@ -203,7 +205,7 @@ def test_an_endpoint_that_only_ever_asks_to_slow_down_is_left_alone_in_the_end(
 def test_an_empty_account_is_no_rate_limit() -> None:
     error = {"message": "You exceeded your current quota", "code": "insufficient_quota"}
     with Provider(lambda _: Behaviour(status=429, error=error)) as provider:
-        (one,) = ask(Door(), endpoint_at(provider.url), ["Q?"])
+        (one,) = ask(MeteredClient(), endpoint_at(provider.url), ["Q?"])
     assert (one.bill.fault, one.bill.calls) == ("provider", 1)
 
 
@@ -234,7 +236,7 @@ def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
 ) -> None:
     healthy = 12
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="7413") if asked.number <= healthy else sick
 
     ran, provider = run_at(skill(_cases()), behave, max_retry_wait_seconds=1)
@@ -252,7 +254,7 @@ def test_malformed_answers_are_errored_never_scored_and_nothing_breaks(
 ) -> None:
     bodies = malformed_bodies("It is 7413.", count=MALFORMED, seed=5)
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         # The healthy half keeps the endpoint from being called down.
         return Behaviour(raw=bodies[_number(asked)]) if asked.has_skill else Behaviour(text="7413")
 
@@ -291,8 +293,8 @@ def test_a_body_over_the_cap_is_not_read_into_memory_and_is_asked_for_once_more_
 def test_an_answer_just_under_the_cap_is_read() -> None:
     text = "é" * 100_000
     with Provider(lambda _: Behaviour(text=text)) as provider:
-        near = Door(policy=Policy(max_body_bytes=700_000, max_retries=0))
-        over = Door(policy=Policy(max_body_bytes=500_000, max_retries=0))
+        near = MeteredClient(policy=CallPolicy(max_body_bytes=700_000, max_retries=0))
+        over = MeteredClient(policy=CallPolicy(max_body_bytes=500_000, max_retries=0))
         assert [one.answer for one in ask(near, endpoint_at(provider.url), ["Q?"])] == [text]
         assert faults(ask(over, endpoint_at(provider.url), ["Q?"])) == ["transport"]
 

@@ -8,13 +8,20 @@ import yaml
 
 import made_teacher
 from made_teacher import THINGS
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.splitting import read_counts
-from upskill.workflows.generate import GenerateOrder, GeneratePlan, Unheard, generate, plan_generate, resume_generate
+from upskill.teaching.case_split import read_counts
+from upskill.workflows.generating.generate import (
+    GenerateOrder,
+    GeneratePlan,
+    Unheard,
+    generate,
+    plan_generate,
+    resume_generate,
+)
 
 CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
 
@@ -124,7 +131,7 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
     sick, revisions = True, 0
     lost: list[str] = []
 
-    def student(asked: Asked) -> Behaviour:
+    def student(asked: ReceivedRequest) -> Behaviour:
         # One learn case cannot be answered at first: a failure less for the teacher to be shown.
         answer = made_teacher.student(asked)
         if sick and revisions == 0 and asked.has_skill and "I do not know" in answer.text:
@@ -133,7 +140,7 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
                 return Behaviour(status=400, error={"message": "not now"})
         return answer
 
-    def teacher(asked: Asked) -> Behaviour:
+    def teacher(asked: ReceivedRequest) -> Behaviour:
         nonlocal revisions
         if made_teacher.kind_of(asked.prompt) == "edits":
             revisions += 1

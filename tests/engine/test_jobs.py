@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.job import Caps, Job, JobResult
 from upskill.storage.job_json import job_text, result_from_text
 from upskill.workflows.evaluating.executor import Executor, InProcess, ProcessPool
@@ -92,7 +92,7 @@ def test_a_job_runs_again_without_buying_anything_and_counts_what_it_spent(tmp_p
 
 
 def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: Skill) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="yes") if asked.number < 3 else Behaviour(status=400)
 
     with Provider(behave) as provider:
@@ -107,7 +107,7 @@ def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: S
 
 @pytest.mark.once
 def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: Path, skill: Skill) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if asked.number == 3:
             for worker in multiprocessing.active_children():
                 worker.kill()

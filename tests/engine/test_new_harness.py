@@ -18,8 +18,8 @@ from upskill.reporting.terminal import show_evaluation
 from upskill.settings import resolve_settings
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
-from upskill.workflows.prepare import EvaluationOrder, prepare
-from upskill.workflows.report import read_report
+from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+from upskill.workflows.evaluating.report import read_report
 
 TWICE = HarnessInfo(
     name="twice",

@@ -10,13 +10,13 @@ from urllib.parse import quote
 
 import pytest
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.errors import EngineError
 from upskill.reporting import evaluation_json
 from upskill.settings import resolve_settings
 from upskill.storage.trial_log import TrialWriter
-from upskill.workflows.check_cases import check_cases
-from upskill.workflows.probe_cases import probe_cases
+from upskill.workflows.evaluating.check_cases import check_cases
+from upskill.workflows.evaluating.probe_cases import probe_cases
 
 KEY = "canary/7Qz+4Kx9" + "LmW2=vT8pR"
 
@@ -46,22 +46,22 @@ def _found(folder: Path) -> list[tuple[str, bytes]]:
     return [(name, form) for name, data in _everything(folder) for form in _forms() if form in data]
 
 
-def _says(asked: Asked) -> Behaviour:
+def _says(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text=f"echo {asked.headers['authorization']} or {base64.b64encode(KEY.encode()).decode()}")
 
 
-def _refuses(asked: Asked) -> Behaviour:
+def _refuses(asked: ReceivedRequest) -> Behaviour:
     said = f"Incorrect API key provided: {asked.headers['authorization'].removeprefix('Bearer ')}"
     return Behaviour(status=401, error={"message": said, "type": "invalid_request_error", "code": "invalid_api_key"})
 
 
-def _healthy(asked: Asked) -> Behaviour:
+def _healthy(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text="x")
 
 
 @pytest.mark.parametrize("behave", [_healthy, _says, _refuses])
 def test_the_key_is_nowhere_in_what_a_run_leaves(
-    behave: Callable[[Asked], Behaviour],
+    behave: Callable[[ReceivedRequest], Behaviour],
     skill: Callable[..., Path],
     run_at: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
@@ -80,7 +80,7 @@ def test_the_key_is_nowhere_in_what_a_run_leaves(
 
 @pytest.mark.parametrize("behave", [_says, _refuses])
 def test_the_key_is_nowhere_in_what_a_probe_leaves(
-    behave: Callable[[Asked], Behaviour],
+    behave: Callable[[ReceivedRequest], Behaviour],
     skill: Callable[..., Path],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

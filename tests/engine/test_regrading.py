@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from provider import Behaviour
-from upskill.workflows.regrade import regrade
+from upskill.workflows.evaluating.regrade import regrade
 
 
 def test_pairs_that_were_lost_do_not_end_the_replay(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:

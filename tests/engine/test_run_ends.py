@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Cap, Case, Check, Draft, RunEnd
-from upskill.models import Door
+from upskill.models import MeteredClient
 from upskill.settings import Resolved, resolve_settings
 from upskill.storage import read_run
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.measure import Measured
-from upskill.workflows.measuring_runs import MeasuringRuns
-from upskill.workflows.spending_rules import door_for
+from upskill.workflows.evaluating.spending_rules import client_for
+from upskill.workflows.generating.measure import Measurement, StageMeasurer
 
 CASES = [Case(id=f"c{n}", prompt=f"What is {n}?", checks=(Check(kind="contains", spec="7413"),)) for n in range(12)]
 DRAFT = Draft(name="gauge", description="Reads gauges. Use for gauges.", body="Read it.\n")
@@ -27,15 +26,15 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.record = folder / "trials" / "learn-1" / "run.json"
-        self.sick: Callable[[Asked], bool] = lambda _: False
+        self.sick: Callable[[ReceivedRequest], bool] = lambda _: False
 
-    def behave(self, asked: Asked) -> Behaviour:
+    def behave(self, asked: ReceivedRequest) -> Behaviour:
         return Behaviour(status=400, error={"message": "no"}) if self.sick(asked) else Behaviour(text="7413")
 
-    def measure(self, provider: Provider, **settings: Any) -> Measured:
+    def measure(self, provider: Provider, **settings: Any) -> Measurement:
         given = self._settings(provider, **settings)
-        door: Door = door_for(given.values)
-        measure = MeasuringRuns(TeachingFolder(path=self.folder), settings=given, door=door, all_cases=CASES)
+        client: MeteredClient = client_for(given.values)
+        measure = StageMeasurer(TeachingFolder(path=self.folder), settings=given, client=client, all_cases=CASES)
         return measure("learn-1", DRAFT, CASES, repeats=1)
 
     def _settings(self, provider: Provider, **others: Any) -> Resolved:

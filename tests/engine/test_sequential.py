@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from provider import Asked, Behaviour
+from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored
-from upskill.workflows.evaluate import resume
+from upskill.workflows.evaluating.evaluate import resume
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(20)]
 
 
-def _student(lift: float, *, seed: int = 0, latency: float = 0.0) -> Callable[[Asked], Behaviour]:
+def _student(lift: float, *, seed: int = 0, latency: float = 0.0) -> Callable[[ReceivedRequest], Behaviour]:
     """Fails without the skill; with it, passes at this rate, drawn per prompt and number of times asked."""
     asked_before: dict[str, int] = {}
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         times = asked_before[asked.prompt] = asked_before.get(asked.prompt, 0) + asked.has_skill
         draw = random.Random(f"{seed}/{asked.prompt}/{times}")
         passes = asked.has_skill and draw.random() < lift
@@ -74,7 +74,7 @@ def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(
 ) -> None:
     failed: list[str] = []
 
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if asked.prompt == "Question 3?" and asked.has_skill and not failed:
             failed.append(asked.prompt)
             return Behaviour(status=400)
@@ -91,7 +91,7 @@ def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(
 def test_a_pair_that_always_errors_is_not_bought_for_ever(
     skill: Callable[..., Path], run_at: Callable[..., Any]
 ) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         broken = asked.prompt == "Question 3?"
         return Behaviour(status=400) if broken else Behaviour(text="yes" if asked.has_skill else "no")
 
@@ -157,7 +157,7 @@ def test_a_turn_that_the_cap_leaves_no_room_for_is_noted(
 def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight(
     skill: Callable[..., Path], run_at: Callable[..., Any]
 ) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="word " * 100, usage=asked.number % 2 == 0)
 
     ran, _ = run_at(skill(CASES), behave, repeats=3, max_total_tokens=2000, concurrency=4)

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from engine.agents import is_first, tool_call
-from provider import Asked, Behaviour, Provider
+from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Trial
-from upskill.models import Door
+from upskill.models import MeteredClient
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, StoredTrial
-from upskill.workflows.evaluate import Whole, evaluate
-from upskill.workflows.prepare import EvaluationOrder
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 
 
-def _helped(asked: Asked) -> Behaviour:
+def _helped(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text="yes" if asked.has_skill else "no")
 
 
@@ -102,7 +102,7 @@ def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(
 def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(
     skill: Callable[..., Path], run: Callable[..., Any]
 ) -> None:
-    def behave(asked: Asked) -> Behaviour:
+    def behave(asked: ReceivedRequest) -> Behaviour:
         if is_first(asked):
             return tool_call(
                 asked, "shell", command="cat /skills/*/SKILL.md; echo 7413 > port.txt; printf '\\377' > raw"
@@ -148,7 +148,9 @@ def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Callable[..., Path
         flags = {"models": ("any",), "base_url": provider.url}
         settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path)
         for name in ("first", "second"):
-            part = Whole(door=Door(), folder=RunFolder(path=tmp_path / name), open_store=lambda *_: nullcontext(store))
+            part = ParentRun(
+                client=MeteredClient(), folder=RunFolder(path=tmp_path / name), open_store=lambda *_: nullcontext(store)
+            )
             ran = evaluate(EvaluationOrder(skill=folder, repeats=1), settings=settings, part_of=part)
         assert len(provider.requests) == 16
     assert ran.bought.reused == 16

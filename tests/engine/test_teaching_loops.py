@@ -5,7 +5,7 @@ import random
 import pytest
 from tools.simulation.teaching import NULLS, at_most, gain, line_of_uses, new_skill_loop, revision_loop
 
-from upskill.workflows.refine import Effort
+from upskill.workflows.generating.refine import Effort
 
 
 def test_teacher_whose_revisions_are_never_better_is_rarely_believed() -> None:

@@ -15,11 +15,11 @@ def test_a_name_is_looked_up_once_and_brings_its_own_module_only() -> None:
         "print('write_whole' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True ['upskill.storage.whole_file']"
+    assert done.stdout.strip() == "True ['upskill.storage.atomic_file']"
 
 
 def test_search_leaves_no_file_and_needs_no_model_library() -> None:
-    code = "import sys, upskill.workflows.refine, upskill.teaching.searching; print('gepa' in sys.modules)"
+    code = "import sys, upskill.workflows.generating.refine, upskill.teaching.search; print('gepa' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.trials import Terms, TrialRun
+from upskill.trials import TrialLimits, TrialRun
 from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ class Twice:
     resumable = ()
     frame = "Answer; you will be asked again."
 
-    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
+    def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
         told = ArmRequest(system=f"{self.frame}\n\n{skill.body}")
         return {"baseline": ArmRequest(system=self.frame), "with_skill": told}
 
     def show(self, case: Case) -> CaseRequest:
         return CaseRequest(case.prompt)
 
-    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+    def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         return {"asked": 2}
 
     @contextmanager
@@ -50,7 +50,7 @@ class Twice:
 
         yield ask_twice
 
-    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         return Effort(turns=2, input_tokens=2 * prompt_tokens, output_tokens=2 * trials * answer_tokens)
 
     at_most = expected

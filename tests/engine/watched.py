@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.calling import ask, endpoint_at
-from upskill.models import Door, Policy
+from upskill.models import CallPolicy, MeteredClient
 
 TICK_SECONDS = 0.02
 
@@ -54,16 +54,16 @@ class Watch(asyncio.DefaultEventLoopPolicy):
 
 def big_bodies(url: str, count: int) -> dict[str, Any]:
     """Ask a healthy question first, then so many that are answered with a flood."""
-    endpoint, policy = endpoint_at(url), Policy(concurrency=1, max_wait_seconds=0.1)
-    ask(Door(policy=policy), endpoint, ["healthy"])
+    endpoint, policy = endpoint_at(url), CallPolicy(concurrency=1, max_wait_seconds=0.1)
+    ask(MeteredClient(policy=policy), endpoint, ["healthy"])
     before = resident("VmRSS")
     forget_peak()
-    door = Door(policy=policy)
-    called = ask(door, endpoint, ["big"] * count)
+    client = MeteredClient(policy=policy)
+    called = ask(client, endpoint, ["big"] * count)
     return {
         "before": before,
         "rise": resident("VmHWM") - before,
-        "calls": door.calls,
+        "calls": client.calls,
         "faults": sorted({str(one.bill.fault) for one in called}),
         "messages": sorted({one.bill.fault_message for one in called}),
     }
@@ -75,7 +75,7 @@ def evaluation(url: str, skill: str, concurrency: int) -> dict[str, Any]:
     asyncio.set_event_loop_policy(watch)
     from upskill.settings import resolve_settings
     from upskill.workflows.evaluate import evaluate
-    from upskill.workflows.prepare import EvaluationOrder
+    from upskill.workflows.evaluating.prepare import EvaluationOrder
 
     here = Path.cwd()
     flags = {

@@ -12,8 +12,8 @@ import skills_ref
 import yaml
 
 from upskill.checks import offers
-from upskill.teaching.case_form import read_written
-from upskill.teaching.splitting import CaseCounts, split_cases
+from upskill.teaching.case_split import CaseCounts, split_cases
+from upskill.teaching.written_case import read_written
 
 COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 TASK = "answer questions about tarnctl"

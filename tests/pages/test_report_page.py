@@ -14,7 +14,7 @@ from upskill.domain import Arm, Evaluation, Interval, Trial
 from upskill.reporting.html import history_page
 from upskill.reporting.pictures import (
     Drawer,
-    Drawn,
+    DrawnPicture,
     PathPoint,
     StudentPath,
     TokenRatio,
@@ -96,7 +96,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history = history_picture("tarnctl", versions)
     assert history is not None
     with Drawer() as drawer:
-        drawn: dict[str, Drawn] = dict(drawer.draw([*pictures, history]))
+        drawn: dict[str, DrawnPicture] = dict(drawer.draw([*pictures, history]))
     assert len(drawn) == 6
     text = page(result, trials=_trials(names), prompts={**CASES, "case-0": HOSTILE}, drawn=drawn)
     (place / "report.html").write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.sandbox import Furnishing, Sandbox, open_sandbox
+from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
 from upskill.sandbox.probes.probe import processes_named
 
 Open = Callable[..., Sandbox]
@@ -19,8 +19,8 @@ def opened() -> Iterator[Open]:
     """Opens sandboxes that are closed at the end."""
     with ExitStack() as stack:
 
-        def start(furnishing: Furnishing | None = None) -> Sandbox:
-            return stack.enter_context(open_sandbox(furnishing))
+        def start(spec: SandboxSpec | None = None) -> Sandbox:
+            return stack.enter_context(open_sandbox(spec))
 
         yield start
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from upskill import checks, storage
-from upskill.checks import Bench
+from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Qualification
 from upskill.sandbox import open_sandbox
@@ -29,7 +29,7 @@ def found() -> dict[str, Qualification]:
     for folder in sorted(path for path in CORPUS.iterdir() if path.is_dir()):
         file = storage.read_skill_cases(folder, check_problems=checks.check_problems)
         assert file is not None
-        states = qualify(file.cases, storage.read_skill(folder), bench=Bench(open_sandbox=open_sandbox))
+        states = qualify(file.cases, storage.read_skill(folder), context=GradingContext(open_sandbox=open_sandbox))
         known |= {f"{folder.name}/{one.case_id}": one for one in states}
     return known
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from upskill.checks import KINDS, Bench, grade
+from upskill.checks import KINDS, GradingContext, grade
 from upskill.checks.command import ProgramMissing
-from upskill.checks.kind import Work
+from upskill.checks.kind import Submission
 from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
-from upskill.sandbox import Furnishing, Sandbox, open_sandbox
+from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
 
 COMMAND = KINDS["command"]
-BENCH = Bench(open_sandbox=open_sandbox)
+BENCH = GradingContext(open_sandbox=open_sandbox)
 PYTHON: list[Json] = ["python3", "-I", "-B"]
 
 
@@ -19,7 +19,7 @@ def look(
 ) -> tuple[bool, str]:
     assert COMMAND.problems(spec) == []
     case = Case(id="c", prompt="p", checks=(), files=case_files or {})
-    seen = COMMAND.look(spec, Work(case=case, answer=Answer(text=text, files=files or {}), bench=BENCH))
+    seen = COMMAND.look(spec, Submission(case=case, answer=Answer(text=text, files=files or {}), context=BENCH))
     return seen.passed, seen.saw
 
 
@@ -61,12 +61,12 @@ def test_only_what_is_taken_reaches_the_check() -> None:
 def test_every_look_has_a_sandbox_of_its_own_and_closes_it() -> None:
     opened: list[Sandbox] = []
 
-    def opening(furnishing: Furnishing) -> Sandbox:
-        opened.append(open_sandbox(furnishing))
+    def opening(spec: SandboxSpec) -> Sandbox:
+        opened.append(open_sandbox(spec))
         return opened[-1]
 
     checks = (Check(kind="command", spec="test ! -e mark && touch mark"),) * 2
-    graded = grade(Case(id="c", prompt="p", checks=checks), Answer(), bench=Bench(open_sandbox=opening))
+    graded = grade(Case(id="c", prompt="p", checks=checks), Answer(), context=GradingContext(open_sandbox=opening))
     assert graded.passed
     assert len(opened) == 2
     assert all(sandbox.run(["true"], seconds=1).ended == "gone" for sandbox in opened)
@@ -118,7 +118,9 @@ def test_there_is_no_network_and_no_key_inside(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_a_sandbox_nothing_is_run() -> None:
     with pytest.raises(RuntimeError, match="needs a sandbox"):
-        COMMAND.look("true", Work(case=Case(id="c", prompt="p", checks=()), answer=Answer(), bench=Bench()))
+        COMMAND.look(
+            "true", Submission(case=Case(id="c", prompt="p", checks=()), answer=Answer(), context=GradingContext())
+        )
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ import pytest
 from upskill.sandbox import (
     Backend,
     FileRefused,
-    Furnishing,
     Limits,
     Sandbox,
     SandboxGone,
+    SandboxSpec,
     SandboxUnavailable,
     open_sandbox,
     require_sandbox,
 )
 from upskill.sandbox.probes.probe import processes_named
 
-FURNISHED = Furnishing(
+FURNISHED = SandboxSpec(
     limits=Limits(memory_mb=300, output_bytes=100_000, file_mb=16),
     read_only={"/skill/SKILL.md": b"Say so.\n", "/skill/scripts/say": b"#!/bin/sh\necho said $1\n"},
     executable=frozenset({"/skill/scripts/say"}),

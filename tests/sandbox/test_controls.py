@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from upskill.sandbox import Furnishing, Sandbox
+from upskill.sandbox import Sandbox, SandboxSpec
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.probes import Result, run_probes
 from upskill.sandbox.profile import HARDENED, Recipe
 
 
-def with_recipe(recipe: Recipe) -> Callable[[Furnishing], Sandbox]:
-    return lambda furnishing: open_bubblewrap(furnishing, recipe=recipe)
+def with_recipe(recipe: Recipe) -> Callable[[SandboxSpec], Sandbox]:
+    return lambda spec: open_bubblewrap(spec, recipe=recipe)
 
 
 def probe(number: int, recipe: Recipe) -> Result:
@@ -29,9 +29,11 @@ SHARED_NETWORK = replace(HARDENED, namespaces=(*HARDENED.namespaces, "--share-ne
 UNFILTERED = replace(HARDENED, filtered=False)
 NESTING = replace(HARDENED, filtered=False, namespaces=without("--disable-userns"))
 UNSIZED = replace(HARDENED, sized=False)
-READABLE_KEEPER = replace(
+READABLE_INIT = replace(
     HARDENED,
-    keeper=HARDENED.keeper.replace(b"process_control(PR_SET_DUMPABLE, 0)", b"process_control(PR_SET_DUMPABLE, 1)"),
+    init_process=HARDENED.init_process.replace(
+        b"process_control(PR_SET_DUMPABLE, 0)", b"process_control(PR_SET_DUMPABLE, 1)"
+    ),
 )
 
 
@@ -40,7 +42,7 @@ READABLE_KEEPER = replace(
     [
         pytest.param(6, SHARED_NETWORK, id="a shared network reaches loopback"),
         pytest.param(8, SHARED_NETWORK, id="a shared network reaches abstract sockets"),
-        pytest.param(9, READABLE_KEEPER, id="a readable keeper shows its root"),
+        pytest.param(9, READABLE_INIT, id="a readable init process shows its root"),
         pytest.param(12, NESTING, id="a nested namespace may mount"),
         pytest.param(13, NESTING, id="namespaces nest"),
         pytest.param(14, UNFILTERED, id="no filter is seen"),

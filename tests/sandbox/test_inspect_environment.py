@@ -188,4 +188,4 @@ def test_each_end_has_the_error_the_engine_knows() -> None:
 
 def test_a_limit_that_does_not_exist_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="no such limit: memory"):
-        SandboxConfig(limits={"memory": 1}).furnishing()
+        SandboxConfig(limits={"memory": 1}).spec()

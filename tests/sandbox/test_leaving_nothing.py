@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.sandbox import Furnishing, Mount, Sandbox, open_sandbox
+from upskill.sandbox import Mount, Sandbox, SandboxSpec, open_sandbox
 from upskill.sandbox.memory import find_controllers
 from upskill.sandbox.probes.probe import processes_named
 
@@ -115,7 +115,7 @@ def test_mounts_are_read_only_and_what_lies_behind_a_closed_folder_can_be_mounte
     folder.chmod(0o755)
     (folder / "include.h").write_text("int x;\n")
     before = sorted(Path("/tmp").glob("upskill-stage-*"))
-    with open_sandbox(Furnishing(mounts=(Mount(source=folder, target="/opt/toolkit"),))) as sandbox:
+    with open_sandbox(SandboxSpec(mounts=(Mount(source=folder, target="/opt/toolkit"),))) as sandbox:
         script = "cat /opt/toolkit/include.h; echo x > /opt/toolkit/new; rm /opt/toolkit/include.h"
         assert sandbox.run(["sh", "-c", script], seconds=20).stdout == b"int x;\n"
     assert [path.name for path in folder.iterdir()] == ["include.h"]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from upskill.checks import Bench, check_problems, grade, needs
+from upskill.checks import GradingContext, check_problems, grade, needs
 from upskill.domain import Answer, Case
 from upskill.sandbox import open_sandbox
 from upskill.storage import read_case_file
 
 EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "plugin"
-BENCH = Bench(open_sandbox=open_sandbox)
+BENCH = GradingContext(open_sandbox=open_sandbox)
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def case(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
 def test_the_example_tells_right_from_wrong(case: Case) -> None:
     assert needs(case) == {"files", "sandbox"}
     assert case.reference is not None
-    right = grade(case, case.reference, bench=BENCH)
+    right = grade(case, case.reference, context=BENCH)
     assert [result.saw for result in right.results] == ["9 of 9 lists in order", "solve.py: says what it should"]
     assert right.passed
     in_chat = Answer(text=f"```python\n{case.reference.files['solve.py'].decode()}```")
-    assert grade(case, in_chat, bench=BENCH).passed
+    assert grade(case, in_chat, context=BENCH).passed
     for wrong in (*case.wrong, Answer(), Answer(text="I cannot.")):
-        assert not grade(case, wrong, bench=BENCH).passed
+        assert not grade(case, wrong, context=BENCH).passed
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,6 @@ def test_the_example_tells_right_from_wrong(case: Case) -> None:
     ],
 )
 def test_what_the_program_does_fails_the_answer_and_is_no_error(case: Case, program: str, saw: str) -> None:
-    graded = grade(case, Answer(files={"solve.py": program.encode()}), bench=BENCH)
+    graded = grade(case, Answer(files={"solve.py": program.encode()}), context=BENCH)
     assert graded.results[0].saw.startswith(saw)
     assert not graded.passed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from upskill.sandbox import Furnishing, Sandbox, SandboxUnavailable, open_sandbox
+from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable, open_sandbox
 from upskill.teaching.programs import Program, judge_programs, sandboxed
 
 PROVEN = ["make test", "python3 check.py"]
@@ -36,7 +36,7 @@ def test_what_a_program_writes_stays_in_its_sandbox() -> None:
 
 
 def test_without_a_sandbox_programs_stay_text() -> None:
-    def none(furnishing: Furnishing) -> Sandbox:
+    def none(spec: SandboxSpec) -> Sandbox:
         raise SandboxUnavailable("there is none")
 
     program = Program(path="scripts/a.sh", text="make test\n")

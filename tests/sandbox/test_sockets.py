@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.sandbox import FileRefused, Furnishing, Mount, open_sandbox
+from upskill.sandbox import FileRefused, Mount, SandboxSpec, open_sandbox
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ print(line.recv(100).decode(), flush=True)
 
 
 def test_a_relay_in_the_background_serves_later_commands(service: Path) -> None:
-    furnishing = Furnishing(sockets=(Mount(source=service, target="/run-model.sock"),))
-    with open_sandbox(furnishing) as sandbox:
+    spec = SandboxSpec(sockets=(Mount(source=service, target="/run-model.sock"),))
+    with open_sandbox(spec) as sandbox:
         sandbox.put({"/tmp/relay.py": RELAY.encode()})
         script = "python3 /tmp/relay.py >/dev/null 2>&1 & while [ ! -e /tmp/ready ]; do sleep 0.05; done"
         assert sandbox.run(["sh", "-c", script], seconds=20).exit_code == 0
@@ -84,11 +84,11 @@ def test_two_sandboxes_may_listen_on_the_same_port(service: Path) -> None:
 
 def test_a_socket_that_is_not_there_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(FileRefused, match="nothing to mount"):
-        open_sandbox(Furnishing(sockets=(Mount(source=tmp_path / "none", target="/model.sock"),)))
+        open_sandbox(SandboxSpec(sockets=(Mount(source=tmp_path / "none", target="/model.sock"),)))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser lays down rights")
 def test_a_closed_socket_is_refused_with_the_command_that_opens_it(service: Path) -> None:
     service.chmod(0o600)
     with pytest.raises(FileRefused, match=r"chmod o\+w"):
-        open_sandbox(Furnishing(sockets=(Mount(source=service, target="/model.sock"),)))
+        open_sandbox(SandboxSpec(sockets=(Mount(source=service, target="/model.sock"),)))

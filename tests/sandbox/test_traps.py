@@ -1,4 +1,5 @@
-"""The traps that others fell into, each as a test. Traps 2 to 4 and 11 are in `test_controls`, 10 beside the keeper."""
+"""The traps that others fell into, each as a test. Traps 2 to 4 and 11 are in `test_controls`, 10 beside the init
+process."""
 
 import os
 from dataclasses import replace
@@ -6,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sandbox.conftest import Open
-from upskill.sandbox import Furnishing, Limits, Sandbox
+from upskill.sandbox import Limits, Sandbox, SandboxSpec
 from upskill.sandbox.bubblewrap import open_bubblewrap
 from upskill.sandbox.probes import run_probes
 from upskill.sandbox.probes.probe import SECRET_VARIABLE
@@ -14,10 +15,10 @@ from upskill.sandbox.profile import HARDENED
 
 
 def test_trap_1_bubblewrap_itself_starts_with_an_empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--clearenv` cleans the command and not process 1, so a keeper that can be read must have nothing to show."""
+    """`--clearenv` cleans the command and not process 1: an init process that can be read must have nothing to show."""
     monkeypatch.setenv("UPSKILL_TRAP", "s3cret-of-the-parent")
-    readable = HARDENED.keeper.replace(b"(PR_SET_DUMPABLE, 0)", b"(PR_SET_DUMPABLE, 1)")
-    with open_bubblewrap(Furnishing(), recipe=replace(HARDENED, keeper=readable)) as sandbox:
+    readable = HARDENED.init_process.replace(b"(PR_SET_DUMPABLE, 0)", b"(PR_SET_DUMPABLE, 1)")
+    with open_bubblewrap(SandboxSpec(), recipe=replace(HARDENED, init_process=readable)) as sandbox:
         shown = sandbox.run(["sh", "-c", "cat /proc/1/environ; cat /proc/[0-9]*/environ"], seconds=20).stdout
     assert b"HOME=/home/agent" in shown
     assert b"s3cret" not in shown
@@ -26,9 +27,9 @@ def test_trap_1_bubblewrap_itself_starts_with_an_empty_environment(monkeypatch: 
 def test_trap_1_the_bait_is_really_in_our_environment() -> None:
     seen = []
 
-    def look(furnishing: Furnishing) -> Sandbox:
+    def look(spec: SandboxSpec) -> Sandbox:
         seen.append(os.environ[SECRET_VARIABLE])
-        return open_bubblewrap(furnishing)
+        return open_bubblewrap(spec)
 
     (result,) = run_probes(look, only={5})
     assert result.held
@@ -38,7 +39,7 @@ def test_trap_1_the_bait_is_really_in_our_environment() -> None:
 
 def test_trap_5_and_9_a_sum_is_bounded_though_each_process_stays_under_its_own_limit(opened: Open) -> None:
     """Each process takes 60 MB of the 1 GiB it may have; together they pass 200 MB."""
-    sandbox = opened(Furnishing(limits=Limits(memory_mb=200)))
+    sandbox = opened(SandboxSpec(limits=Limits(memory_mb=200)))
     take = "content = bytearray(60 << 20); content[::4096] = b'x' * len(content[::4096]); import time; time.sleep({})"
     alone = sandbox.run(["python3", "-c", take.format(0)], seconds=20)
     assert (alone.ended, alone.exit_code) == ("exit", 0)
@@ -64,7 +65,7 @@ for kind in kinds:
 
 def test_trap_7_every_limit_is_really_set_soft_and_hard(opened: Open) -> None:
     limits = Limits(address_space_mb=512, cpu_seconds=7, file_mb=3, open_files=99, processes=33)
-    said = opened(Furnishing(limits=limits)).run(["python3", "-c", LIMITS], seconds=20).stdout.decode().splitlines()
+    said = opened(SandboxSpec(limits=limits)).run(["python3", "-c", LIMITS], seconds=20).stdout.decode().splitlines()
     assert said == [
         f"AS {512 << 20} {512 << 20}",
         "CPU 7 7",
@@ -89,7 +90,7 @@ def test_a_crash_leaves_no_core(sandbox: Sandbox) -> None:
 
 
 def test_compilers_and_interpreters_run_inside(opened: Open) -> None:
-    sandbox = opened(Furnishing(limits=Limits(tmp_mb=128)))
+    sandbox = opened(SandboxSpec(limits=Limits(tmp_mb=128)))
     sandbox.put({"a.py": b"import threading, subprocess, sqlite3\nprint(subprocess.check_output(['echo', 'hi']))\n"})
     assert sandbox.run(["python3", "a.py"], seconds=20).stdout == b"b'hi\\n'\n"
     script = (
@@ -99,7 +100,7 @@ def test_compilers_and_interpreters_run_inside(opened: Open) -> None:
 
 
 def test_what_one_command_used_up_is_not_held_against_the_next(opened: Open) -> None:
-    sandbox = opened(Furnishing(limits=Limits(memory_mb=120)))
+    sandbox = opened(SandboxSpec(limits=Limits(memory_mb=120)))
     hog = "content = [bytearray(b'x' * (20 << 20)) for _ in range(20)]"
     for _ in range(3):
         assert sandbox.run(["python3", "-c", hog], seconds=20).ended == "memory"

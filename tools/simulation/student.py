@@ -1,7 +1,7 @@
 """A student made of chances, for whole loops of teaching: it passes each case with a rate that the draft decides.
 
-It goes the way of a real one: the plan's turns, the courses that stop early, the conclusion with its verdicts. Only the
-model and the checks are made up.
+It goes the way of a real one: the plan's turns, the schedules that stop early, the conclusion with its verdicts. Only
+the model and the checks are made up.
 """
 
 import random
@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 from upskill.domain import (
     Arm,
-    Bought,
     Case,
     Check,
     CheckResult,
     Draft,
     Grade,
     PlannedTrial,
+    Purchase,
     RunEnd,
     Scored,
     Skill,
@@ -24,9 +24,9 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.measuring import default_rounds
-from upskill.workflows.conclude import sum_up
-from upskill.workflows.course import Course, course_of
-from upskill.workflows.measure import Measured
+from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.schedule import Schedule, schedule_for
+from upskill.workflows.generating.measure import Measurement
 
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""
@@ -65,7 +65,7 @@ class SimulatedMeasure:
         against: Draft | None = None,
         repeats: int | None = None,
         fresh: bool = False,
-    ) -> Measured:
+    ) -> Measurement:
         """Put a draft on trial. A trial of the same request and repeat is bought once, unless fresh ones are wanted."""
         assert stage not in self.stages, f"{stage} was asked for twice"
         self.stages.append(stage)
@@ -80,30 +80,30 @@ class SimulatedMeasure:
         )
         drafts: dict[Arm, Draft | None] = {arms[0]: against, arms[1]: draft}
         finished: list[Trial] = []
-        courses: dict[str, Course] = {}
+        schedules: dict[str, Schedule] = {}
         for student in self._students:
-            course = course_of(plan, min_lift=None)
-            courses[student.name] = course
-            while (turn := course.take()) is not None:
+            schedule = schedule_for(plan, min_lift=None)
+            schedules[student.name] = schedule
+            while (turn := schedule.take()) is not None:
                 trials = {
                     planned.arm: self._trial(student.name, planned, drafts[planned.arm], fresh=fresh)
                     for planned in turn.trials()
                 }
                 finished += trials.values()
-                course.ended(turn, trials)
-        evaluation = sum_up(
+                schedule.ended(turn, trials)
+        evaluation = summarise(
             plan,
             finished,
             skill=Skill(name=draft.name, description=draft.description, body=draft.body, digest="0" * 64),
             run=stage,
-            courses=courses,
+            schedules=schedules,
             cut_short=lambda _: None,
             min_lift=None,
-            bought=Bought(calls=len(finished), failed_calls=0, tokens=0, cost=0.0),
+            bought=Purchase(calls=len(finished), failed_calls=0, tokens=0, cost=0.0),
             notes=(),
             end=RunEnd(),
         )
-        return Measured(evaluation=evaluation, trials=tuple(finished))
+        return Measurement(evaluation=evaluation, trials=tuple(finished))
 
     def _trial(self, student: str, planned: PlannedTrial, draft: Draft | None, *, fresh: bool) -> Trial:
         key = (student, planned.case.id, None if draft is None else draft.body, planned.repeat)

@@ -1,6 +1,6 @@
 """Whole loops of teaching on a simulated student, through the code of the product.
 
-A scripted teacher answers in JSON, its edits are applied, the drafts are measured on learn cases by the real courses,
+A scripted teacher answers in JSON, its edits are applied, the drafts are measured on learn cases by the real schedules,
 and the best is proven on held-out ones. `benchmarks/teaching_loops.py` makes tables of them.
 """
 
@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from tools.simulation.student import SimulatedMeasure, Store, make_cases
 from upskill.domain import Case, Draft
 from upskill.models import Question, Reply
-from upskill.workflows.proof import Proof
-from upskill.workflows.prove import prove
-from upskill.workflows.refine import Effort, Refined, refine
+from upskill.workflows.generating.prove import Proof, prove
+from upskill.workflows.generating.refine import Effort, RefineResult, refine
 
 CASES = (make_cases(10, "learn"), make_cases(16, "held-out"), make_cases(4, "negative"))
 """As `generate` writes them."""
@@ -82,7 +81,7 @@ class ScriptedTeacher:
 class Loop:
     """One whole loop, from a draft to what is claimed of it."""
 
-    refined: Refined
+    refined: RefineResult
     proof: Proof
     trials: int
     questions: tuple[Question, ...]

@@ -5,12 +5,12 @@
 
 from difflib import get_close_matches
 
-from upskill.checks.bench import Bench, JudgeQuestion, Look
 from upskill.checks.command import Command
 from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
+from upskill.checks.grading_context import CheckOutcome, GradingContext, JudgeQuestion
 from upskill.checks.judge import Judge, JudgeMissing
-from upskill.checks.kind import Kind, Need, Work
+from upskill.checks.kind import Kind, Need, Submission
 from upskill.checks.python import Python
 from upskill.checks.regex import Regex
 from upskill.checks.structured import JSON, TOML, YAML
@@ -53,13 +53,13 @@ def needs(case: Case) -> frozenset[Need]:
     return frozenset(need for check in case.checks for need in KINDS[check.kind].needs(check.spec))
 
 
-def grade(case: Case, answer: Answer, *, bench: Bench = Bench()) -> Grade:  # noqa: B008 - frozen
+def grade(case: Case, answer: Answer, *, context: GradingContext = GradingContext()) -> Grade:  # noqa: B008 - frozen
     """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer."""
-    work = Work(case=case, answer=answer, bench=bench)
+    work = Submission(case=case, answer=answer, context=context)
     return Grade(results=tuple(_run(check, work) for check in case.checks))
 
 
-def _run(check: Check, work: Work) -> CheckResult:
+def _run(check: Check, work: Submission) -> CheckResult:
     look = KINDS[check.kind].look(check.spec, work)
     return CheckResult(kind=check.kind, passed=look.passed, saw=_printable(look.saw), basis=look.basis)
 
@@ -86,10 +86,10 @@ def offers() -> tuple[CheckOffer, ...]:
 
 __all__ = [
     "KINDS",
-    "Bench",
+    "CheckOutcome",
+    "GradingContext",
     "JudgeMissing",
     "JudgeQuestion",
-    "Look",
     "Need",
     "case_problems",
     "check_problems",

@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from fnmatch import fnmatchcase
 
-from upskill.checks.bench import Look
-from upskill.checks.kind import Kind, Need, Work, type_name
-from upskill.checks.left import Left, left_by
+from upskill.checks.answer_files import AnswerFiles, answer_files_of
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import Kind, Need, Submission, type_name
 from upskill.checks.spec import path_problems, unknown_keys
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
 from upskill.domain.files import read_files
-from upskill.sandbox import Furnishing, Limits, Ran, Sandbox, SandboxGone
+from upskill.sandbox import CommandResult, Limits, Sandbox, SandboxGone, SandboxSpec
 
 SECONDS = 30.0
 MOST_SECONDS = 600
@@ -41,7 +41,7 @@ MOST_OUTPUT_SHOWN = 600
 _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
 """A command has the text of the answer on its standard input; few look there."""
 _KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
-Opener = Callable[[Furnishing], Sandbox]
+Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
 """Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
 _RESOLVE = 'command -v -- "$1" >/dev/null'
@@ -106,20 +106,20 @@ class Command(Kind):
         seconds = float(given) if isinstance(given, int | float) else SECONDS
         return {**wanted, "seconds": min(seconds, most_seconds)}
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Run it once. The text of the answer is on its standard input."""
-        if work.bench.open_sandbox is None:
+        if work.context.open_sandbox is None:
             raise RuntimeError("a `command` check needs a sandbox, and none was given")
         wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"run": spec}
         argv = _argv(wanted["run"])
         seconds = float(str(wanted.get("seconds", SECONDS)))
-        left = left_by(work)
+        left = answer_files_of(work)
         files, executable = _furnish(wanted, left)
         if "/" in argv[0] and not argv[0].startswith("/") and argv[0].removeprefix("./") not in files:
-            return Look(False, left.missing(argv[0].removeprefix("./")))
-        with work.bench.open_sandbox(Furnishing(limits=_limits(wanted, seconds))) as sandbox:
+            return CheckOutcome(False, left.missing(argv[0].removeprefix("./")))
+        with work.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
             # Before anything of the student is inside: what is found now is the system's own.
-            _require_programs(sandbox, _programs(wanted, argv), opener=work.bench.open_sandbox)
+            _require_programs(sandbox, _programs(wanted, argv), opener=work.context.open_sandbox)
             sandbox.put(files, executable=executable)
             ran = sandbox.run(argv, seconds=seconds, stdin=work.answer.text.encode("utf-8", "replace"))
         return _judged(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
@@ -163,7 +163,7 @@ def _limits(wanted: Mapping[str, Json], seconds: float) -> Limits:
     return replace(Limits(), **{key: value for key, value in given.items() if key in known})
 
 
-def _furnish(wanted: Mapping[str, Json], left: Left) -> tuple[Files, list[str]]:
+def _furnish(wanted: Mapping[str, Json], left: AnswerFiles) -> tuple[Files, list[str]]:
     """The files of the case, of the answer and of the check, the later over the earlier, and which may be run."""
     files = dict(left.given)
     files = _laid_over(files, {path: data for path, data in left.own.items() if _is_taken(path, wanted.get("take"))})
@@ -230,23 +230,23 @@ def _first_word(command: str) -> str | None:
     return words[0] if words[0][0].isalnum() or words[0][0] in "/." else None
 
 
-def _judged(ran: Ran, *, code: int, seconds: float) -> Look:
+def _judged(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
         raise SandboxGone("the sandbox ended before the check did")
     output = _output(ran)
     if ran.ended == "timeout":
-        return Look(False, f"not done after {seconds:g} s{output}")
+        return CheckOutcome(False, f"not done after {seconds:g} s{output}")
     if ran.ended == "memory":
-        return Look(False, f"ended: it used more memory than it may{output}")
+        return CheckOutcome(False, f"ended: it used more memory than it may{output}")
     if ran.ended == "output":
-        return Look(False, f"ended: it wrote more than it may{output}")
+        return CheckOutcome(False, f"ended: it wrote more than it may{output}")
     if ran.exit_code is not None and ran.exit_code < 0:
-        return Look(False, f"killed by signal {-ran.exit_code}{output}")
+        return CheckOutcome(False, f"killed by signal {-ran.exit_code}{output}")
     wanted = "" if ran.exit_code == code else f" instead of {code}"
-    return Look(ran.exit_code == code, f"exit {ran.exit_code}{wanted}{output}")
+    return CheckOutcome(ran.exit_code == code, f"exit {ran.exit_code}{wanted}{output}")
 
 
-def _output(ran: Ran) -> str:
+def _output(ran: CommandResult) -> str:
     """The ends of both streams, where errors usually stand."""
     told = ""
     for name, data in (("stderr", ran.stderr), ("stdout", ran.stdout)):

@@ -15,8 +15,8 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
-from upskill.checks.bench import Look
-from upskill.checks.kind import Kind, Work, shown, string_problems, strings_of
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import Kind, Submission, shown, string_problems, strings_of
 from upskill.domain.answer_schemas import TEXT, TEXTS
 from upskill.domain.case import Json
 
@@ -94,13 +94,13 @@ class Contains(Kind):
         """Every string."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """All strings must be found; those that are not are named."""
         wanted = strings_of(spec)
         missing = [text for text in wanted if find_token(text, work.answer.text) is None]
         if missing:
-            return Look(False, "not found: " + ", ".join(map(shown, missing)))
-        return Look(True, "found " + ", ".join(map(shown, wanted)))
+            return CheckOutcome(False, "not found: " + ", ".join(map(shown, missing)))
+        return CheckOutcome(True, "found " + ", ".join(map(shown, wanted)))
 
 
 class Excludes(Kind):
@@ -115,7 +115,7 @@ class Excludes(Kind):
         """A non-empty string, or a non-empty list of them."""
         return string_problems(spec, kind=self.name, many=True)
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Any string that is found is shown where it stands."""
         normal = unicodedata.normalize("NFC", work.answer.text)
         found = [
@@ -123,7 +123,7 @@ class Excludes(Kind):
             for text in strings_of(spec)
             if (at := find_token(text, normal)) is not None
         ]
-        return Look(False, "found " + "; ".join(found)) if found else Look(True, "none found")
+        return CheckOutcome(False, "found " + "; ".join(found)) if found else CheckOutcome(True, "none found")
 
 
 class Equals(Kind):
@@ -142,11 +142,11 @@ class Equals(Kind):
         """All of it."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
         if _normal(work.answer.text) == _normal(str(spec)):
-            return Look(True, "equal")
-        return Look(False, f"the answer is {shown(work.answer.text.strip())}")
+            return CheckOutcome(True, "equal")
+        return CheckOutcome(False, f"the answer is {shown(work.answer.text.strip())}")
 
 
 def _normal(text: str) -> str:

@@ -1,9 +1,9 @@
 """`file`: a file that must be there, say or match something, or must not be there."""
 
-from upskill.checks.bench import Look
+from upskill.checks.answer_files import answer_files_of
 from upskill.checks.contains import find_token
-from upskill.checks.kind import Kind, Need, Work, shown, strings_of, type_name
-from upskill.checks.left import left_by
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import Kind, Need, Submission, shown, strings_of, type_name
 from upskill.checks.regex import search
 from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
 from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
@@ -42,36 +42,36 @@ class File(Kind):
         """Files alone."""
         return False
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """The file as the answer leaves it. A file of the case that was not touched is still there."""
         wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"path": spec}
-        path, left = str(wanted["path"]), left_by(work)
+        path, left = str(wanted["path"]), answer_files_of(work)
         if wanted.get("absent"):
             found = path in left.all
-            return Look(not found, f"{path} is {'there' if found else 'not there'}")
+            return CheckOutcome(not found, f"{path} is {'there' if found else 'not there'}")
         data = left.read(path)
         if data is None:
-            return Look(False, left.missing(path))
+            return CheckOutcome(False, left.missing(path))
         if not {"contains", "excludes", "matches"}.intersection(wanted):
-            return Look(True, f"{path} is there, {len(data):,} bytes")
+            return CheckOutcome(True, f"{path} is there, {len(data):,} bytes")
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            return Look(False, f"{path} is not text (UTF-8)")
+            return CheckOutcome(False, f"{path} is not text (UTF-8)")
         return look_at_text(wanted, text, name=path)
 
 
-def look_at_text(wanted: dict[str, Json], text: str, *, name: str) -> Look:
+def look_at_text(wanted: dict[str, Json], text: str, *, name: str) -> CheckOutcome:
     """Look for `contains`, `excludes` and `matches` in a text that has a name."""
     missing = [item for item in strings_of(wanted.get("contains")) if find_token(item, text) is None]
     if missing:
-        return Look(False, f"{name}: not found: " + ", ".join(map(shown, missing)))
+        return CheckOutcome(False, f"{name}: not found: " + ", ".join(map(shown, missing)))
     found = [item for item in strings_of(wanted.get("excludes")) if find_token(item, text) is not None]
     if found:
-        return Look(False, f"{name}: found " + ", ".join(map(shown, found)))
+        return CheckOutcome(False, f"{name}: found " + ", ".join(map(shown, found)))
     if "matches" in wanted:
         match = search(str(wanted["matches"]), text)
         if match is None:
-            return Look(False, f"{name}: no match for {shown(str(wanted['matches']))}")
-        return Look(True, f"{name}: matched {shown(match)}")
-    return Look(True, f"{name}: says what it should")
+            return CheckOutcome(False, f"{name}: no match for {shown(str(wanted['matches']))}")
+        return CheckOutcome(True, f"{name}: matched {shown(match)}")
+    return CheckOutcome(True, f"{name}: says what it should")

@@ -11,9 +11,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
-from upskill.checks.bench import JudgeQuestion, Look
-from upskill.checks.kind import Kind, Need, Work, shown, type_name
-from upskill.checks.left import left_by
+from upskill.checks.answer_files import answer_files_of
+from upskill.checks.grading_context import CheckOutcome, JudgeQuestion
+from upskill.checks.kind import Kind, Need, Submission, shown, type_name
 from upskill.checks.spec import unknown_keys
 from upskill.domain import Answer, Case, digest_of
 from upskill.domain.answer import answer_digest
@@ -76,16 +76,16 @@ class Judge(Kind):
         """A comparison is asked in both orders, several times."""
         return 2 * ROUNDS if _compares(spec) else 1
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """A judgement that was paid for before; else ask."""
         against = _compares(spec)
         if against and work.case.reference is None:
             raise JudgeMissing(f"case {work.case.id}: a judge is to compare with the reference, and there is none")
         basis = _basis(spec, work, against=against)
-        known = work.bench.judged.get(basis)
+        known = work.context.judged.get(basis)
         if known is not None:
             return known
-        if work.bench.ask is None:
+        if work.context.ask is None:
             raise JudgeMissing(f"case {work.case.id}: there is no judgement of this answer by this check, and no judge")
         look = _compare(spec, work) if against else _meets(spec, work)
         return look._replace(basis=basis)
@@ -110,11 +110,11 @@ def criteria_of(spec: Json) -> list[str]:
     return found
 
 
-def _basis(spec: Json, work: Work, *, against: bool) -> str:
+def _basis(spec: Json, work: Submission, *, against: bool) -> str:
     reference = work.case.reference
     return digest_of(
         {
-            "judge": work.bench.judge,
+            "judge": work.context.judge,
             "prompt": _prompt("judge_compare" if against else "judge_criteria"),
             "spec": spec,
             "case": work.case.prompt,
@@ -124,7 +124,7 @@ def _basis(spec: Json, work: Work, *, against: bool) -> str:
     )
 
 
-def _meets(spec: Json, work: Work) -> Look:
+def _meets(spec: Json, work: Submission) -> CheckOutcome:
     criteria = criteria_of(spec)
     prompt = "\n\n".join(
         (
@@ -136,12 +136,14 @@ def _meets(spec: Json, work: Work) -> Look:
     met = _asked("judge_criteria", prompt, work, read=lambda reply: _read_criteria(reply, len(criteria)))
     failed = [number for number, (passed, _) in enumerate(met, 1) if not passed]
     if not failed:
-        return Look(True, f"judge: all {len(criteria)} met" if len(criteria) > 1 else f"judge: met: {met[0][1]}")
+        return CheckOutcome(
+            True, f"judge: all {len(criteria)} met" if len(criteria) > 1 else f"judge: met: {met[0][1]}"
+        )
     why = "; ".join(f"{shown(criteria[number - 1])}: {met[number - 1][1]}" for number in failed[:3])
-    return Look(False, f"judge: {len(failed)} of {len(criteria)} not met: {why}")
+    return CheckOutcome(False, f"judge: {len(failed)} of {len(criteria)} not met: {why}")
 
 
-def _compare(spec: Json, work: Work) -> Look:
+def _compare(spec: Json, work: Submission) -> CheckOutcome:
     mine = _shown_answer(work, work.answer)
     other = _shown_answer(work, work.case.reference or Answer())
     criteria = "Criteria:\n" + "\n".join(f"- {text}" for text in criteria_of(spec))
@@ -157,15 +159,15 @@ def _compare(spec: Json, work: Work) -> Look:
             reasons.append(why)
     told = ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "same", "worse") if word in verdicts)
     if "worse" not in verdicts:
-        return Look(True, f"judge: against the reference {told}")
+        return CheckOutcome(True, f"judge: against the reference {told}")
     if set(verdicts) == {"worse"}:
-        return Look(False, f"judge: against the reference {told}: {reasons[0]}")
-    return Look(False, f"judge: disagrees with itself when asked again or in the other order: {told}")
+        return CheckOutcome(False, f"judge: against the reference {told}: {reasons[0]}")
+    return CheckOutcome(False, f"judge: disagrees with itself when asked again or in the other order: {told}")
 
 
-def _asked(name: str, prompt: str, work: Work, *, read: Callable[[str], Reply]) -> Reply:
+def _asked(name: str, prompt: str, work: Submission, *, read: Callable[[str], Reply]) -> Reply:
     """The reply, read strictly. One that cannot be read may be mended once."""
-    ask = work.bench.ask
+    ask = work.context.ask
     if ask is None:
         raise JudgeMissing("there is no judge")
     question = JudgeQuestion(system=_prompt(name), prompt=prompt, case_id=work.case.id)
@@ -218,9 +220,9 @@ def _object_in(reply: str) -> dict[str, Any]:
     return value
 
 
-def _shown_answer(work: Work, answer: Answer) -> str:
+def _shown_answer(work: Submission, answer: Answer) -> str:
     """The text and the real files of an answer, cut where a judge could not read it all."""
-    left = left_by(Work(case=work.case, answer=answer, bench=work.bench))
+    left = answer_files_of(Submission(case=work.case, answer=answer, context=work.context))
     parts = [_cut(answer.text)]
     room = MOST_SHOWN
     for path, data in sorted(answer.files.items()):

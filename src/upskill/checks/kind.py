@@ -4,24 +4,25 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from upskill.checks.bench import Bench, Look
+from upskill.checks.grading_context import CheckOutcome, GradingContext
 from upskill.domain import Answer, Case
 from upskill.domain.answer_schemas import Form
 from upskill.domain.case import Json
 
 Need = Literal["files", "sandbox", "judge"]
-"""What an answer or a grader must have: files in the answer, a sandbox on the bench, a judge on the bench."""
+"""What an answer or a grader must have: files in the answer, a sandbox on the grading context, a judge on the grading
+context."""
 
 NOTHING: frozenset[Need] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Work:
-    """One answer to one case, on the bench."""
+class Submission:
+    """One answer to one case, on the grading context."""
 
     case: Case
     answer: Answer
-    bench: Bench
+    context: GradingContext
 
 
 class Kind(ABC):
@@ -50,7 +51,7 @@ class Kind(ABC):
         """Everything wrong with the spec; empty when it can be used."""
 
     @abstractmethod
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Look at one answer."""
 
     def needs(self, spec: Json) -> frozenset[Need]:

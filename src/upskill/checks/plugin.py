@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from upskill.checks.kind import Need
 from upskill.domain import Answer, Case, Files
 from upskill.domain.case import Json
-from upskill.sandbox import FileRefused, Furnishing, Limits, Mount, Ran, Sandbox
+from upskill.sandbox import CommandResult, FileRefused, Limits, Mount, Sandbox, SandboxSpec
 
 GROUP = "upskill.checks"
 
@@ -36,7 +36,7 @@ class Inspection:
     """The only fenced block of the text, where no block has a name and there are no files."""
     given: Json
     """What stands under `with` in the check; `None` where nothing does."""
-    open_sandbox: Callable[[Furnishing], Sandbox]
+    open_sandbox: Callable[[SandboxSpec], Sandbox]
     """A fresh sandbox with your mounts and limits. Use it in a `with` block; keep none for the next answer.
 
     Whatever the student wrote runs in here, and nowhere else. Raises where no sandbox can be had.
@@ -77,10 +77,10 @@ __all__ = [
     "Answer",
     "Case",
     "CheckFunction",
+    "CommandResult",
     "FileRefused",
     "Files",
     "Finding",
-    "Furnishing",
     "HasNeeds",
     "HasProblems",
     "Inspection",
@@ -88,6 +88,6 @@ __all__ = [
     "Limits",
     "Mount",
     "Need",
-    "Ran",
     "Sandbox",
+    "SandboxSpec",
 ]

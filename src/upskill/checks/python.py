@@ -6,14 +6,14 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Kind, Need, Work, type_name
-from upskill.checks.left import left_by
+from upskill.checks.answer_files import answer_files_of
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import NOTHING, Kind, Need, Submission, type_name
 from upskill.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
 from upskill.checks.spec import unknown_keys
 from upskill.domain import Answer
 from upskill.domain.case import Json
-from upskill.sandbox import Furnishing, Sandbox
+from upskill.sandbox import Sandbox, SandboxSpec
 
 _NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
 
@@ -49,17 +49,17 @@ class Python(Kind):
         plugin = None if isinstance(found, str) else _load(found)
         return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Hand the answer over, and hold the plug-in to its contract."""
         found = _entry_point(_name_in(spec))
         if isinstance(found, str):
             raise PluginFault(found)
-        left = left_by(work)
+        left = answer_files_of(work)
 
-        def open_sandbox(furnishing: Furnishing) -> Sandbox:
-            if work.bench.open_sandbox is None:
+        def open_sandbox(furnishing: SandboxSpec) -> Sandbox:
+            if work.context.open_sandbox is None:
                 raise PluginFault(f"{found.name}: asks for a sandbox, and none was given; declare `needs`")
-            return work.bench.open_sandbox(furnishing)
+            return work.context.open_sandbox(furnishing)
 
         finding: Any = _load(found)(
             Inspection(
@@ -73,7 +73,7 @@ class Python(Kind):
         )
         if not isinstance(finding, tuple) or len(finding) != 2 or not isinstance(finding[0], bool):
             raise PluginFault(f"{found.name}: handed back {type(finding).__name__}, not a Finding(passed, saw)")
-        return Look(finding[0], " ".join(str(finding[1]).split())[:1_000])
+        return CheckOutcome(finding[0], " ".join(str(finding[1]).split())[:1_000])
 
 
 def _told_by(plugin: Any, given: Json) -> list[str]:

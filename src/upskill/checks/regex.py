@@ -5,8 +5,8 @@ import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from upskill.checks.bench import Look
-from upskill.checks.kind import Kind, Work, shown, string_problems
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import Kind, Submission, shown, string_problems
 from upskill.domain.answer_schemas import TEXT
 from upskill.domain.case import Json
 
@@ -59,12 +59,12 @@ class Regex(Kind):
         """The spec itself."""
         return str(spec)
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Search, and show what matched."""
         match = search(str(spec), work.answer.text)
         if match is None:
-            return Look(False, f"no match for {shown(str(spec))}")
-        return Look(True, f"matched {shown(match)}")
+            return CheckOutcome(False, f"no match for {shown(str(spec))}")
+        return CheckOutcome(True, f"matched {shown(match)}")
 
 
 def search(pattern: str, text: str) -> str | None:

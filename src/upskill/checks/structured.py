@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from upskill.checks.bench import Look
-from upskill.checks.kind import NOTHING, Kind, Need, Work, shown, type_name
-from upskill.checks.left import left_by
+from upskill.checks.answer_files import answer_files_of
+from upskill.checks.grading_context import CheckOutcome
+from upskill.checks.kind import NOTHING, Kind, Need, Submission, shown, type_name
 from upskill.checks.regex import search
 from upskill.checks.schema import schema_errors, schema_problems
 from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
-from upskill.checks.value_at import NotThere, same, steps_of, value_at
+from upskill.checks.value_at import ValueMissing, same, steps_of, value_at
 from upskill.domain.answer_schemas import TEXT, TEXTS, Form, object_of
 from upskill.domain.case import Json
 
@@ -33,7 +33,7 @@ _VALUE: Form = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
 _SCHEMA = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
 
 
-class NotRead(Exception):
+class NotParsed(Exception):
     """A text is not in the format; says where and why."""
 
 
@@ -45,7 +45,7 @@ class Structured(Kind):
     def __init__(
         self, name: str, parse: Callable[[str], Any], *, languages: frozenset[str], exact_numbers: bool, told: str = ""
     ) -> None:
-        """`parse` raises `NotRead`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
+        """`parse` raises `NotParsed`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
         self.name = name
         self.told = told
         self._parse = parse
@@ -85,40 +85,40 @@ class Structured(Kind):
         """Where no file is named."""
         return "files" not in self.needs(spec)
 
-    def look(self, spec: Json, work: Work) -> Look:
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
         """Parse, then ask. What cannot be parsed is the answer's fault, never ours."""
         wanted = spec if isinstance(spec, dict) else {}
         path = wanted.get("path")
         try:
             name, text = self._text_of_file(path, work) if isinstance(path, str) else self._text_of_answer(work)
             value = self._value(text)
-        except NotRead as error:
-            return Look(False, str(error))
+        except NotParsed as error:
+            return CheckOutcome(False, str(error))
         if "schema" in wanted and (errors := schema_errors(wanted["schema"], value)):
-            return Look(False, f"{name} does not fit the schema: {'; '.join(errors)}")
+            return CheckOutcome(False, f"{name} does not fit the schema: {'; '.join(errors)}")
         if "at" in wanted or "equals" in wanted or "matches" in wanted:
             return self._look_at(wanted, value, name=name)
-        return Look(True, f"{name} is {self.name}{' and fits the schema' if 'schema' in wanted else ''}")
+        return CheckOutcome(True, f"{name} is {self.name}{' and fits the schema' if 'schema' in wanted else ''}")
 
     def _value(self, text: str) -> Json:
         if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-            raise NotRead(f"not read as {self.name}: longer than {MOST_BYTES:,} bytes")
+            raise NotParsed(f"not read as {self.name}: longer than {MOST_BYTES:,} bytes")
         try:
             return plain(self._parse(text.removeprefix("\ufeff")))
         except RecursionError:
-            raise NotRead(f"not {self.name}: nested too deeply") from None
+            raise NotParsed(f"not {self.name}: nested too deeply") from None
 
-    def _text_of_file(self, path: str, work: Work) -> tuple[str, str]:
-        left = left_by(work)
+    def _text_of_file(self, path: str, work: Submission) -> tuple[str, str]:
+        left = answer_files_of(work)
         data = left.read(path)
         if data is None:
-            raise NotRead(left.missing(path))
+            raise NotParsed(left.missing(path))
         try:
             return path, data.decode("utf-8")
         except UnicodeDecodeError:
-            raise NotRead(f"{path} is not text (UTF-8)") from None
+            raise NotParsed(f"{path} is not text (UTF-8)") from None
 
-    def _text_of_answer(self, work: Work) -> tuple[str, str]:
+    def _text_of_answer(self, work: Submission) -> tuple[str, str]:
         """The only block of the text, or its only one in this language; without any block, all of the text."""
         from upskill.checks.fenced import read_fenced
 
@@ -128,25 +128,25 @@ class Structured(Kind):
         mine = [block for block in blocks if block.language in self._languages] if len(blocks) > 1 else blocks
         if len(mine) == 1:
             return "the fenced block", mine[0].content
-        raise NotRead(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
+        raise NotParsed(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
 
-    def _look_at(self, wanted: dict[str, Json], value: Json, *, name: str) -> Look:
+    def _look_at(self, wanted: dict[str, Json], value: Json, *, name: str) -> CheckOutcome:
         at = wanted.get("at")
         where = f"{name} at {at}" if isinstance(at, str) else name
         try:
             found = value_at(value, steps_of(at) or []) if isinstance(at, str) else value
-        except NotThere as error:
-            return Look(bool(wanted.get("absent")), f"{where}: nothing there ({error})")
+        except ValueMissing as error:
+            return CheckOutcome(bool(wanted.get("absent")), f"{where}: nothing there ({error})")
         if wanted.get("absent"):
-            return Look(False, f"{where}: there is {shown_value(found)}")
+            return CheckOutcome(False, f"{where}: there is {shown_value(found)}")
         if "equals" in wanted:
-            return Look(same(found, wanted["equals"], exact=self._exact), f"{where} is {shown_value(found)}")
+            return CheckOutcome(same(found, wanted["equals"], exact=self._exact), f"{where} is {shown_value(found)}")
         if "matches" in wanted:
             if not isinstance(found, str):
-                return Look(False, f"{where} is {shown_value(found)}, which is no text")
+                return CheckOutcome(False, f"{where} is {shown_value(found)}, which is no text")
             match = search(str(wanted["matches"]), found)
-            return Look(match is not None, f"{where} is {shown(found)}")
-        return Look(True, f"{where} is {shown_value(found)}")
+            return CheckOutcome(match is not None, f"{where} is {shown(found)}")
+        return CheckOutcome(True, f"{where} is {shown_value(found)}")
 
 
 def shown_value(value: Json) -> str:
@@ -156,9 +156,9 @@ def shown_value(value: Json) -> str:
 
 
 def plain(value: Any, *, depth: int = 0) -> Json:
-    """A parsed value as JSON has it: dates as text, keys as text. Raises `NotRead` where it is nested too deeply."""
+    """A parsed value as JSON has it: dates as text, keys as text. Raises `NotParsed` where it is nested too deeply."""
     if depth > MOST_DEPTH:
-        raise NotRead(f"nested more than {MOST_DEPTH} deep")
+        raise NotParsed(f"nested more than {MOST_DEPTH} deep")
     if isinstance(value, dict):
         return {_key(key): plain(inner, depth=depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple | set):
@@ -169,7 +169,7 @@ def plain(value: Any, *, depth: int = 0) -> Json:
         return value.decode("utf-8", "replace")
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise NotRead(f"holds a {type(value).__name__}, which is no plain value")
+    raise NotParsed(f"holds a {type(value).__name__}, which is no plain value")
 
 
 def _key(key: Any) -> str:
@@ -181,13 +181,13 @@ def _key(key: Any) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """The value of a strict JSON text: no comments, no NaN, no key twice. Raises `NotRead`."""
+    """The value of a strict JSON text: no comments, no NaN, no key twice. Raises `NotParsed`."""
     try:
         return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise NotRead(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
+        raise NotParsed(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
     except ValueError:
-        raise NotRead("not json: holds a number with thousands of digits") from None
+        raise NotParsed("not json: holds a number with thousands of digits") from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -195,32 +195,32 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
         double = next(key for key in names if names.count(key) > 1) if len(names) < 1_000 else "…"
-        raise NotRead(f"not json: the key {double[:60]!r} stands twice in one object")
+        raise NotParsed(f"not json: the key {double[:60]!r} stands twice in one object")
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise NotRead(f"not json: {name} is no JSON value")
+    raise NotParsed(f"not json: {name} is no JSON value")
 
 
 JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, told=_TOLD)
 
 
 def parse_toml(text: str) -> Any:
-    """The table of a TOML 1.0 text. Raises `NotRead`."""
+    """The table of a TOML 1.0 text. Raises `NotParsed`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise NotRead(f"not toml: {' '.join(str(error).split())[:200]}") from None
+        raise NotParsed(f"not toml: {' '.join(str(error).split())[:200]}") from None
     except ValueError:
-        raise NotRead("not toml: holds a number or a date that does not exist") from None
+        raise NotParsed("not toml: holds a number or a date that does not exist") from None
 
 
 TOML = Structured("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML 1.1 text with one document and plain values only. Raises `NotRead`.
+    """The value of a YAML 1.1 text with one document and plain values only. Raises `NotParsed`.
 
     Aliases are fine until they multiply; tags that make objects are refused.
     """
@@ -234,10 +234,10 @@ def parse_yaml(text: str) -> Any:
         finally:
             loader.dispose()
     except yaml.YAMLError as error:
-        raise NotRead(f"not yaml: {' '.join(str(error).split())[:200]}") from None
+        raise NotParsed(f"not yaml: {' '.join(str(error).split())[:200]}") from None
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         # What its constructors raise for a tag on a text that does not suit it, as `!!int ""`.
-        raise NotRead(f"not yaml: {' '.join(str(error).split())[:200]}") from None
+        raise NotParsed(f"not yaml: {' '.join(str(error).split())[:200]}") from None
 
 
 def _require_shallow(text: str) -> None:
@@ -247,7 +247,7 @@ def _require_shallow(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MOST_DEPTH:
-                raise NotRead(f"not yaml: nested more than {MOST_DEPTH} deep")
+                raise NotParsed(f"not yaml: nested more than {MOST_DEPTH} deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
@@ -261,7 +261,7 @@ def _require_few_values(node: Any) -> None:
         if part is None:
             return 0
         if id(part) in open_nodes:
-            raise NotRead("not yaml: an alias stands inside what it names")
+            raise NotParsed("not yaml: an alias stands inside what it names")
         if id(part) not in sizes:
             open_nodes.add(id(part))
             keys: list[str] = []
@@ -275,11 +275,11 @@ def _require_few_values(node: Any) -> None:
             named = [key for key in keys if key not in ("", "<<")]
             if len(set(named)) < len(named):
                 double = sorted(named, key=named.count)[-1] if len(named) < 1_000 else "…"
-                raise NotRead(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
+                raise NotParsed(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
             open_nodes.discard(id(part))
             sizes[id(part)] = total
         if sizes[id(part)] > MOST_VALUES:
-            raise NotRead(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
+            raise NotParsed(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
         return sizes[id(part)]
 
     size(node)

@@ -26,26 +26,26 @@ def steps_of(place: str) -> list[Step] | None:
     return steps or None
 
 
-class NotThere(Exception):
+class ValueMissing(Exception):
     """There is nothing at a place; says how far the way goes."""
 
 
 def value_at(value: Json, steps: list[Step]) -> Json:
-    """The value at a place. Raises `NotThere`."""
+    """The value at a place. Raises `ValueMissing`."""
     for number, step in enumerate(steps):
         so_far = written(steps[:number]) or "the top"
         if isinstance(step, int):
             if not isinstance(value, list):
-                raise NotThere(f"{so_far} is no list")
+                raise ValueMissing(f"{so_far} is no list")
             if not -len(value) <= step < len(value):
-                raise NotThere(f"{so_far} has {len(value)} item{'' if len(value) == 1 else 's'}")
+                raise ValueMissing(f"{so_far} has {len(value)} item{'' if len(value) == 1 else 's'}")
             value = value[step]
             continue
         if not isinstance(value, dict):
-            raise NotThere(f"{so_far} is no table of keys")
+            raise ValueMissing(f"{so_far} is no table of keys")
         if step not in value:
             keys = ", ".join(key[:30] for key in list(value)[:6])
-            raise NotThere(f"{so_far} has no {step!r}; it has {keys or 'no key'}{', …' if len(value) > 6 else ''}")
+            raise ValueMissing(f"{so_far} has no {step!r}; it has {keys or 'no key'}{', …' if len(value) > 6 else ''}")
         value = value[step]
     return value
 

@@ -8,11 +8,11 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
-from upskill.cli.steps import Steps
+from upskill.cli.step_display import Steps
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
-    from upskill.workflows.write_cases import WritingPlan
+    from upskill.workflows.generating.write_cases import WritingPlan
 
 
 @click.group("cases")
@@ -51,7 +51,7 @@ def check(
     Exit codes: 0 no case is rejected, 1 some are, 2 the cases cannot be read.
     """
     from upskill.reporting.cases import cases_json, show_case_states
-    from upskill.workflows.check_cases import check_cases
+    from upskill.workflows.evaluating.check_cases import check_cases
 
     chosen = options.resolved({**settings, "models": models})
     if models and not probe:
@@ -65,7 +65,7 @@ def check(
             step=steps.step,
         )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
-        from upskill.workflows.probe_cases import probe_cases
+        from upskill.workflows.evaluating.probe_cases import probe_cases
 
         with Steps(no_color=no_color) as steps:
             checked = probe_cases(
@@ -129,8 +129,8 @@ def write(
     """
     from upskill.cli.teaching_progress import Waiting
     from upskill.reporting.cases import show_written_cases, written_cases_json
-    from upskill.teaching.splitting import CaseCounts, read_counts
-    from upskill.workflows.write_cases import CasesOrder, cases_for_skill, plan_cases
+    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.workflows.generating.write_cases import CasesOrder, cases_for_skill, plan_cases
 
     chosen = options.resolved({**settings, "teacher": teacher, "test_gen_model": teacher})
     order = CasesOrder(

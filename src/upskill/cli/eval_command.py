@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from upskill.domain import Evaluation
     from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
-    from upskill.workflows.prepare import Prepared
+    from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 
 class _Runs(click.ParamType[int | None]):
@@ -106,9 +106,10 @@ def command(
     """
     from upskill.cli.progress import TrialProgress
     from upskill.reporting.next_step import next_steps
-    from upskill.workflows.evaluate import Silence, evaluate
-    from upskill.workflows.evaluate import resume as resume_run
-    from upskill.workflows.prepare import EvaluationOrder, prepare
+    from upskill.workflows.evaluate import evaluate
+    from upskill.workflows.evaluating.evaluate import Silence
+    from upskill.workflows.evaluating.evaluate import resume as resume_run
+    from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 
     files = options.asked_formats("eval", settings)
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
@@ -159,7 +160,7 @@ def _previous(compare: str | None) -> Path | None:
     return Path(path)
 
 
-def _show_plan(prepared: "Prepared", *, as_json: bool) -> None:
+def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
     from upskill.domain import harness_info
 
     estimate = prepared.estimate

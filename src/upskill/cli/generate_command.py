@@ -12,9 +12,9 @@ from upskill.cli.output import console, print_json, print_lines, refuse_what_res
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
-    from upskill.domain.generated import Generated
+    from upskill.domain.generated import GenerateResult
     from upskill.sandbox import Backend
-    from upskill.workflows.generate import GeneratePlan
+    from upskill.workflows.generating.generate import GeneratePlan
 
 _DASHES = ("–", "—", "‑")
 """What a web page makes of two hyphens."""
@@ -93,8 +93,8 @@ def command(
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.reporting.next_step import steps_after_generate
-    from upskill.teaching.splitting import CaseCounts, read_counts
-    from upskill.workflows.generate import GenerateOrder, generate, plan_generate, resume_generate
+    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
 
     progress = TeachingProgress(quiet=quiet, no_color=no_color)
     try:
@@ -161,7 +161,7 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
     print_lines(*plan.lines)
 
 
-def _show(generated: "Generated", *, as_json: bool, no_color: bool) -> None:
+def _show(generated: "GenerateResult", *, as_json: bool, no_color: bool) -> None:
     from upskill.reporting.generated import generated_json, show_generated
 
     if as_json:
@@ -170,7 +170,7 @@ def _show(generated: "Generated", *, as_json: bool, no_color: bool) -> None:
     show_generated(generated, console(no_color=no_color))
 
 
-def exit_code(generated: "Generated", *, required: bool) -> int:
+def exit_code(generated: "GenerateResult", *, required: bool) -> int:
     """The tool's own trouble goes before what the skill did not show."""
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from upskill.domain import Student
     from upskill.models import Endpoint
     from upskill.reporting.next_step import NextStep
-    from upskill.workflows.spending_rules import Costly
+    from upskill.workflows.evaluating.spending_rules import PricedPlan
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
@@ -62,7 +62,7 @@ def show_next_steps(steps: "Iterable[NextStep]") -> None:
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
-def ask_to_spend(estimate: "Costly") -> bool:
+def ask_to_spend(estimate: "PricedPlan") -> bool:
     """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

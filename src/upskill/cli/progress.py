@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from upskill.cli.screen import Line
-from upskill.cli.steps import Steps
+from upskill.cli.step_display import Steps
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.measuring import Dropped, Pair, RunningLift
-from upskill.models import Door
-from upskill.reporting.so_far import Condition, SoFar, SpentSoFar, StudentSoFar, log_lines, table_rows
+from upskill.models import MeteredClient
+from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
 from upskill.reporting.wording import arm_name
-from upskill.workflows.estimate import PlanEstimate
+from upskill.workflows.evaluating.estimate import PlanEstimate
 
 _LEAST_PAIRS_FOR_A_PACE = 2
 
@@ -45,10 +45,10 @@ class TrialProgress(Steps):
         for note in notes:
             self.say(f"  note: {note}")
 
-    def begun(self, door: Door) -> None:
+    def begun(self, client: MeteredClient) -> None:
         """From here on something is shown all the time."""
         if self._figures is not None:
-            self._figures.begin(door)
+            self._figures.begin(client)
             self.show(self._figures)
 
     def paired(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
@@ -75,13 +75,13 @@ class Figures:
             (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
         }
         self._errored = 0
-        self._door: Door | None = None
+        self._client: MeteredClient | None = None
         self._began = time.monotonic()
         self._before: dict[str, int] = {}
 
-    def begin(self, door: Door) -> None:
+    def begin(self, client: MeteredClient) -> None:
         """What was counted up to now was bought earlier and says nothing about the pace."""
-        self._door, self._began, self._errored = door, time.monotonic(), 0
+        self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
     def add_pair(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
@@ -108,10 +108,10 @@ class Figures:
         now = self.now()
         return list(log_lines(now)) if any(student.done for student in now.students) else []
 
-    def now(self) -> SoFar:
+    def now(self) -> LiveTable:
         """The figures of this moment."""
         seconds = time.monotonic() - self._began
-        return SoFar(
+        return LiveTable(
             unit="pairs" if self._compared else "answers",
             students=tuple(self._student(student.name) for student in self._plan.students),
             seconds=seconds,
@@ -126,10 +126,10 @@ class Figures:
     def _most(self) -> int:
         return len(self._plan.cases) * self._plan.repeats
 
-    def _student(self, name: str) -> StudentSoFar:
+    def _student(self, name: str) -> LiveStudent:
         look = self._lifts[name].look() if self._compared else None
         done = self._done(name)
-        return StudentSoFar(
+        return LiveStudent(
             name=name,
             done=done,
             most=self._most(),
@@ -159,14 +159,14 @@ class Figures:
             if new < _LEAST_PAIRS_FOR_A_PACE:
                 return None
             left = max(left, seconds / new * (self._most() - done))
-        cap = None if self._door is None else self._door.seconds_left()
+        cap = None if self._client is None else self._client.seconds_left()
         return left if cap is None else min(left, max(0.0, cap))
 
-    def _spent(self) -> SpentSoFar:
-        if self._door is None:
-            return SpentSoFar(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
-        spent, budget = self._door.spent, self._door.budget
-        return SpentSoFar(
+    def _spent(self) -> LiveSpending:
+        if self._client is None:
+            return LiveSpending(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
+        spent, budget = self._client.spent, self._client.budget
+        return LiveSpending(
             cost=spent.cost,
             max_cost=budget.max_cost,
             calls=spent.calls,

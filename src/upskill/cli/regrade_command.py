@@ -6,7 +6,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, print_json
-from upskill.cli.steps import Steps
+from upskill.cli.step_display import Steps
 
 
 @click.command("regrade")
@@ -18,7 +18,7 @@ def command(run: Path, case_file: Path | None, as_json: bool, no_color: bool) ->
     """Grade the answers of RUN, a run folder, again with the assertions as they are now. Calls no model."""
     from upskill.reporting import evaluation_json
     from upskill.reporting.terminal import show_evaluation
-    from upskill.workflows.regrade import regrade
+    from upskill.workflows.evaluating.regrade import regrade
 
     with Steps(no_color=no_color) as steps:
         evaluation = regrade(run, case_file=case_file, step=steps.step)

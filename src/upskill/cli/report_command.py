@@ -59,7 +59,7 @@ def _report(
     from upskill import storage
     from upskill.reporting.formats import Result
     from upskill.reporting.pictures import Drawer
-    from upskill.workflows.report import REPORT_FILE, draw, read_report, write_page
+    from upskill.workflows.evaluating.report import REPORT_FILE, draw, read_report, write_page
 
     report = read_report(storage.evaluation_in(run), enough=enough)
     addresses = _plots(report.pictures, plots, say=not printed) if plots is not None else {}
@@ -79,8 +79,8 @@ def _report(
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
     from upskill.reporting.html import history_page
     from upskill.reporting.pictures import Drawer, history_picture
-    from upskill.workflows.history import read_history
-    from upskill.workflows.report import draw, write_page
+    from upskill.workflows.evaluating.history import read_history
+    from upskill.workflows.evaluating.report import draw, write_page
 
     picture = history_picture(skill, read_history(skill, folder))
     if picture is None:

@@ -14,7 +14,7 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain.past_run import PastRun
-    from upskill.workflows.prune_runs import Pruning
+    from upskill.workflows.prune_runs import PrunePlan
 
 NEWEST = 10
 """So many runs are listed, and half as many drawn as bars; the matrix is of all."""
@@ -64,10 +64,10 @@ def command(
 
     A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
     """
-    from upskill.workflows.list_runs import glance_at_runs
+    from upskill.workflows.list_runs import summarise_runs
 
     where = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
-    runs = list(glance_at_runs(where))
+    runs = list(summarise_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
             raise UsageError("--csv lists runs, --prune and --keep remove them; give one or the other")
@@ -141,7 +141,7 @@ def _prune(
 ) -> int:
     from datetime import UTC, datetime
 
-    from upskill.cli.steps import Steps
+    from upskill.cli.step_display import Steps
     from upskill.workflows.prune_runs import choose, prune
 
     pruning = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
@@ -165,7 +165,7 @@ def _prune(
     return EXIT_FAILED if problems else EXIT_DONE
 
 
-def _tell(pruning: "Pruning") -> None:
+def _tell(pruning: "PrunePlan") -> None:
     """What is about to go, on stderr."""
     for run in pruning.going[:NEWEST]:
         click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
@@ -175,7 +175,7 @@ def _tell(pruning: "Pruning") -> None:
         click.echo(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
 
 
-def _ask(pruning: "Pruning", *, yes: bool) -> None:
+def _ask(pruning: "PrunePlan", *, yes: bool) -> None:
     """Ask the person. Where nobody can be asked, nothing is removed."""
     if yes:
         return

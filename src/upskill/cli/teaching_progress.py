@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill.cli.steps import Steps
+from upskill.cli.step_display import Steps
 from upskill.domain import Trial
 
 if TYPE_CHECKING:
-    from upskill.workflows.generate import GeneratePlan
+    from upskill.workflows.generating.generate import GeneratePlan
 
 
 class Waiting(Steps):

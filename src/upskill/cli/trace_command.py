@@ -9,7 +9,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, print_json
-from upskill.cli.steps import Steps
+from upskill.cli.step_display import Steps
 
 
 @click.command("trace")

@@ -16,7 +16,7 @@ from upskill.domain.case import (
 )
 from upskill.domain.digest import canonical_json, digest_of
 from upskill.domain.draft import Draft, Lesson, LessonKind, SectionSource
-from upskill.domain.evaluation import ArmSummary, Bought, Evaluation, JudgeReport, StudentReport
+from upskill.domain.evaluation import ArmSummary, Evaluation, JudgeReport, Purchase, StudentReport
 from upskill.domain.harness import DEFAULT_HARNESS, HARNESSES, HarnessInfo, harness_info
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
 from upskill.domain.plan import Design, PlannedTrial, TrialPlan, Turn
@@ -46,7 +46,6 @@ __all__ = [
     "Answer",
     "Arm",
     "ArmSummary",
-    "Bought",
     "Call",
     "Cap",
     "Case",
@@ -75,6 +74,7 @@ __all__ = [
     "Outcome",
     "PlannedTrial",
     "Price",
+    "Purchase",
     "Qualification",
     "Reason",
     "RunEnd",

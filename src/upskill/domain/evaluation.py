@@ -97,7 +97,7 @@ class StudentReport:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bought:
+class Purchase:
     """What a whole evaluation took from the person who pays."""
 
     calls: int
@@ -154,7 +154,7 @@ class Evaluation:
     students: tuple[StudentReport, ...]
     case_states: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones were not run."""
-    bought: Bought
+    bought: Purchase
     notes: tuple[str, ...] = ()
     """For people. No decision reads them."""
     end: RunEnd = RunEnd()  # noqa: RUF009 - frozen

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from upskill.domain.evaluation import Bought, Evaluation
+from upskill.domain.evaluation import Evaluation, Purchase
 from upskill.domain.skill import Skill
 
 STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no difference", "cheaper", "helps")
@@ -30,7 +30,7 @@ class StudentClaim:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Generated:
+class GenerateResult:
     """A skill that was made or improved."""
 
     skill: Skill
@@ -57,8 +57,8 @@ class Generated:
     students: tuple[str, ...]
     cases: tuple[int, int, int]
     """How many to learn from, held out, negative."""
-    by_teacher: Bought
-    by_students: Bought
+    by_teacher: Purchase
+    by_students: Purchase
     run: str
     notes: tuple[str, ...] = ()
 

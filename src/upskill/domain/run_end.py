@@ -47,7 +47,7 @@ class Outage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnd:
-    """What ended a run from outside; none of it where every student's course came to its own end."""
+    """What ended a run from outside; none of it where every student's schedule came to its own end."""
 
     interrupted: bool = False
     cap: Cap | None = None

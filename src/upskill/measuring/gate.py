@@ -97,7 +97,7 @@ def _narrow(pairing: Pairing, level: float) -> Gate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Worse:
+class WorsenedCase:
     """A case that is significantly worse in the measured arm."""
 
     case_id: str
@@ -115,10 +115,10 @@ def screen_cases(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
     )
 
 
-def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
+def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[WorsenedCase, ...]:
     """Which suspects are worse, from fresh pairs only: Fisher's exact test, with Holm's correction over suspects."""
     tested = sorted((_test(tally) for tally in fresh), key=lambda worse: worse.probability)
-    found: list[Worse] = []
+    found: list[WorsenedCase] = []
     for rank, worse in enumerate(tested):
         if worse.probability >= ALPHA / (len(tested) - rank):
             break
@@ -126,9 +126,9 @@ def confirm_worse(fresh: Sequence[CaseTally]) -> tuple[Worse, ...]:
     return tuple(found)
 
 
-def _test(tally: CaseTally) -> Worse:
+def _test(tally: CaseTally) -> WorsenedCase:
     failed, failed_against = tally.pairs - tally.passed, tally.pairs - tally.passed_against
-    return Worse(
+    return WorsenedCase(
         case_id=tally.case_id,
         passed=tally.passed,
         passed_against=tally.passed_against,

@@ -1,31 +1,31 @@
-"""Which model, where it is served, what it costs; and the one metered door through which every call goes."""
+"""Which model, where it is served, what it costs; and the one metered client through which every call goes."""
 
-from upskill.models.asking import Asker, NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
-from upskill.models.budget import Budget, BudgetReached, Spent
-from upskill.models.door import Door
+from upskill.models.budget import Budget, BudgetReached, Spending
+from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint, resolve_model
-from upskill.models.ledger import Policy
-from upskill.models.preflight import Served, probe
+from upskill.models.judge_client import JudgeClient, NoAnswer
+from upskill.models.ledger import CallPolicy
+from upskill.models.preflight import ServedModel, probe
 from upskill.models.question import Ask, Message, Question, Reply
 from upskill.models.teacher import Teacher
 
 __all__ = [
     "Ask",
-    "Asker",
     "Bill",
     "Budget",
     "BudgetReached",
-    "Door",
+    "CallPolicy",
     "Endpoint",
+    "JudgeClient",
     "Message",
-    "NotAnswered",
-    "Policy",
+    "MeteredClient",
+    "NoAnswer",
     "Purpose",
     "Question",
     "Reply",
-    "Served",
-    "Spent",
+    "ServedModel",
+    "Spending",
     "Teacher",
     "billing",
     "probe",

@@ -1,4 +1,4 @@
-"""What was bought, and on whose behalf. The door writes it, whoever made the calls reads it."""
+"""What was bought, and on whose behalf. The metered client writes it, whoever made the calls reads it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,7 +49,7 @@ class Bill:
         self.fault, self.fault_message = fault, " ".join(message.split())[:500]
 
 
-class Unbilled(RuntimeError):
+class UnbilledCall(RuntimeError):
     """A call that belongs to no trial, no judge and no teacher. It is a mistake of ours, and is not sent."""
 
 
@@ -72,8 +72,8 @@ def billing(purpose: Purpose) -> Iterator[Bill]:
 
 
 def current_bill() -> Bill:
-    """The bill of the block we are in. Raises `Unbilled` outside of any."""
+    """The bill of the block we are in. Raises `UnbilledCall` outside of any."""
     bill = _BILL.get()
     if bill is None:
-        raise Unbilled("a model was called outside of `billing`, so that nobody would know what the call was for")
+        raise UnbilledCall("a model was called outside of `billing`, so that nobody would know what the call was for")
     return bill

@@ -14,7 +14,7 @@ class BudgetReached(Exception):
 
 
 @dataclass(slots=True)
-class Spent:
+class Spending:
     """What was bought so far, kept for the budget and for the report."""
 
     calls: int = 0
@@ -52,7 +52,7 @@ class Budget:
     max_seconds: float | None = None
     """From the first call, on a clock that nobody can set."""
 
-    def reached(self, spent: Spent, *, seconds: float) -> Cap | None:
+    def reached(self, spent: Spending, *, seconds: float) -> Cap | None:
         """The cap that leaves no room for another request; `None` while there is room."""
         if self.max_calls is not None and spent.calls >= self.max_calls:
             return Cap(kind="calls", amount=self.max_calls)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from upskill.domain import Cap
 from upskill.models.bill import Purpose
-from upskill.models.budget import Budget, Spent
+from upskill.models.budget import Budget, Spending
 from upskill.models.endpoint import Endpoint
 
 MEGABYTE = 2**20
@@ -20,7 +20,7 @@ MANY = 32
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
+class CallPolicy:
     """What every call is held to."""
 
     attempt_seconds: float = 300.0
@@ -50,13 +50,13 @@ class Policy:
 class Ledger:
     """Holds the budget, keeps the totals, and knows which endpoints answer."""
 
-    policy: Policy = field(default_factory=Policy)
+    policy: CallPolicy = field(default_factory=CallPolicy)
     budget: Budget = field(default_factory=Budget)
     down: dict[str, str] = field(default_factory=dict)
     """Endpoints that are down, by model, with the last thing they said."""
-    spent: Spent = field(default_factory=Spent)
+    spent: Spending = field(default_factory=Spending)
     """Everything that was bought."""
-    spent_by: dict[tuple[str, str | None], Spent] = field(default_factory=lambda: defaultdict(Spent))
+    spent_by: dict[tuple[str, str | None], Spending] = field(default_factory=lambda: defaultdict(Spending))
     """The same by role and arm."""
     _first_call: float | None = None
     _failures: dict[str, int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Ledger:
         """Until the cap on time; `None` without one."""
         return None if self.budget.max_seconds is None else self.budget.max_seconds - self.seconds
 
-    def charge(self, purpose: Purpose) -> tuple[Spent, Spent]:
+    def charge(self, purpose: Purpose) -> tuple[Spending, Spending]:
         """Count one request that is about to be sent, and hand out the totals on which its price goes."""
         if self._first_call is None:
             self._first_call = time.monotonic()

@@ -1,4 +1,4 @@
-"""The meter inside the engine's model: wraps one provider's API object so that no request escapes the door.
+"""The meter inside the engine's model: wraps one provider's API object so that no request escapes the metered client.
 
 The provider's class is extended in place. A wrapper object would hide the provider's type, by which the engine
 decides a dozen things; an extended class keeps every one of them.
@@ -20,7 +20,7 @@ from tenacity.wait import wait_base
 from upskill.domain import Fault
 from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
-from upskill.models.budget import BudgetReached, Spent
+from upskill.models.budget import BudgetReached, Spending
 from upskill.models.endpoint import Endpoint
 from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
@@ -58,27 +58,27 @@ Decide = Callable[[Exception], bool | RetryDecision]
 class Meter:
     """Stands at one endpoint. Every attempt passes through `attempt`; it decides what is tried again, and when."""
 
-    def __init__(self, door: Ledger, endpoint: Endpoint) -> None:
-        self._door = door
+    def __init__(self, client: Ledger, endpoint: Endpoint) -> None:
+        self._client = client
         self._endpoint = endpoint
 
     def begin(self) -> Call:
         """A new call to this endpoint, with its own count of faults and its own deadline."""
-        return begin_call(answers_before=self._door.answers_of(self._endpoint))
+        return begin_call(answers_before=self._client.answers_of(self._endpoint))
 
     async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
         """One attempt, with its own wall deadline, counted whatever comes of it.
 
         `input_bytes` is asked for the size of the request where the provider does not say how many tokens it was.
         """
-        bill, call, door = current_bill(), current_call(), self._door
+        bill, call, client = current_bill(), current_call(), self._client
         await self._wait_for_turn(call, bill)
         self._require_leave(bill)
         call.heard = False
         bill.calls += 1
-        totals = door.charge(bill.purpose)
-        answers_before = door.answers_of(self._endpoint)
-        seconds = max(0.0, min(door.policy.attempt_seconds, door.policy.call_seconds - call.seconds))
+        totals = client.charge(bill.purpose)
+        answers_before = client.answers_of(self._endpoint)
+        seconds = max(0.0, min(client.policy.attempt_seconds, client.policy.call_seconds - call.seconds))
         try:
             with anyio.fail_after(seconds):
                 result = await send()
@@ -104,23 +104,23 @@ class Meter:
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
         """While an endpoint asks for silence nobody speaks to it, whichever call it said that to."""
-        while (held := self._door.held_back(self._endpoint)) > 0.0:
-            left = self._door.policy.call_seconds - call.seconds
+        while (held := self._client.held_back(self._endpoint)) > 0.0:
+            left = self._client.policy.call_seconds - call.seconds
             if held >= left:
                 bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
                 raise CallTimeout("the deadline of the call comes before the endpoint wants to hear from us")
             await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
-        if turn := self._door.turn():
+        if turn := self._client.turn():
             await anyio.sleep(turn)
 
     def _require_leave(self, bill: Bill) -> None:
         """Nothing is sent to an endpoint that is down, and nothing at all beyond a cap."""
-        message = self._door.down.get(self._endpoint.model)
+        message = self._client.down.get(self._endpoint.model)
         if message is not None:
             if bill.fault is None:
                 bill.blame("provider", f"the endpoint is down: {message}")
             raise EndpointDown(message)
-        cap = self._door.exhausted
+        cap = self._client.exhausted
         if cap is not None:
             bill.blame("budget", f"{cap} was reached")
             raise BudgetReached(f"{cap} was reached")
@@ -129,7 +129,7 @@ class Meter:
         self,
         bill: Bill,
         call: Call,
-        totals: tuple[Spent, Spent],
+        totals: tuple[Spending, Spending],
         error: Exception,
         answers_before: int,
         input_bytes: Callable[[], int],
@@ -152,16 +152,16 @@ class Meter:
             call.oversized += 1
         if fault == "rate limit":
             call.refusals += 1
-            self._door.refused(self._endpoint)
+            self._client.refused(self._endpoint)
         else:
             call.faults += 1
-            self._door.failed(self._endpoint, str(error), answers_before=answers_before)
+            self._client.failed(self._endpoint, str(error), answers_before=answers_before)
         return fault
 
     def _count(
-        self, bill: Bill, totals: tuple[Spent, Spent], output: ModelOutput, input_bytes: Callable[[], int]
+        self, bill: Bill, totals: tuple[Spending, Spending], output: ModelOutput, input_bytes: Callable[[], int]
     ) -> None:
-        self._door.answered(self._endpoint)
+        self._client.answered(self._endpoint)
         bill.fault, bill.fault_message = None, ""
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
@@ -199,34 +199,34 @@ class Meter:
         )
         if not passing or (not limited and getattr(error, "status_code", None) == 429):
             return False
-        policy = self._door.policy
+        policy = self._client.policy
         told, asked = honest_retry_after(error)
         if not told and isinstance(passing, RetryDecision):
             asked = passing.retry_after  # other headers by which providers say when there is room again
         if limited:
             wait = wait_after_refusal(max(1, call.refusals), asked=asked, most=policy.max_wait_seconds)
             if told and asked is not None:
-                self._door.hold_back(self._endpoint, min(asked, policy.max_wait_seconds))
+                self._client.hold_back(self._endpoint, min(asked, policy.max_wait_seconds))
         else:
             wait = wait_after_fault(max(1, call.faults), asked=asked, most=policy.max_wait_seconds)
         if self._is_worth(call, wait, limited=limited):
             call.wait = wait
             return passing
         if limited:
-            self._door.gave_up(self._endpoint, str(error), answers_before=call.answers_before)
+            self._client.gave_up(self._endpoint, str(error), answers_before=call.answers_before)
         return False
 
     def _is_worth(self, call: Call, wait: float, *, limited: bool) -> bool:
         """Whether there are attempts, time and money left for another request."""
-        door = self._door
-        attempts_left = call.refusals <= door.policy.patience if limited else call.faults <= door.policy.max_retries
+        client = self._client
+        attempts_left = call.refusals <= client.policy.patience if limited else call.faults <= client.policy.max_retries
         return (
             attempts_left
             and call.oversized <= 1
-            and call.seconds + wait < door.policy.call_seconds
-            and self._endpoint.model not in door.down
-            and door.exhausted is None
-            and wait < (math.inf if (left := door.seconds_left()) is None else left)
+            and call.seconds + wait < client.policy.call_seconds
+            and self._endpoint.model not in client.down
+            and client.exhausted is None
+            and wait < (math.inf if (left := client.seconds_left()) is None else left)
         )
 
     def wait(self, provider_decides: Decide) -> wait_base:
@@ -246,10 +246,10 @@ class _Wait(wait_base):
         return current_call().wait if isinstance(error, Exception) and self._decide(error) else 0.0
 
 
-def build_meter_into(model: Model, *, door: Ledger, endpoint: Endpoint) -> None:
+def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
     ready_the_engine()
-    meter = Meter(door, endpoint)
+    meter = Meter(client, endpoint)
     provider: Any = type(model.api)
 
     class Metered(provider):  # type: ignore[misc]  # which provider is known only now
@@ -273,10 +273,10 @@ def build_meter_into(model: Model, *, door: Ledger, endpoint: Endpoint) -> None:
 
         def initialize(self) -> None:
             super().initialize()
-            _fit_client(self, door.policy.max_body_bytes)  # it may be a new one
+            _fit_client(self, client.policy.max_body_bytes)  # it may be a new one
 
     model.api.__class__ = Metered
-    _fit_client(model.api, door.policy.max_body_bytes)
+    _fit_client(model.api, client.policy.max_body_bytes)
 
 
 def _fit_client(api: Any, max_body_bytes: int) -> None:

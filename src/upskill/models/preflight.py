@@ -17,7 +17,7 @@ _TELLING = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Served:
+class ServedModel:
     """What a server says of itself."""
 
     window: int | None = None
@@ -26,13 +26,13 @@ class Served:
     notes: tuple[str, ...] = ()
 
 
-def probe(endpoint: Endpoint) -> Served:
+def probe(endpoint: Endpoint) -> ServedModel:
     """Raise `ProviderError`, in one line that says what to do, if no call could succeed."""
     if endpoint.is_scripted:
         from upskill.models.scripted import load_script
 
         load_script(endpoint.model.removeprefix("scripted/"))
-        return Served(
+        return ServedModel(
             notes=(f"{endpoint.name}: a script answers, not a model; the result says nothing about any model",)
         )
     if endpoint.package and not is_installed(endpoint.package):
@@ -47,7 +47,7 @@ def probe(endpoint: Endpoint) -> Served:
             hint=f"export {endpoint.key_variables[0]}=…, or use a local server with --base-url",
         )
     if endpoint.base_url is None or not endpoint.is_custom:
-        return Served(window=endpoint.window)
+        return ServedModel(window=endpoint.window)
     return _ask_server(endpoint, endpoint.base_url)
 
 
@@ -59,7 +59,7 @@ def is_installed(package: str) -> bool:
     return True
 
 
-def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
+def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
     listed = _get(f"{base_url}/models", endpoint)
     model = endpoint.model.removeprefix(CUSTOM)
     data = (listed or {}).get("data")
@@ -77,7 +77,7 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> Served:
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     told = {key: served[key] for key in _TELLING if key in served}
-    return Served(window=window, fingerprint=digest_of(told) if told else None, notes=notes)
+    return ServedModel(window=window, fingerprint=digest_of(told) if told else None, notes=notes)
 
 
 def count_tokens(endpoint: Endpoint, text: str) -> int | None:

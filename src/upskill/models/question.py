@@ -59,7 +59,7 @@ class Ask(Protocol):
     """Puts questions to a teacher, side by side where there are several, and brings the replies in the same order.
 
     Whoever hands it over has built in the meter, the redaction of what is sent, and the memory of what was bought.
-    Raises `NotAnswered` where a question brought no answer.
+    Raises `NoAnswer` where a question brought no answer.
     """
 
     def __call__(self, questions: Sequence[Question], /) -> tuple[Reply, ...]: ...

@@ -53,7 +53,7 @@ class Rule:
     """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
 
-    def fits(self, said: "Said", *, arm: str | None) -> bool:
+    def fits(self, said: "Conversation", *, arm: str | None) -> bool:
         return (
             self.arm in (None, arm)
             and self.turn in (None, said.turn)
@@ -63,7 +63,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class Conversation:
     """A conversation as rules look at it."""
 
     prompt: str
@@ -79,12 +79,12 @@ class Script:
     seed: int = 0
 
     def reply(
-        self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int, said: Said | None = None
+        self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int, said: Conversation | None = None
     ) -> Reply:
         """The reply to a request; `turn` counts requests. Without `said` its last text is all that was said."""
         if said is None:
             last = request[-1] if request else ""
-            said = Said(prompt=last, last=last)
+            said = Conversation(prompt=last, last=last)
         for rule in self.rules:
             if not rule.fits(said, arm=arm):
                 continue

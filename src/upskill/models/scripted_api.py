@@ -17,7 +17,7 @@ from inspect_ai.model._model_output import ChatCompletionChoice
 from inspect_ai.tool import ToolCall, ToolChoice, ToolInfo
 
 from upskill.models.bill import current_bill
-from upskill.models.scripted import Failure, Reply, Said, load_script
+from upskill.models.scripted import Conversation, Failure, Reply, load_script
 
 
 class ScriptedFailure(Exception):
@@ -68,10 +68,10 @@ class ScriptedAPI(ModelAPI):
         return isinstance(ex, ScriptedFailure)
 
 
-def _said(messages: list[ChatMessage]) -> Said:
+def _said(messages: list[ChatMessage]) -> Conversation:
     prompt = next((message.text for message in messages if message.role == "user"), "")
     answers = sum(message.role == "assistant" for message in messages)
-    return Said(prompt=prompt, last=messages[-1].text if messages else "", turn=answers + 1)
+    return Conversation(prompt=prompt, last=messages[-1].text if messages else "", turn=answers + 1)
 
 
 def _output(model: str, reply: Reply, request: list[str]) -> ModelOutput:

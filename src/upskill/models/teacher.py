@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from upskill.domain.text import estimated_tokens, whole_characters
-from upskill.models.asking import NotAnswered
 from upskill.models.bill import Bill, Purpose, billing
-from upskill.models.door import Door
+from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint
+from upskill.models.judge_client import NoAnswer
 from upskill.models.question import Question, Reply
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _CUT = ("max_tokens", "model_length")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Heard:
+class PaidReply:
     """One question that was answered, and what it took."""
 
     place: int
@@ -38,42 +38,42 @@ class Heard:
     """Dollars; `None` where the price or the tokens are unknown."""
 
 
-class _RequestRefused(NotAnswered):
+class _RequestRefused(NoAnswer):
     """A server answered that it cannot do what was asked of it."""
 
 
 class Teacher:
     """One model that is asked. Its calls are on a bill of their own, with the role `teacher`."""
 
-    def __init__(self, door: Door, endpoint: Endpoint, *, window: int | None = None) -> None:
-        self._door = door
+    def __init__(self, client: MeteredClient, endpoint: Endpoint, *, window: int | None = None) -> None:
+        self._client = client
         self.endpoint = endpoint
         self.window = window if window is not None else endpoint.window
         """Tokens of question and answer together; `None` if unknown."""
         self._takes_schemas = not endpoint.is_scripted
 
     def ask(
-        self, questions: Sequence[Question], *, heard: Callable[[Heard], None] = lambda _: None
+        self, questions: Sequence[Question], *, heard: Callable[[PaidReply], None] = lambda _: None
     ) -> tuple[Reply, ...]:
         """The replies, in the order of the questions. Blocks. `heard` is told of each as soon as it is there.
 
-        Raises `NotAnswered` where a question brought no answer, once the others have come to their end: what was
+        Raises `NoAnswer` where a question brought no answer, once the others have come to their end: what was
         bought by then has been heard.
         """
         import anyio
 
         return anyio.run(self._ask_all, tuple(questions), heard)
 
-    async def _ask_all(self, questions: tuple[Question, ...], heard: Callable[[Heard], None]) -> tuple[Reply, ...]:
+    async def _ask_all(self, questions: tuple[Question, ...], heard: Callable[[PaidReply], None]) -> tuple[Reply, ...]:
         from inspect_ai.util._concurrency import init_concurrency
 
         init_concurrency()  # outside an evaluation the engine keeps the limits of whoever asked first
-        model = self._door.open(self.endpoint)
+        model = self._client.open(self.endpoint)
 
         async def ask(place: int, question: Question) -> Reply:
             with billing(Purpose(role="teacher")) as bill:
                 reply = await self._ask(model, question, bill)
-            heard(Heard(place=place, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
+            heard(PaidReply(place=place, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
             return reply
 
         try:
@@ -83,7 +83,7 @@ class Teacher:
             await model.api.aclose()
         failures = [end for end in ends if isinstance(end, BaseException)]
         # A fault of ours says more than an answer that did not come.
-        failures.sort(key=lambda failure: isinstance(failure, NotAnswered))
+        failures.sort(key=lambda failure: isinstance(failure, NoAnswer))
         if failures:
             raise failures[0]
         return tuple(end for end in ends if isinstance(end, Reply))
@@ -99,7 +99,7 @@ class Teacher:
             self._takes_schemas = False
             output = await self._generate(model, question, bill, with_schema=False)
         if output.stop_reason == "model_length" and not output.usage:
-            raise NotAnswered(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
+            raise NoAnswer(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
         # Half a character cannot be kept.
         text = whole_characters(output.completion)
         return Reply(text=text, cut=output.stop_reason in _CUT)
@@ -119,7 +119,7 @@ class Teacher:
         except Exception as error:
             if bill.fault is None:
                 raise
-            kind = _RequestRefused if getattr(error, "status_code", None) in REFUSES_THE_REQUEST else NotAnswered
+            kind = _RequestRefused if getattr(error, "status_code", None) in REFUSES_THE_REQUEST else NoAnswer
             raise kind(f"{self.endpoint.name}: {bill.fault_message or error}", fault=bill.fault) from None
 
     def _config(self, question: Question, *, with_schema: bool) -> "GenerateConfig":

@@ -6,9 +6,9 @@ A word such as `token` is looked for first; only where it stands is a pattern tr
 import re
 from collections.abc import Iterator
 
-from upskill.redaction.judging import Sort, is_password, looks_random, sort_of
-from upskill.redaction.runs import Searched, places
+from upskill.redaction.plausibility import Sort, is_password, looks_random, sort_of
 from upskill.redaction.span import Span
+from upskill.redaction.token_index import TokenIndex, places
 
 _WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=", b"code=")
 _NAME = re.compile(r"[\w.$-]{1,160}")
@@ -35,7 +35,7 @@ _SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx)\s{1
 _LONGEST = 8_192
 
 
-def assigned(searched: Searched) -> Iterator[Span]:
+def assigned(searched: TokenIndex) -> Iterator[Span]:
     """Every value under a name that says it is secret."""
     text, low = searched.text, searched.low
     done = -1

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from upskill.redaction.runs import Searched, places
 from upskill.redaction.span import Span
+from upskill.redaction.token_index import TokenIndex, places
 
 _ALONE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
 """Not in the middle of a word; a letter that belongs to an escape is no word."""
@@ -214,7 +214,7 @@ _NEW = re.compile(
 _LEAST_NEW = 33
 
 
-def tokens(searched: Searched) -> Iterator[Span]:
+def tokens(searched: TokenIndex) -> Iterator[Span]:
     """Every token that its own shape gives away."""
     runs = searched.runs
     if runs:
@@ -237,7 +237,7 @@ def _matches(text: str, family: Family, where: Iterator[int]) -> Iterator[Span]:
             yield Span(match.start(group), match.end(group), family.kind, 3 if family.kind == "api key" else 4)
 
 
-def _new_ones(searched: Searched) -> Iterator[Span]:
+def _new_ones(searched: TokenIndex) -> Iterator[Span]:
     text = searched.text
     for start in searched.runs_of(_LEAST_NEW):
         if start and text[start - 1] == "\\" and text[start] in "nrt":

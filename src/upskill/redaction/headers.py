@@ -5,9 +5,9 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from upskill.redaction.judging import is_password, is_placeholder, looks_random
-from upskill.redaction.runs import Searched, places
+from upskill.redaction.plausibility import is_password, is_placeholder, looks_random
 from upskill.redaction.span import Span
+from upskill.redaction.token_index import TokenIndex, places
 
 _AUTHORIZATION = re.compile(
     r"""(?i:authorization)\\{0,64}["'`]?\]?\s{0,3}[:=,]\s{0,3}\\{0,64}["'`]?
@@ -35,7 +35,7 @@ _SHORT_FLAG = re.compile(
 )
 
 
-def in_requests(searched: Searched) -> Iterator[Span]:
+def in_requests(searched: TokenIndex) -> Iterator[Span]:
     """Every secret that a header, an address or a command gives away."""
     low = searched.low
     if b"auth" in low:
@@ -71,7 +71,7 @@ def in_requests(searched: Searched) -> Iterator[Span]:
                 yield _span(match, "password")
 
 
-def _addresses(searched: Searched) -> Iterator[Span]:
+def _addresses(searched: TokenIndex) -> Iterator[Span]:
     for place in places(searched.low, b"://"):
         match = _ADDRESS.match(searched.text, place)
         if match and not is_placeholder(match["value"]) and match["value"].lower() not in _NO_PASSWORDS:
@@ -80,7 +80,7 @@ def _addresses(searched: Searched) -> Iterator[Span]:
             yield _span(match, "token in an address")
 
 
-def _at(searched: Searched, pattern: re.Pattern[str], *anchors: bytes) -> Iterator[re.Match[str]]:
+def _at(searched: TokenIndex, pattern: re.Pattern[str], *anchors: bytes) -> Iterator[re.Match[str]]:
     for anchor in anchors:
         for place in places(searched.low, anchor):
             match = pattern.match(searched.text, place)

@@ -9,8 +9,8 @@ from upskill.redaction.contexts import assigned
 from upskill.redaction.exact import ExactValues, secrets_in
 from upskill.redaction.families import tokens
 from upskill.redaction.headers import in_requests
-from upskill.redaction.runs import Searched
 from upskill.redaction.span import Span, merged, placeholder
+from upskill.redaction.token_index import TokenIndex
 
 _ROUNDS = 6
 """Taking one secret out can uncover the name before another. Ends much earlier unless someone made it not to."""
@@ -80,7 +80,7 @@ class Redactor:
         return self._without(text, spans) if spans else text
 
     def _all(self, text: str) -> Iterator[Span]:
-        searched = Searched(text)
+        searched = TokenIndex(text)
         yield from self._exact.spans(text, searched.runs)
         yield from private_keys(text)
         yield from tokens(searched)

@@ -5,7 +5,7 @@ Each name is imported when it is asked for: a sum of money needs no XML.
 
 from typing import TYPE_CHECKING
 
-from upskill.on_demand import names_on_demand
+from upskill.lazy_exports import lazy_exports
 
 # This one at once: its module has the same name, and would take its place once somebody imports that.
 from upskill.reporting.csv_report import csv_report
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from upskill.reporting.junit import junit_report
     from upskill.reporting.wording import dollars
 else:
-    __getattr__ = names_on_demand(
+    __getattr__ = lazy_exports(
         __name__,
         {
             "json_report": ("EVALUATION_SCHEMA", "evaluation_json", "evaluation_schema"),

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import Bought, Case, CaseUse, Errored, LabelLift, Qualification, Scored, Skill, Trial
+from upskill.domain import Case, CaseUse, Errored, LabelLift, Purchase, Qualification, Scored, Skill, Trial
 from upskill.domain.case import LABEL_MEANINGS, Json
 from upskill.domain.trial import ARMS
 from upskill.reporting.wording import arm_name
@@ -136,7 +136,7 @@ def written_cases_json(
     path: str,
     writer: str,
     dropped: Sequence[str],
-    bought: Bought,
+    bought: Purchase,
     notes: Sequence[str] = (),
 ) -> dict[str, Json]:
     """The one object of `upskill cases write --json`. The cases themselves are in the file that it names."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Bought, Evaluation, StudentReport, estimate_tokens
+from upskill.domain import Evaluation, Purchase, StudentReport, estimate_tokens
 from upskill.domain.case import Json
-from upskill.domain.generated import Generated
+from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.terminal import bar, can_draw, percent, signed, style_of, table
@@ -33,7 +33,7 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         yield f"  {name}{percent(before)} -> {percent(after)} ({signed(after - before)}) {mark}, {on}{lost}"
 
 
-def show_generated(generated: Generated, console: Console) -> None:
+def show_generated(generated: GenerateResult, console: Console) -> None:
     """The skill, what it does, and where it is. The last line says where, and what is known of it."""
     console.print()
     _print(_skill(generated), console, indent=2)
@@ -51,14 +51,14 @@ def show_generated(generated: Generated, console: Console) -> None:
         console.print(last_line(generated), markup=False, soft_wrap=True)
 
 
-def last_line(generated: Generated) -> str:
+def last_line(generated: GenerateResult) -> str:
     """Where the skill is, and its status with the interval."""
     if generated.saved is None:
         return f"The old version stays ({generated.reason})"
     return f"Saved to {generated.saved} ({generated.sentence})"
 
 
-def _skill(generated: Generated) -> Iterator[Text]:
+def _skill(generated: GenerateResult) -> Iterator[Text]:
     skill = generated.skill
     yield Text(skill.name, style="bold")
     yield Text(skill.description)
@@ -76,7 +76,7 @@ def _bars(report: StudentReport, console: Console) -> Iterator[Text]:
     yield Text()
 
 
-def _claims(generated: Generated) -> Iterator[Text]:
+def _claims(generated: GenerateResult) -> Iterator[Text]:
     if not generated.claims:
         return
     several = len(generated.claims) > 1
@@ -87,7 +87,7 @@ def _claims(generated: Generated) -> Iterator[Text]:
         yield Text(f"{claim.student}: {claim.sentence}", style=style_of(claim.status))
 
 
-def _facts(generated: Generated) -> Iterator[Text]:
+def _facts(generated: GenerateResult) -> Iterator[Text]:
     learn, held_out, negative = generated.cases
     yield Text(f"cases: {learn} to learn from, {held_out} held out, {negative} negative", style="dim")
     if len(generated.attempts) > 1:
@@ -101,7 +101,7 @@ def _facts(generated: Generated) -> Iterator[Text]:
     yield Text(f"Run kept in {generated.run}", style="dim")
 
 
-def _spent(bought: Bought) -> str:
+def _spent(bought: Purchase) -> str:
     calls = count(bought.calls, "call")
     return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
 
@@ -122,7 +122,7 @@ def _print(lines: Iterator[Text], console: Console, *, indent: int = 0) -> None:
             console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
-def generated_json(generated: Generated) -> dict[str, Json]:
+def generated_json(generated: GenerateResult) -> dict[str, Json]:
     """Plain JSON values; what is unknown is null."""
     learn, held_out, negative = generated.cases
     return {
@@ -152,5 +152,5 @@ def generated_json(generated: Generated) -> dict[str, Json]:
     }
 
 
-def _spent_json(bought: Bought) -> Json:
+def _spent_json(bought: Purchase) -> Json:
     return {"calls": bought.calls, "failed_calls": bought.failed_calls, "tokens": bought.tokens, "cost": bought.cost}

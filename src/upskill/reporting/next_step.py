@@ -5,7 +5,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from upskill.domain import Evaluation
-from upskill.domain.generated import Generated
+from upskill.domain.generated import GenerateResult
 
 
 class NextStep(NamedTuple):
@@ -28,7 +28,7 @@ def next_steps(evaluation: Evaluation, *, skill: str | None = None) -> Iterator[
     yield _report(run)
 
 
-def steps_after_generate(generated: Generated) -> Iterator[NextStep]:
+def steps_after_generate(generated: GenerateResult) -> Iterator[NextStep]:
     """How to look at what was measured, where something was."""
     if generated.evaluation is not None:
         yield _report(quote(generated.run))

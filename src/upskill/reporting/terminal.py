@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Bought, Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens
+from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, StudentReport, estimate_tokens
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
@@ -74,7 +74,7 @@ def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
             console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
-def _bought(bought: Bought) -> str:
+def _bought(bought: Purchase) -> str:
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
     said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
@@ -199,7 +199,7 @@ def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: boo
 def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
     arms = report.arms
     repeated = any(arm.runs > 1 for arm in arms)
-    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"]]
+    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spending", "Errored"]]
     rows += [
         [
             arm_name(arm.arm, report.harness),

@@ -1,18 +1,18 @@
 """A confined place to run what models wrote. Fails closed."""
 
-from upskill.sandbox.opening import describe_sandbox, open_sandbox, require_sandbox
-from upskill.sandbox.place import (
+from upskill.sandbox.backends import describe_sandbox, open_sandbox, require_sandbox
+from upskill.sandbox.contract import (
     HOME,
     WORKSPACE,
     Backend,
+    CommandResult,
     FileRefused,
-    Furnishing,
     Limits,
     Mount,
-    Ran,
     Sandbox,
     SandboxFacts,
     SandboxGone,
+    SandboxSpec,
     SandboxUnavailable,
 )
 
@@ -20,14 +20,14 @@ __all__ = [
     "HOME",
     "WORKSPACE",
     "Backend",
+    "CommandResult",
     "FileRefused",
-    "Furnishing",
     "Limits",
     "Mount",
-    "Ran",
     "Sandbox",
     "SandboxFacts",
     "SandboxGone",
+    "SandboxSpec",
     "SandboxUnavailable",
     "describe_sandbox",
     "open_sandbox",

@@ -1,4 +1,4 @@
-"""A sandbox made by bubblewrap: one namespace that lives until it is closed, with the keeper as its process 1."""
+"""A sandbox made by bubblewrap: one namespace that lives until it is closed, with the init process as its process 1."""
 
 import json
 import os
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from upskill.sandbox import control, profile, seccomp
-from upskill.sandbox.kept import KeptSandbox
+from upskill.sandbox import profile, seccomp, wire
+from upskill.sandbox.client import SandboxClient
+from upskill.sandbox.contract import HOME, FileRefused, Mount, SandboxSpec
 from upskill.sandbox.memory import MemoryGroup, find_controllers, make_group
-from upskill.sandbox.place import HOME, FileRefused, Furnishing, Mount
 from upskill.sandbox.programs import compiled, find_program, spawn
 from upskill.sandbox.refusals import unavailable
-from upskill.sandbox.staging import Staged, stage
+from upskill.sandbox.staging import StagedSpec, stage
 
 START_SECONDS = 30.0
 MOST_READ_ONLY = 500
@@ -48,29 +48,29 @@ def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
 
 
 def open_bubblewrap(
-    furnishing: Furnishing,
+    spec: SandboxSpec,
     *,
     recipe: profile.Recipe = profile.HARDENED,
     interpreter: profile.Interpreter | None = None,
-) -> KeptSandbox:
-    """A new namespace with a keeper that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
-    check(furnishing)
+) -> SandboxClient:
+    """A new namespace with an init process that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
+    check(spec)
     words = launcher(recipe)
     if not seccomp.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
     interpreter = interpreter or profile.find_interpreter()
     if interpreter.prefix is not None:
         own = Mount(source=interpreter.prefix, target=profile.OWN_PYTHON)
-        furnishing = replace(furnishing, mounts=(own, *furnishing.mounts))
-    keeper = compiled(recipe.keeper, program=interpreter.program, prefix=interpreter.prefix)
-    staged = stage(furnishing) if os.geteuid() == 0 else Staged(furnishing=furnishing)
+        spec = replace(spec, mounts=(own, *spec.mounts))
+    init_process = compiled(recipe.init_process, program=interpreter.program, prefix=interpreter.prefix)
+    staged = stage(spec) if os.geteuid() == 0 else StagedSpec(spec=spec)
     controllers = find_controllers()
-    group = make_group(furnishing.limits, controllers) if controllers else None
+    group = make_group(spec.limits, controllers) if controllers else None
     try:
-        process, line, first = _start([*staged.before, *words], staged.furnishing, interpreter, recipe, keeper, group)
+        process, line, first = _start([*staged.before, *words], staged.spec, interpreter, recipe, init_process, group)
         try:
-            return KeptSandbox(
-                line, process=process, first=first, limits=furnishing.limits, environment=ENVIRONMENT, group=group
+            return SandboxClient(
+                line, process=process, first=first, limits=spec.limits, environment=ENVIRONMENT, group=group
             )
         except BaseException:
             line.close()
@@ -103,33 +103,33 @@ def describe_bubblewrap() -> tuple[str, str]:
     return found, profile.digest(profile.HARDENED, seccomp.compile_filter(platform.machine()))
 
 
-def check(furnishing: Furnishing) -> None:
+def check(spec: SandboxSpec) -> None:
     """What would be wrong inside, said before anything is started."""
-    if len(furnishing.read_only) > MOST_READ_ONLY:
+    if len(spec.read_only) > MOST_READ_ONLY:
         raise FileRefused(
-            f"{len(furnishing.read_only)} read-only files, more than {MOST_READ_ONLY}; mount their folder instead"
+            f"{len(spec.read_only)} read-only files, more than {MOST_READ_ONLY}; mount their folder instead"
         )
-    targets = [*furnishing.read_only, *(mount.target for mount in (*furnishing.mounts, *furnishing.sockets))]
+    targets = [*spec.read_only, *(mount.target for mount in (*spec.mounts, *spec.sockets))]
     for target in targets:
-        control.check_name(target)
+        wire.check_name(target)
         if not target.startswith("/"):
             raise FileRefused(f"{target!r}: what a sandbox is furnished with has an absolute path inside")
         if target.split("/")[1] in ("", "proc", "sys", "dev", "usr", "run", "bin", "sbin", "lib", "lib64"):
             raise FileRefused(f"{target!r}: this part of a sandbox is its system's")
-    for mount in (*furnishing.mounts, *furnishing.sockets):
+    for mount in (*spec.mounts, *spec.sockets):
         if not mount.source.is_absolute() or not mount.source.exists():
             raise FileRefused(f"{mount.source}: there is nothing to mount at {mount.target}")
 
 
 def _start(
     words: Sequence[str],
-    furnishing: Furnishing,
+    spec: SandboxSpec,
     interpreter: profile.Interpreter,
     recipe: profile.Recipe,
-    keeper: bytes,
+    init_process: bytes,
     group: MemoryGroup | None,
-) -> tuple["subprocess.Popen[bytes]", control.Line, int]:
-    """The bubblewrap process, the line to the keeper, and the keeper's process as the host numbers it."""
+) -> tuple["subprocess.Popen[bytes]", wire.Wire, int]:
+    """The bubblewrap process, the line to the init process, and the init process's process as the host numbers it."""
     held: list[int] = []
 
     def data(content: bytes) -> int:
@@ -148,9 +148,9 @@ def _start(
     try:
         held += [status_end, flags]
         settings = profile.flags(
-            furnishing,
+            spec,
             recipe=recipe,
-            keeper=keeper,
+            init_process=init_process,
             status=status_end,
             filter_=data(seccomp.compile_filter(platform.machine())) if recipe.filtered else None,
             data=data,
@@ -171,7 +171,7 @@ def _start(
         os.close(complaints_end)
         for descriptor in held:
             os.close(descriptor)
-    line = control.Line(ours)
+    line = wire.Wire(ours)
     try:
         try:
             if group is not None:
@@ -182,9 +182,9 @@ def _start(
             os.close(flags_end)
         answer = line.answer(time.monotonic() + START_SECONDS, 0)
         if answer != [b"ready"]:
-            raise control.LineLost("a first word that is not `ready`")
+            raise wire.WireLost("a first word that is not `ready`")
         first = _child(status)
-    except (control.LineLost, control.LineSilent, OSError, ValueError) as error:
+    except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
         line.close()
         process.kill()
         process.wait()
@@ -211,7 +211,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _child(status: int) -> int:
-    """The keeper's process id as the host sees it. It was written before the keeper could say a word."""
+    """The init process's process id as the host sees it. It was written before the init process could say a word."""
     text = b""
     poll = select.poll()
     poll.register(status, select.POLLIN)

@@ -23,17 +23,17 @@ from inspect_ai.util import (
 )
 from pydantic import BaseModel, ConfigDict
 
-from upskill.sandbox.opening import open_sandbox
-from upskill.sandbox.place import (
+from upskill.sandbox.backends import open_sandbox
+from upskill.sandbox.contract import (
     HOME,
     WORKSPACE,
+    CommandResult,
     FileRefused,
-    Furnishing,
     Limits,
     Mount,
-    Ran,
     Sandbox,
     SandboxGone,
+    SandboxSpec,
     SandboxUnavailable,
 )
 
@@ -54,13 +54,13 @@ class SandboxConfig(BaseModel):
         """The engine keeps configurations in tables."""
         return hash(self.model_dump_json())
 
-    def furnishing(self) -> Furnishing:
+    def spec(self) -> SandboxSpec:
         known = {entry.name for entry in fields(Limits)}
         unknown = sorted(set(self.limits) - known)
         if unknown:
             raise ValueError(f"no such limit: {', '.join(unknown)}; there are {', '.join(sorted(known))}")
         limits: Mapping[str, Any] = self.limits
-        return Furnishing(
+        return SandboxSpec(
             limits=Limits(**limits),
             mounts=tuple(Mount(source=source, target=target) for target, source in self.mounts.items()),
         )
@@ -85,9 +85,9 @@ class UpskillSandboxEnvironment(SandboxEnvironment):
     ) -> dict[str, SandboxEnvironment]:
         if config is not None and not isinstance(config, SandboxConfig):
             raise ValueError(f"the sandbox `{NAME}` is configured by SandboxConfig, not by {config!r}")
-        furnishing = config.furnishing() if config is not None else Furnishing()
+        spec = config.spec() if config is not None else SandboxSpec()
         try:
-            sandbox = await to_thread.run_sync(open_sandbox, furnishing)
+            sandbox = await to_thread.run_sync(open_sandbox, spec)
         except (SandboxUnavailable, FileRefused) as error:
             raise SandboxUnavailableError(str(error)) from error
         return {"default": cls(sandbox)}
@@ -166,7 +166,7 @@ class UpskillSandboxEnvironment(SandboxEnvironment):
             raise _error(error) from error
 
 
-def _result(ran: Ran, cmd: list[str]) -> ExecResult[str]:
+def _result(ran: CommandResult, cmd: list[str]) -> ExecResult[str]:
     stdout, stderr = ran.stdout.decode("utf-8", "replace"), ran.stderr.decode("utf-8", "replace")
     if ran.ended == "timeout":
         raise TimeoutError(f"{cmd[0]} was ended after {ran.seconds:.1f} s")
@@ -183,7 +183,7 @@ def _result(ran: Ran, cmd: list[str]) -> ExecResult[str]:
 
 
 def _path(file: str) -> str:
-    """`~` and `..` are worked out before the keeper, which refuses them, sees the path."""
+    """`~` and `..` are worked out before the init process, which refuses them, sees the path."""
     import posixpath
 
     home = HOME + file[1:] if file == "~" or file.startswith("~/") else file

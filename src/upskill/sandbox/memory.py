@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from upskill.sandbox.place import Limits
+from upskill.sandbox.contract import Limits
 
 _PREFIX = "upskill-"
 _SPARE_PROCESSES = 16

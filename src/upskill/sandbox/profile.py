@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from upskill.sandbox.keeper import keeper_program
-from upskill.sandbox.place import HOME, WORKSPACE, Furnishing
+from upskill.sandbox.contract import HOME, WORKSPACE, SandboxSpec
+from upskill.sandbox.init_process import init_program
 
-KEEPER = "/run/keeper.pyc"
+INIT_PROGRAM = "/run/init.pyc"
 OWN_PYTHON = "/opt/python"
 PATH = "/usr/local/bin:/usr/bin:/bin"
 MEBIBYTE = 1_048_576
@@ -55,7 +55,7 @@ class Recipe:
     filtered: bool = True
     sized: bool = True
     drops_rights: bool = True
-    keeper: bytes = keeper_program()
+    init_process: bytes = init_program()
 
 
 HARDENED = Recipe()
@@ -63,7 +63,7 @@ HARDENED = Recipe()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Interpreter:
-    """The python3 that runs the keeper inside, and what must be mounted for it beside /usr."""
+    """The python3 that runs the init process inside, and what must be mounted for it beside /usr."""
 
     program: str
     prefix: Path | None = None
@@ -102,10 +102,10 @@ def _tmpfs(target: str, megabytes: int | None, *, mode: str = "0755") -> list[st
 
 
 def flags(
-    furnishing: Furnishing,
+    spec: SandboxSpec,
     *,
     recipe: Recipe,
-    keeper: bytes,
+    init_process: bytes,
     status: int,
     filter_: int | None,
     data: Callable[[bytes], int],
@@ -118,7 +118,7 @@ def flags(
     def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
         return _tmpfs(target, megabytes if recipe.sized else None, mode=mode)
 
-    limits = furnishing.limits
+    limits = spec.limits
     words = [*recipe.namespaces, "--json-status-fd", str(status)]
     if filter_ is not None:
         words += ["--seccomp", str(filter_)]
@@ -136,17 +136,17 @@ def flags(
     words += ["--dir", "/var", "--symlink", "../tmp", "/var/tmp"]
     words += [*tmpfs("/home", limits.home_mb), "--dir", HOME]
     words += tmpfs(WORKSPACE, limits.workspace_mb)
-    for mount in (*furnishing.mounts, *furnishing.sockets):
+    for mount in (*spec.mounts, *spec.sockets):
         words += ["--ro-bind", str(mount.source), mount.target]
-    for target, content in furnishing.read_only.items():
-        words += file(target, content, "0555" if target in furnishing.executable else "0444")
-    words += file(KEEPER, keeper)
+    for target, content in spec.read_only.items():
+        words += file(target, content, "0555" if target in spec.executable else "0444")
+    words += file(INIT_PROGRAM, init_process)
     return [*words, "--chdir", WORKSPACE, "--remount-ro", "/"]
 
 
 def command(interpreter: Interpreter) -> Sequence[str]:
-    """What bubblewrap runs: the keeper, isolated from whatever the interpreter would load besides."""
-    return [interpreter.program, "-I", "-S", "-B", KEEPER]
+    """What bubblewrap runs: the init process, isolated from whatever the interpreter would load besides."""
+    return [interpreter.program, "-I", "-S", "-B", INIT_PROGRAM]
 
 
 def digest(recipe: Recipe, filter_: bytes) -> str:
@@ -157,6 +157,8 @@ def digest(recipe: Recipe, filter_: bytes) -> str:
         whole.update(content)
         return 0
 
-    words = flags(Furnishing(), recipe=recipe, keeper=recipe.keeper, status=0, filter_=data(filter_), data=data)
+    words = flags(
+        SandboxSpec(), recipe=recipe, init_process=recipe.init_process, status=0, filter_=data(filter_), data=data
+    )
     whole.update("\0".join(words).encode("utf-8", "surrogateescape"))
     return f"sha256:{whole.hexdigest()}"

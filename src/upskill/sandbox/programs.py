@@ -1,5 +1,5 @@
-"""The programs that build and keep a sandbox: where they are, the keeper as bytecode, so that no start is spent on
-parsing it, and one thread that starts them all and never ends.
+"""The programs that build and keep a sandbox: where they are, the init process as bytecode, so that no start is spent
+on parsing it, and one thread that starts them all and never ends.
 
 "Die with the parent" means: with the *thread* that forked. A sandbox started by a worker thread would be killed as soon
 as that worker is let go.
@@ -20,7 +20,7 @@ SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/run/current-system
 _COMPILE = """
 import marshal, sys
 from importlib._bootstrap_external import MAGIC_NUMBER
-code = compile(sys.stdin.buffer.read(), "keeper", "exec", dont_inherit=True, optimize=1)
+code = compile(sys.stdin.buffer.read(), "init", "exec", dont_inherit=True, optimize=1)
 sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 """
 _Order = tuple[Callable[[], "subprocess.Popen[bytes]"], "Future[subprocess.Popen[bytes]]"]
@@ -57,7 +57,7 @@ def compiled(source: bytes, *, program: str, prefix: Path | None) -> bytes:
     return done.stdout
 
 
-class _Nursery:
+class _SpawnThread:
     """The thread and its orders, for one process: a fork gets a new one."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Nursery:
                 promise.set_exception(error)
 
 
-_nursery: _Nursery | None = None
+_nursery: _SpawnThread | None = None
 
 
 def spawn(
@@ -84,7 +84,7 @@ def spawn(
     global _nursery
     with _lock:
         if _nursery is None or _nursery.process != os.getpid():
-            _nursery = _Nursery()
+            _nursery = _SpawnThread()
         nursery = _nursery
 
     def start() -> "subprocess.Popen[bytes]":

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from upskill.sandbox.place import SandboxUnavailable
+from upskill.sandbox.contract import SandboxUnavailable
 
 _INSTALL = {
     "debian": "sudo apt-get install bubblewrap",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-from upskill.sandbox.place import FileRefused, Furnishing, Mount
+from upskill.sandbox.contract import FileRefused, Mount, SandboxSpec
 from upskill.sandbox.programs import find_program
 from upskill.sandbox.refusals import unavailable
 
@@ -33,10 +33,10 @@ exec "$@"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Staged:
-    """A furnishing whose sources can be reached, and the words that come before the launcher to make it so."""
+class StagedSpec:
+    """A sandbox spec whose sources can be reached, and the words that come before the launcher to make it so."""
 
-    furnishing: Furnishing
+    spec: SandboxSpec
     before: Sequence[str] = ()
     folder: Path | None = None
 
@@ -46,14 +46,14 @@ class Staged:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def stage(furnishing: Furnishing) -> Staged:
+def stage(spec: SandboxSpec) -> StagedSpec:
     """Bind what an unprivileged user could not reach by its path. Raises `FileRefused` for what it could not read."""
-    mounts = (*furnishing.mounts, *furnishing.sockets)
+    mounts = (*spec.mounts, *spec.sockets)
     for mount in mounts:
         _require_readable(mount)
     closed = [mount for mount in mounts if not _walkable(mount.source.resolve().parents)]
     if not closed:
-        return Staged(furnishing=furnishing)
+        return StagedSpec(spec=spec)
     unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
     if unshare is None or mount_program is None or shell is None:
         raise unavailable(
@@ -62,11 +62,11 @@ def stage(furnishing: Furnishing) -> Staged:
     folder = Path(mkdtemp(prefix="upskill-stage-"))
     folder.chmod(0o755)
     places = {mount: replace(mount, source=folder / str(at)) for at, mount in enumerate(closed)}
-    return Staged(
-        furnishing=replace(
-            furnishing,
-            mounts=tuple(places.get(mount, mount) for mount in furnishing.mounts),
-            sockets=tuple(places.get(mount, mount) for mount in furnishing.sockets),
+    return StagedSpec(
+        spec=replace(
+            spec,
+            mounts=tuple(places.get(mount, mount) for mount in spec.mounts),
+            sockets=tuple(places.get(mount, mount) for mount in spec.sockets),
         ),
         before=[
             unshare,

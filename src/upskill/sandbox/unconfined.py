@@ -12,31 +12,31 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-from upskill.sandbox import control
-from upskill.sandbox.keeper import keeper_program
-from upskill.sandbox.kept import KeptSandbox
-from upskill.sandbox.place import HOME, WORKSPACE, Furnishing, SandboxUnavailable
+from upskill.sandbox import wire
+from upskill.sandbox.client import SandboxClient
+from upskill.sandbox.contract import HOME, WORKSPACE, SandboxSpec, SandboxUnavailable
+from upskill.sandbox.init_process import init_program
 from upskill.sandbox.programs import compiled, spawn
 
 START_SECONDS = 30.0
 
 
-def open_unconfined(furnishing: Furnishing, scratch: Path) -> KeptSandbox:
+def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     """A folder below `scratch` takes the place of the root; it is removed when the sandbox is closed."""
     scratch.mkdir(parents=True, exist_ok=True)
     root = Path(mkdtemp(prefix="unconfined-", dir=scratch.resolve()))
     try:
-        _furnish(root, furnishing)
-        keeper = root / "keeper.pyc"
-        keeper.write_bytes(compiled(keeper_program(), program=sys.executable, prefix=None))
+        _furnish(root, spec)
+        init_process = root / "init.pyc"
+        init_process.write_bytes(compiled(init_program(), program=sys.executable, prefix=None))
         ours, theirs = socket.socketpair()
         with theirs:
-            words = [sys.executable, "-I", "-S", "-B", str(keeper), str(root)]
+            words = [sys.executable, "-I", "-S", "-B", str(init_process), str(root)]
             process = spawn(words, stdin=theirs.fileno(), keep=(), folder=str(root))
-        line = control.Line(ours)
+        line = wire.Wire(ours)
         try:
             line.answer(time.monotonic() + START_SECONDS, 0)
-        except (control.LineLost, control.LineSilent) as error:
+        except (wire.WireLost, wire.WireSilent) as error:
             line.close()
             process.kill()
             process.wait()
@@ -51,8 +51,8 @@ def open_unconfined(furnishing: Furnishing, scratch: Path) -> KeptSandbox:
         "TMPDIR": str(root / "tmp"),
     }
     # The kernel would count all other processes of this user too.
-    limits = replace(furnishing.limits, processes=0)
-    return KeptSandbox(
+    limits = replace(spec.limits, processes=0)
+    return SandboxClient(
         line,
         process=process,
         first=process.pid,
@@ -64,17 +64,17 @@ def open_unconfined(furnishing: Furnishing, scratch: Path) -> KeptSandbox:
     )
 
 
-def _furnish(root: Path, furnishing: Furnishing) -> None:
+def _furnish(root: Path, spec: SandboxSpec) -> None:
     for folder in (WORKSPACE, HOME, "/tmp"):
         (root / folder.lstrip("/")).mkdir(parents=True)
-    for path, content in furnishing.read_only.items():
-        control.check_name(path)
+    for path, content in spec.read_only.items():
+        wire.check_name(path)
         file = root / path.lstrip("/")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-        file.chmod(0o555 if path in furnishing.executable else 0o444)
-    for mount in (*furnishing.mounts, *furnishing.sockets):
-        control.check_name(mount.target)
+        file.chmod(0o555 if path in spec.executable else 0o444)
+    for mount in (*spec.mounts, *spec.sockets):
+        wire.check_name(mount.target)
         link = root / mount.target.lstrip("/")
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(mount.source)

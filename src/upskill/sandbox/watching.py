@@ -18,7 +18,7 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 _PROC = Path("/proc")
 
 
-class Watched(Protocol):
+class WatchedTree(Protocol):
     @property
     def first_process(self) -> int: ...
     @property
@@ -36,11 +36,11 @@ class Watcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._some = threading.Event()
-        self._open: dict[int, Watched] = {}
+        self._open: dict[int, WatchedTree] = {}
         self._over: dict[int, int] = {}
         self._process: int | None = None
 
-    def add(self, sandbox: Watched) -> None:
+    def add(self, sandbox: WatchedTree) -> None:
         with self._lock:
             if self._process != os.getpid():
                 # A fork has the table and not the thread.
@@ -50,7 +50,7 @@ class Watcher:
             self._open[id(sandbox)] = sandbox
         self._some.set()
 
-    def remove(self, sandbox: Watched) -> None:
+    def remove(self, sandbox: WatchedTree) -> None:
         with self._lock:
             self._open.pop(id(sandbox), None)
             self._over.pop(id(sandbox), None)
@@ -66,7 +66,7 @@ class Watcher:
                 sandboxes = list(self._open.values())
             self.look(sandboxes)
 
-    def look(self, sandboxes: Iterable[Watched]) -> None:
+    def look(self, sandboxes: Iterable[WatchedTree]) -> None:
         children: dict[int, list[int]] | None = None
         for sandbox in sandboxes:
             over = sandbox.was_killed_for_memory()

@@ -5,33 +5,33 @@ Each name is imported when it is asked for: a list of skills needs no trial stor
 
 from typing import TYPE_CHECKING
 
-from upskill.on_demand import names_on_demand
+from upskill.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from upskill.storage.atomic_file import write_atomically
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
-    from upskill.storage.run_glances import glance, past_runs
+    from upskill.storage.run_summaries import past_runs, summarise_run
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
     from upskill.storage.sqlite_store import AGE_LIMIT, SqliteStore
     from upskill.storage.trial_log import collector_paused, emptied
     from upskill.storage.trial_store import StoredTrial, TrialStore, default_store_path
-    from upskill.storage.whole_file import write_whole
 else:
-    __getattr__ = names_on_demand(
+    __getattr__ = lazy_exports(
         __name__,
         {
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
-            "run_glances": ("glance", "past_runs"),
+            "run_summaries": ("summarise_run", "past_runs"),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
             "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
             "sqlite_store": ("AGE_LIMIT", "SqliteStore"),
             "trial_log": ("collector_paused", "emptied"),
             "trial_store": ("StoredTrial", "TrialStore", "default_store_path"),
-            "whole_file": ("write_whole",),
+            "atomic_file": ("write_atomically",),
         },
     )
 
@@ -51,7 +51,6 @@ __all__ = [
     "emptied",
     "evaluation_in",
     "find_skills",
-    "glance",
     "is_at_work",
     "only_one_in",
     "past_runs",
@@ -64,7 +63,8 @@ __all__ = [
     "run_folder_at",
     "runs_in",
     "size_of",
+    "summarise_run",
+    "write_atomically",
     "write_case_file",
     "write_skill",
-    "write_whole",
 ]

@@ -16,9 +16,9 @@ from upskill.domain.files import answer_as_json, files_as_json, read_answer, rea
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
+from upskill.storage.atomic_file import read_json, write_atomically
 from upskill.storage.evals_json import foreign_case, is_foreign
 from upskill.storage.skill_files import skill_invalid
-from upskill.storage.whole_file import read_json, write_whole
 
 CheckProblems = Callable[[Check], list[str]]
 
@@ -92,7 +92,7 @@ def write_case_file(path: Path, cases: Iterable[Case]) -> None:
     """Write cases in our own shape; reading them back gives equal cases."""
     items = cases_as_json(cases)
     try:
-        write_whole(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        write_atomically(path, json.dumps({"cases": items}, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     except OSError as error:
         raise EngineError(f"{path}: the cases cannot be written here ({error.strerror})") from error
     except ValueError as error:

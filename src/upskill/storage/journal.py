@@ -30,7 +30,7 @@ FOLDER = "teacher"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Answered:
+class PaidAnswer:
     """One question that was paid for, as it was sent, and its answer."""
 
     teacher: str
@@ -48,7 +48,7 @@ class Answered:
     """Dollars; `None` where the price is unknown."""
 
 
-_ANSWERED = TypeAdapter(Answered)
+_ANSWERED = TypeAdapter(PaidAnswer)
 
 
 class Journal:
@@ -56,19 +56,19 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._known: dict[tuple[str, str], list[Answered]] = defaultdict(list)
+        self._known: dict[tuple[str, str], list[PaidAnswer]] = defaultdict(list)
         for answered in self._read():
             self._known[answered.teacher, answered.digest].append(answered)
 
-    def answers(self, teacher: str, digest: str) -> tuple[Answered, ...]:
+    def answers(self, teacher: str, digest: str) -> tuple[PaidAnswer, ...]:
         """What a teacher answered to a question, in the order in which it was asked again."""
         return tuple(self._known.get((teacher, digest), ()))
 
-    def all(self) -> tuple[Answered, ...]:
+    def all(self) -> tuple[PaidAnswer, ...]:
         """Everything, by question."""
         return tuple(answered for several in self._known.values() for answered in several)
 
-    def append(self, answered: Answered) -> None:
+    def append(self, answered: PaidAnswer) -> None:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
         line = _ANSWERED.dump_json(answered) + b"\n"
         try:
@@ -87,7 +87,7 @@ class Journal:
             ) from error
         self._known[answered.teacher, answered.digest].append(answered)
 
-    def _read(self) -> Iterator[Answered]:
+    def _read(self) -> Iterator[PaidAnswer]:
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -112,7 +112,7 @@ if sys.platform != "win32":
     import fcntl
 
 
-class KeptAnswers:
+class AnswerCache:
     """A journal, and whether it stays when the block ends."""
 
     def __init__(self, journal: Journal) -> None:
@@ -125,7 +125,7 @@ class KeptAnswers:
 
 
 @contextmanager
-def kept_answers(purpose: object, *, age_limit: timedelta | None) -> Iterator[KeptAnswers]:
+def answer_cache(purpose: object, *, age_limit: timedelta | None) -> Iterator[AnswerCache]:
     """The answers for a purpose, any value that JSON can hold. Without an age limit nothing outlives the block.
 
     Two processes with the same purpose do not share: the second has answers of its own, which do not outlive it.
@@ -134,11 +134,11 @@ def kept_answers(purpose: object, *, age_limit: timedelta | None) -> Iterator[Ke
     held = None if age_limit is None else _hold(path, age_limit)
     if held is None:
         with tempfile.TemporaryDirectory(prefix="upskill-") as scratch:
-            yield KeptAnswers(Journal(Path(scratch) / path.name))
+            yield AnswerCache(Journal(Path(scratch) / path.name))
         return
-    kept: KeptAnswers | None = None
+    kept: AnswerCache | None = None
     try:
-        kept = KeptAnswers(_read(path))
+        kept = AnswerCache(_read(path))
         yield kept
     finally:
         os.close(held)

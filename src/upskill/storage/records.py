@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
-from upskill.storage.whole_file import write_whole
+from upskill.storage.atomic_file import write_atomically
 
 
 class Record(Protocol):
@@ -40,7 +40,7 @@ def record_text(adapter: TypeAdapter[Any], value: object) -> str:
 def write_text(path: Path, text: str) -> None:
     """Replace a file, whole or not at all."""
     try:
-        write_whole(path, text)
+        write_atomically(path, text)
     except OSError as error:
         raise EngineError(f"{path}: cannot be written ({error.strerror})") from error
 

@@ -15,11 +15,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Arm, Design, Qualification, RunEnd, Student
 from upskill.errors import EngineError, UsageError
+from upskill.storage.atomic_file import write_atomically
 from upskill.storage.earlier_ends import end_in_words
 from upskill.storage.records import keep_text, read_record, record_text
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
-from upskill.storage.whole_file import write_whole
 
 RESERVED_BYTES = 65_536
 
@@ -162,7 +162,7 @@ def new_folder(runs_dir: Path, about: str) -> Path:
         runs_dir.mkdir(parents=True, exist_ok=True)
         ignore = runs_dir / ".gitignore"
         if not ignore.exists():
-            write_whole(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
+            write_atomically(ignore, "# Runs hold prompts and answers; keep them out of version control.\n*\n")
         stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S")
         while True:
             folder = runs_dir / f"{stamp}-{name}-{secrets.token_hex(3)}"

@@ -12,10 +12,10 @@ from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
 from upskill.domain.skill import META_FILE
 from upskill.domain.text import whole_characters
+from upskill.storage.atomic_file import read_json
 from upskill.storage.cases import cases_as_json
 from upskill.storage.records import first_problem, write_text
 from upskill.storage.skill_files import skill_invalid
-from upskill.storage.whole_file import read_json
 
 META_FORMAT = "upskill.skill/1"
 _OWN = ("format", "status", "provenance", "measured", "held_out_uses")

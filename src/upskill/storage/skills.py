@@ -21,10 +21,10 @@ from upskill.domain.skill import (
 )
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
+from upskill.storage.atomic_file import write_atomically
 from upskill.storage.frontmatter import SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
 from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
-from upskill.storage.whole_file import write_whole
 
 __all__ = [
     "copy_skill",
@@ -212,7 +212,7 @@ def write_skill(
         raise UsageError(f"{folder}: is a link, and what it leads to is not overwritten", hint="remove the link")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / SKILL_FILE, text)
+        write_atomically(folder / SKILL_FILE, text)
     except OSError as error:
         raise EngineError(f"{folder}: the skill cannot be written here ({error.strerror})") from error
     return read_skill(folder)

@@ -11,9 +11,9 @@ from typing import TypeVar
 from upskill.domain.thinking import without_thinking
 from upskill.errors import UpskillError
 from upskill.models import Ask, Message, Question, Reply
-from upskill.teaching.answer_text import Unusable, value_in
+from upskill.teaching.answer_value import UnusableAnswer, value_in
 
-__all__ = ["REPAIRS", "TeacherUnusable", "Unusable", "ask_for", "ask_for_each", "value_in"]
+__all__ = ["REPAIRS", "TeacherUnusable", "UnusableAnswer", "ask_for", "ask_for_each", "value_in"]
 
 REPAIRS = 2
 MOST_QUOTED = 60_000
@@ -32,10 +32,10 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
     """The answer to one question, as `read` makes it. Raises `TeacherUnusable` after so many repairs.
 
     `read` is given the text without thoughts; where the question has a schema, the text is exactly one JSON object
-    that fits it, so `json.loads` cannot fail. It raises `Unusable` with what is wrong, and the teacher is told.
+    that fits it, so `json.loads` cannot fail. It raises `UnusableAnswer` with what is wrong, and the teacher is told.
     """
     (answer,) = ask_for_each(ask, [question], read, repairs=repairs)
-    if isinstance(answer, Unusable):
+    if isinstance(answer, UnusableAnswer):
         raise TeacherUnusable(
             f"the teacher gave no usable answer ({question.purpose}, asked {repairs + 1} times): {_told(answer)}",
             hint="a stronger teacher may: choose one with --model",
@@ -45,10 +45,10 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
 
 def ask_for_each(
     ask: Ask, questions: Sequence[Question], read: Callable[[str], T], *, repairs: int = REPAIRS
-) -> list[T | Unusable]:
-    """The answers to several questions, put side by side, in their order; `Unusable` where the last try was that."""
+) -> list[T | UnusableAnswer]:
+    """The answers in the order of the questions, asked side by side; `UnusableAnswer` where the last try was one."""
     first = [_with_form(question) for question in questions]
-    answers: list[T | Unusable] = []
+    answers: list[T | UnusableAnswer] = []
     open_questions = dict(enumerate(first))
     for _ in range(repairs + 1):
         if not open_questions:
@@ -60,14 +60,14 @@ def ask_for_each(
                 answers[number] = answer
             else:
                 answers.append(answer)
-            if isinstance(answer, Unusable):
+            if isinstance(answer, UnusableAnswer):
                 open_questions[number] = _again(first[number], reply, answer)
             else:
                 del open_questions[number]
     return answers
 
 
-def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | Unusable:
+def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | UnusableAnswer:
     """What the answer says, or why it says nothing. Being cut is told first: it explains what follows."""
     try:
         if question.schema is not None:
@@ -75,13 +75,13 @@ def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | Unu
             return read(json.dumps(value, ensure_ascii=False))
         text = without_thinking(reply.text)
         if not text:
-            raise Unusable(["it is empty"])
+            raise UnusableAnswer(["it is empty"])
         if reply.cut:
-            raise Unusable([])
+            raise UnusableAnswer([])
         return read(text)
-    except Unusable as unusable:
+    except UnusableAnswer as unusable:
         if reply.cut:
-            return Unusable([f"it was cut at {question.max_output_tokens:,} tokens: be much shorter"])
+            return UnusableAnswer([f"it was cut at {question.max_output_tokens:,} tokens: be much shorter"])
         return unusable
 
 
@@ -99,7 +99,7 @@ def _with_form(question: Question) -> Question:
     return question.followed_by(Message(role="user", text=form))
 
 
-def _again(question: Question, reply: Reply, unusable: Unusable) -> Question:
+def _again(question: Question, reply: Reply, unusable: UnusableAnswer) -> Question:
     """The first question, the last answer and what was wrong with it: the conversation does not grow with each try."""
     most = MOST_QUOTED_OF_ENDLESS if reply.cut else _quotable(question)
     said = reply.text.strip() or "(nothing)"
@@ -121,5 +121,5 @@ def _quotable(question: Question) -> int:
     return min(MOST_QUOTED, 4 * room) if room >= ROOMY else room
 
 
-def _told(unusable: Unusable) -> str:
+def _told(unusable: UnusableAnswer) -> str:
     return " ".join(unusable.problems[0].split()) if unusable.problems else "no reason"

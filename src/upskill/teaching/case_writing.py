@@ -12,12 +12,12 @@ from typing import Any
 from upskill.domain import Case, CheckOffer, Qualification
 from upskill.models import Ask, Question
 from upskill.redaction import Redactor
-from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
-from upskill.teaching.case_doubles import without_doubles
-from upskill.teaching.case_form import CheckProblems, Clean, WrittenCase, cleaned, name_of, read_written
-from upskill.teaching.case_questions import Batch, batches_for, first_question, guided, next_question
+from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
+from upskill.teaching.case_prompts import Batch, batches_for, first_question, guided, next_question
+from upskill.teaching.case_split import CaseCounts, split_cases
+from upskill.teaching.duplicate_cases import without_doubles
 from upskill.teaching.material import Material
-from upskill.teaching.splitting import CaseCounts, split_cases
+from upskill.teaching.written_case import CheckProblems, Clean, WrittenCase, cleaned, name_of, read_written
 
 REWRITES = 2
 """How often a case that does not qualify goes back to its writer."""
@@ -62,7 +62,7 @@ def write_cases(
         clean=clean or Redactor({}).clean,
         counts=counts,
         desks=[
-            _Desk(batch=batch)
+            _BatchState(batch=batch)
             for batch in batches_for(material, counts, window=window, offers=offers, programs=programs)
         ],
     )
@@ -77,7 +77,7 @@ def write_cases(
 
 
 @dataclass(slots=True)
-class _Desk:
+class _BatchState:
     """One batch, and where it stands."""
 
     batch: Batch
@@ -94,7 +94,7 @@ class _Writing:
     check_problems: CheckProblems
     clean: Clean
     counts: CaseCounts
-    desks: list[_Desk]
+    desks: list[_BatchState]
     good: list[tuple[Case, int]] = field(default_factory=list)
     """Cases that hold, with the desk each is from."""
     items: dict[str, WrittenCase] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class _Writing:
         new: list[tuple[WrittenCase, int]] = []
         for number, answer in zip(questions, answers, strict=True):
             desk = self.desks[number]
-            if isinstance(answer, Unusable):
+            if isinstance(answer, UnusableAnswer):
                 desk.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
             desk.failure = None

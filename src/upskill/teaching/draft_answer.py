@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from upskill.domain import Draft, Lesson, SectionSource, estimate_tokens
-from upskill.teaching.answer_text import Unusable
+from upskill.teaching.answer_value import UnusableAnswer
+from upskill.teaching.citations import KnownCitations
 from upskill.teaching.draft_files import naming_files, placed, short, with_programs
 from upskill.teaching.draft_rules import (
     BODY_TOKENS,
@@ -20,7 +21,6 @@ from upskill.teaching.draft_rules import (
     wishes,
     without_hidden,
 )
-from upskill.teaching.places import KnownPlaces
 from upskill.teaching.programs import Program, RunProgram, judge_programs
 from upskill.teaching.sections import Section, join_body, split_body, tidy_section
 
@@ -33,7 +33,7 @@ MOST_FILE_TOKENS = 5_000
 class DraftReader:
     """Reads the answers to one question. Counts its tries: a wish is told once, a problem every time."""
 
-    known: KnownPlaces
+    known: KnownCitations
     lessons: Sequence[Lesson]
     clean: Clean
     avoid: frozenset[str] = frozenset()
@@ -45,7 +45,7 @@ class DraftReader:
     """A draft that could be used and was asked to be better."""
 
     def new(self, text: str) -> Draft:
-        """A whole skill. Raises `Unusable`."""
+        """A whole skill. Raises `UnusableAnswer`."""
         value = json.loads(text)
         problems: list[str] = []
         name = self._name(value["name"], problems)
@@ -61,7 +61,7 @@ class DraftReader:
         return self._finished(draft, more, value.get("scripts", ()), problems)
 
     def improved(self, text: str, skill: Draft) -> Draft:
-        """An existing skill with the changes made; what they do not name stays byte for byte. Raises `Unusable`."""
+        """The skill with the changes made; what they do not name stays byte for byte. Raises `UnusableAnswer`."""
         value = json.loads(text)
         problems: list[str] = []
         sources = list(skill.sources)
@@ -103,7 +103,7 @@ class DraftReader:
             return self._instead(late)
         if wanted and self.tries == 1:
             self.good_enough = draft
-            raise Unusable(wanted)
+            raise UnusableAnswer(wanted)
         return draft
 
     def _problems(self, draft: Draft, before: Draft | None) -> list[str]:
@@ -114,7 +114,7 @@ class DraftReader:
     def _instead(self, problems: list[str]) -> Draft:
         """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
         if self.good_enough is None:
-            raise Unusable(problems)
+            raise UnusableAnswer(problems)
         return self.good_enough
 
     def _name(self, text: str, problems: list[str]) -> str:

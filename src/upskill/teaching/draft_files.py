@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from upskill.domain import Draft, SectionSource
-from upskill.teaching.programs import Judged
+from upskill.teaching.programs import ProgramOutcome
 from upskill.teaching.prompts import quoted
 from upskill.teaching.sections import Section, join_body, split_body
 
@@ -24,7 +24,7 @@ def placed(path: str, folder: str) -> str:
 
 
 def with_programs(
-    draft: Draft, judged: Sequence[Judged], items: Mapping[str, Any], source: Source
+    draft: Draft, judged: Sequence[ProgramOutcome], items: Mapping[str, Any], source: Source
 ) -> tuple[Draft, dict[str, str]]:
     """The draft with the programs that ran; the others as text under references/, and so named in the body."""
     files, executable, body = dict(draft.files), set(draft.executable), draft.body

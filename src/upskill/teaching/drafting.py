@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from upskill.domain import Draft, Lesson
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, ask_for
+from upskill.teaching.citations import KnownCitations
+from upskill.teaching.context_window import answer_room, material_room
 from upskill.teaching.draft_answer import DraftReader
-from upskill.teaching.draft_forms import draft_form, improvement_form
 from upskill.teaching.draft_rules import BODY_TOKENS, Clean, body_tokens, clean_of_strangers
+from upskill.teaching.draft_schemas import draft_form, improvement_form
 from upskill.teaching.material import Material
 from upskill.teaching.material_text import material_text, skill_text
-from upskill.teaching.places import KnownPlaces
 from upskill.teaching.programs import RunProgram, proven_commands
 from upskill.teaching.prompts import prompt, quoted
-from upskill.teaching.room import answer_room, material_room
 
 MOST_COMMANDS = 30
 MOST_TAKEN = 100
@@ -38,7 +38,7 @@ def draft_skill(
     takes secrets out of what comes back. `run` tries programs in a sandbox; without it they stay text.
     """
     reader = DraftReader(
-        known=KnownPlaces(material),
+        known=KnownCitations(material),
         lessons=lessons,
         clean=clean,
         avoid=frozenset(avoid),

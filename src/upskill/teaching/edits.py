@@ -12,7 +12,15 @@ from typing import Literal
 from upskill.domain import Draft
 from upskill.domain.files import path_problem
 from upskill.domain.text import readable_text
-from upskill.teaching.edit_places import Refused, find_quote, find_section, headings, insert_between, is_open, plain
+from upskill.teaching.edit_targets import (
+    EditRefused,
+    find_quote,
+    find_section,
+    headings,
+    insert_between,
+    is_open,
+    plain,
+)
 
 BODY = "SKILL.md"
 DESCRIPTION = "description"
@@ -52,7 +60,7 @@ class Edit:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Applied:
+class EditedDraft:
     """A draft after its edits, and what was wrong with those that did not apply."""
 
     draft: Draft
@@ -60,7 +68,7 @@ class Applied:
     problems: tuple[str, ...]
 
 
-def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) -> Applied:
+def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) -> EditedDraft:
     """Apply edits one after the other; each sees what those before it left. One that does not apply changes nothing."""
     texts = texts_of(draft)
     before = dict(texts)
@@ -73,7 +81,7 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
             )
             break
         changed = _apply(texts, edit, draft, may_add=may_add)
-        if isinstance(changed, Refused):
+        if isinstance(changed, EditRefused):
             problems.append(f"edit {number} ({edit}) does not apply: {changed.why}")
         elif (share := _kept(before.get(edit.file, ""), changed)) < LEAST_KEPT:
             problems.append(
@@ -83,7 +91,7 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
         else:
             texts[edit.file] = changed
             applied.append(edit)
-    return Applied(draft=with_texts(draft, texts), applied=tuple(applied), problems=tuple(problems))
+    return EditedDraft(draft=with_texts(draft, texts), applied=tuple(applied), problems=tuple(problems))
 
 
 def texts_of(draft: Draft) -> dict[str, str]:
@@ -118,61 +126,61 @@ def with_texts(draft: Draft, texts: Mapping[str, str]) -> Draft:
     )
 
 
-def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | Refused:
+def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | EditRefused:
     if edit.file in draft.executable or edit.file.startswith("scripts/"):
-        return Refused("programs were run as they are and are not edited; change what SKILL.md says about them")
+        return EditRefused("programs were run as they are and are not edited; change what SKILL.md says about them")
     if edit.action == "insert" and not edit.text.strip():
-        return Refused("there is no text to insert")
+        return EditRefused("there is no text to insert")
     if edit.file not in texts:
         return _add(texts, edit, draft, may_add=may_add)
     text = texts[edit.file].replace("\r\n", "\n")
     if edit.file == DESCRIPTION and edit.heading is not None:
-        return Refused("the description has no headings; quote the words to change")
+        return EditRefused("the description has no headings; quote the words to change")
     place = _find(text, edit)
-    if isinstance(place, Refused):
+    if isinstance(place, EditRefused):
         return place
     start, end = place
     if edit.action == "insert":
         return _closed(text, insert_between(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION))
     new = edit.text if edit.action == "replace" else ""
     if edit.action == "replace" and not new.strip():
-        return Refused("there is no text to put in its place; to remove it, delete it")
+        return EditRefused("there is no text to put in its place; to remove it, delete it")
     if edit.heading is not None and new:
         new = new.strip("\n") + "\n" + ("\n" if text[end:].strip() else "")
     changed = text[:start] + new + text[end:]
     if edit.file in (BODY, DESCRIPTION) and not changed.strip():
-        return Refused(f"nothing would be left of {edit.file}")
+        return EditRefused(f"nothing would be left of {edit.file}")
     return _closed(text, changed)
 
 
-def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | Refused:
+def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | EditRefused:
     named = ", ".join(texts)
     if edit.file in draft.files:
-        return Refused("it is no text file")
+        return EditRefused("it is no text file")
     if not may_add or edit.action != "insert" or edit.quote or edit.heading:
-        return Refused(f"there is no such file; there are {named}")
+        return EditRefused(f"there is no such file; there are {named}")
     if problem := path_problem(edit.file):
-        return Refused(f"the name {problem}")
+        return EditRefused(f"the name {problem}")
     if not edit.file.startswith(REFERENCES) or not edit.file.endswith(".md"):
-        return Refused("a new file can only be a Markdown file in references/")
+        return EditRefused("a new file can only be a Markdown file in references/")
     if len(edit.text) > MOST_NEW_FILE:
-        return Refused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
+        return EditRefused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
     return edit.text.strip("\n") + "\n"
 
 
-def _find(text: str, edit: Edit) -> tuple[int, int] | Refused:
+def _find(text: str, edit: Edit) -> tuple[int, int] | EditRefused:
     if edit.quote:
         return find_quote(text, edit.quote.replace("\r\n", "\n"))
     if edit.heading:
         return find_section(text, edit.heading)
     if edit.action == "insert":
         return len(text), len(text)
-    return Refused("it names no place; quote the words to change, or name a heading")
+    return EditRefused("it names no place; quote the words to change, or name a heading")
 
 
-def _closed(before: str, after: str) -> str | Refused:
+def _closed(before: str, after: str) -> str | EditRefused:
     if is_open(after) and not is_open(before):
-        return Refused("it leaves a code block open, which would swallow what follows")
+        return EditRefused("it leaves a code block open, which would swallow what follows")
     return after
 
 

@@ -13,13 +13,13 @@ from upskill.domain import Lesson, LessonKind
 from upskill.domain.answer_schemas import TEXT, TEXTS, list_of, object_of, one_of
 from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
-from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for_each
+from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.teaching.chunks import pieces
+from upskill.teaching.citations import KnownCitations
+from upskill.teaching.context_window import answer_room, fits, material_room
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
 from upskill.teaching.material import Material
-from upskill.teaching.places import KnownPlaces
 from upskill.teaching.prompts import prompt, quoted
-from upskill.teaching.room import answer_room, fits, material_room
 
 MOST_PIECES = 60
 MOST_LESSON = 600
@@ -50,10 +50,10 @@ def find_lessons(
     parts = _pieces_of(material, window)
     if not parts:
         return ()
-    known = KnownPlaces(material)
+    known = KnownCitations(material)
     questions = [_question(material, part, window) for part in parts]
     answers = ask_for_each(ask, questions, lambda text: json.loads(text)["lessons"])
-    unusable = [answer for answer in answers if isinstance(answer, Unusable)]
+    unusable = [answer for answer in answers if isinstance(answer, UnusableAnswer)]
     if len(unusable) == len(answers):
         raise TeacherUnusable(
             f"the teacher gave no usable answer (lessons, {len(answers)} pieces): {unusable[-1].problems[0]}",
@@ -62,7 +62,7 @@ def find_lessons(
     found = [
         _read(answer, part, known, clean)
         for answer, part in zip(answers, parts, strict=True)
-        if not isinstance(answer, Unusable)
+        if not isinstance(answer, UnusableAnswer)
     ]
     return merge_lessons(found)
 
@@ -75,7 +75,7 @@ def lesson_calls(material: Material, *, window: int | None) -> int:
 def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
     if fits(material, window):
         return []
-    known = KnownPlaces(material)
+    known = KnownCitations(material)
     room = material_room(window)
     found: list[_Piece] = []
     if material.digest is not None:
@@ -118,7 +118,7 @@ def _question(material: Material, piece: _Piece, window: int | None) -> Question
     )
 
 
-def _read(listed: Sequence[Any], piece: _Piece, known: KnownPlaces, clean: Clean) -> list[Lesson]:
+def _read(listed: Sequence[Any], piece: _Piece, known: KnownCitations, clean: Clean) -> list[Lesson]:
     """The lessons of one piece. One that names no place of this piece is not taken."""
     lessons: list[Lesson] = []
     for item in listed[: 2 * LESSONS_OF_A_PIECE]:

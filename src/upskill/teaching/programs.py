@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from upskill.domain import Files
 from upskill.domain.trace_digest import TraceDigest
-from upskill.sandbox import FileRefused, Furnishing, Limits, Ran, Sandbox, SandboxGone, SandboxUnavailable
+from upskill.sandbox import CommandResult, FileRefused, Limits, Sandbox, SandboxGone, SandboxSpec, SandboxUnavailable
 
 SECONDS = 20.0
 MOST_CHARACTERS = 20_000
@@ -48,7 +48,7 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Judged:
+class ProgramOutcome:
     """What became of a program, and why."""
 
     program: Program
@@ -59,15 +59,17 @@ class Judged:
 class RunProgram(Protocol):
     """Runs a command in a confined place that holds these files; `None` where there is no such place."""
 
-    def __call__(self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> Ran | None: ...
+    def __call__(
+        self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]
+    ) -> CommandResult | None: ...
 
 
-def sandboxed(open_sandbox: Callable[[Furnishing], Sandbox], *, seconds: float = SECONDS) -> RunProgram:
+def sandboxed(open_sandbox: Callable[[SandboxSpec], Sandbox], *, seconds: float = SECONDS) -> RunProgram:
     """A way to run programs, each in a fresh sandbox. What the sandbox itself fails at counts as not run."""
 
-    def run(files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> Ran | None:
+    def run(files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> CommandResult | None:
         try:
-            with open_sandbox(Furnishing(limits=Limits(cpu_seconds=math.ceil(seconds) * 2))) as sandbox:
+            with open_sandbox(SandboxSpec(limits=Limits(cpu_seconds=math.ceil(seconds) * 2))) as sandbox:
                 sandbox.put(files, executable=executable)
                 ran = sandbox.run(argv, seconds=seconds)
         except (SandboxGone, SandboxUnavailable, FileRefused):
@@ -93,15 +95,17 @@ def proven_commands(digest: TraceDigest | None) -> tuple[str, ...]:
 
 def judge_programs(
     programs: Sequence[Program], *, proven: Sequence[str], files: Files, run: RunProgram | None
-) -> tuple[Judged, ...]:
+) -> tuple[ProgramOutcome, ...]:
     """Each program's fate. `files` are the other files of the skill, which a program may read."""
     laid: dict[str, bytes] = {**files, **{program.path: program.text.encode() for program in programs}}
     return tuple(_judge(program, proven, laid, run) for program in programs)
 
 
-def _judge(program: Program, proven: Sequence[str], laid: Mapping[str, bytes], run: RunProgram | None) -> Judged:
-    def fate(fate: Fate, why: str) -> Judged:
-        return Judged(program=program, fate=fate, why=f"{program.path}: {why}")
+def _judge(
+    program: Program, proven: Sequence[str], laid: Mapping[str, bytes], run: RunProgram | None
+) -> ProgramOutcome:
+    def fate(fate: Fate, why: str) -> ProgramOutcome:
+        return ProgramOutcome(program=program, fate=fate, why=f"{program.path}: {why}")
 
     language = _language(program)
     if len(program.text) > MOST_CHARACTERS:
@@ -181,6 +185,6 @@ def _python_problem(text: str) -> str | None:
     return None
 
 
-def _last_line(ran: Ran) -> str:
+def _last_line(ran: CommandResult) -> str:
     said = (ran.stderr or ran.stdout)[-2_000:].decode("utf-8", "replace").strip().split("\n")[-1]
     return "".join(character for character in said if character.isprintable())[:200] or "it said nothing"

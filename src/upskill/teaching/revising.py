@@ -11,12 +11,12 @@ from typing import Protocol
 from upskill.domain import Draft, Lesson
 from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
-from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for
+from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
+from upskill.teaching.context_window import answer_room, material_room
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.prompts import prompt, quoted
-from upskill.teaching.room import answer_room, material_room
 
 MOST_LESSONS = 24
 MOST_TEXT = 30_000
@@ -43,7 +43,7 @@ SCHEMA = object_of(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tried:
+class FailedEdits:
     """Edits of the same draft that were measured before and were no better."""
 
     edits: tuple[Edit, ...]
@@ -68,7 +68,7 @@ class Revise(Protocol):
     """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
 
     def __call__(
-        self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[Tried] = (), may_add: bool = True
+        self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[FailedEdits] = (), may_add: bool = True
     ) -> Revision: ...
 
 
@@ -79,7 +79,7 @@ def revise(
     ask: Ask,
     *,
     wish: str | None = None,
-    tried: Sequence[Tried] = (),
+    tried: Sequence[FailedEdits] = (),
     may_add: bool = True,
     window: int | None = None,
     clean: Clean = clean_of_strangers,
@@ -103,7 +103,7 @@ def revise(
             return revision
         if not broken and applied.applied:
             partly[:] = [revision]
-        raise Unusable([*applied.problems, *broken])
+        raise UnusableAnswer([*applied.problems, *broken])
 
     question = Question(
         purpose="revision",
@@ -125,7 +125,7 @@ def _message(
     failures: Sequence[Failure],
     lessons: Sequence[Lesson],
     wish: str | None,
-    tried: Sequence[Tried],
+    tried: Sequence[FailedEdits],
     window: int | None,
 ) -> str:
     """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
@@ -159,7 +159,7 @@ def _lessons(lessons: Sequence[Lesson]) -> str:
     return f"\n# What the recorded work teaches\n\n{quoted(listed)}\n"
 
 
-def _tried(tried: Sequence[Tried]) -> str:
+def _tried(tried: Sequence[FailedEdits]) -> str:
     if not tried:
         return ""
     parts = []

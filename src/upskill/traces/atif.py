@@ -5,7 +5,7 @@ from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.chat_messages import output_text, visible
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.source import Reader, Recording
 
@@ -58,8 +58,8 @@ def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
         conversation.output(output_text(result.get("content")), call_id=string(result.get("source_call_id")))
 
 
-def _asked(call: dict[str, Any]) -> Asked:
-    return Asked(
+def _asked(call: dict[str, Any]) -> ToolUse:
+    return ToolUse(
         id=string(call.get("tool_call_id")),
         name=string(call.get("function_name")),
         arguments=call.get("arguments"),

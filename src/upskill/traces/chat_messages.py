@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import as_json, flag, items, mapping, string, texts
 from upskill.traces.source import Reader, Record, Recording
 
@@ -94,12 +94,12 @@ def tell_outputs(conversation: Conversation, content: Any) -> None:
             )
 
 
-def call_blocks(content: Any) -> Iterator[Asked]:
+def call_blocks(content: Any) -> Iterator[ToolUse]:
     """The calls among Anthropic's blocks."""
     for block in items(content):
         block = mapping(block)
         if block.get("type") == "tool_use":
-            yield Asked(id=string(block.get("id")), name=string(block.get("name")), arguments=block.get("input"))
+            yield ToolUse(id=string(block.get("id")), name=string(block.get("name")), arguments=block.get("input"))
 
 
 def reasoning_of(message: dict[str, Any]) -> str:
@@ -110,22 +110,22 @@ def reasoning_of(message: dict[str, Any]) -> str:
     return "\n".join(text for text in (*beside, *within) if text)
 
 
-def function_call(call: Any) -> Asked:
+def function_call(call: Any) -> ToolUse:
     """One entry of `tool_calls`."""
     function = mapping(mapping(call).get("function"))
-    return Asked(
+    return ToolUse(
         id=string(mapping(call).get("id")),
         name=string(function.get("name")),
         arguments=function.get("arguments"),
     )
 
 
-def _calls(message: dict[str, Any]) -> Iterator[Asked]:
+def _calls(message: dict[str, Any]) -> Iterator[ToolUse]:
     for call in items(message.get("tool_calls")):
         yield function_call(call)
     older = mapping(message.get("function_call"))
     if older:
-        yield Asked(name=string(older.get("name")), arguments=older.get("arguments"))
+        yield ToolUse(name=string(older.get("name")), arguments=older.get("arguments"))
 
 
 def _visible_block(block: Any) -> str:

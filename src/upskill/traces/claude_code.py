@@ -13,7 +13,6 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.building import Draft, Drafts, Thread, nest
 from upskill.traces.claude_branch import branches
 from upskill.traces.claude_graph import (
     ASSISTANT,
@@ -29,6 +28,7 @@ from upskill.traces.claude_messages import add_message, add_result, blocks, tagg
 from upskill.traces.fields import mapping, string
 from upskill.traces.recording import FileRecording, parse
 from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.steps import Draft, Drafts, Thread, nest
 
 RECORDER = "claude-code"
 AGENT_ID = re.compile(r"\A[A-Za-z0-9_-]{1,80}\Z")

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from upskill.traces.building import Draft, Drafts
 from upskill.traces.fields import flag, items, mapping, string
+from upskill.traces.steps import Draft, Drafts
 
 INJECTED = (
     "<local-command-caveat>",
@@ -40,7 +40,7 @@ SETTINGS = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Typed:
+class TypedMessage:
     """What a record under the role "user" comes to."""
 
     text: str = ""
@@ -48,17 +48,17 @@ class Typed:
     interrupted: bool = False
 
 
-def typed(text: str) -> Typed:
+def typed(text: str) -> TypedMessage:
     """The person's words in a text, without what the program put there. A skill called by name: its arguments."""
     text = without_reminders(text).strip()
     if text.startswith(INTERRUPTED):
-        return Typed(interrupted=True)
+        return TypedMessage(interrupted=True)
     if text.startswith(("<command-name>", "<command-message>", "<command-args>")):
         words = tagged(text, "command-args")
         if not words or tagged(text, "command-name").removeprefix("/") in SETTINGS:
-            return Typed(command=True)
-        return Typed(text=words)
-    return Typed() if text.startswith(INJECTED) else Typed(text=text)
+            return TypedMessage(command=True)
+        return TypedMessage(text=words)
+    return TypedMessage() if text.startswith(INJECTED) else TypedMessage(text=text)
 
 
 def tagged(text: str, name: str) -> str:

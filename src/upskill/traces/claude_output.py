@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import NO_PROMPT, Draft, Drafts, nest
 from upskill.traces.claude_messages import EXIT_CODE, add_message, add_result, blocks, typed
 from upskill.traces.fields import mapping, string
 from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.steps import NO_PROMPT, Draft, Drafts, nest
 
 CALL = re.compile(r"\A● ((?:mcp__)?[A-Z][\w-]*|mcp__[\w-]+)\((.*)\Z", re.DOTALL)
 RESULT = re.compile(r"\A {1,4}⎿ {0,2}")

@@ -8,7 +8,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
-from upskill.traces.conversation import Asked, Conversation, split_tags
+from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.source import Reader, Record, Recording
 
@@ -119,13 +119,13 @@ def _tell_agent(conversation: Conversation, message: dict[str, Any]) -> None:
             conversation.no_call(call.id)
 
 
-def _asked(used: tuple[str, str]) -> Asked:
+def _asked(used: tuple[str, str]) -> ToolUse:
     name, inside = used
     given = {key: value.strip() for key, value in split_tags(inside, PARAMETER).pieces}
-    return Asked(name=name, arguments=given or inside.strip())
+    return ToolUse(name=name, arguments=given or inside.strip())
 
 
-def _first_value(call: Asked) -> str:
+def _first_value(call: ToolUse) -> str:
     """What a speaking tool says: `result`, `response` or `question`, always the first of its parameters."""
     values = map(string, mapping(call.arguments).values())
     return next(filter(None, values), string(call.arguments))

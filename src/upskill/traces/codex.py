@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import NO_PROMPT, Draft, Drafts
 from upskill.traces.fields import flag, items, mapping, string, texts, whole
 from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 INJECTED = (
     "# AGENTS.md instructions",

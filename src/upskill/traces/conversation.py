@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
-from upskill.traces.building import LONGEST_ID, Draft, Drafts
 from upskill.traces.source import Recording
+from upskill.traces.steps import LONGEST_ID, Draft, Drafts
 
 MOST_UNCLOSED = 50
 """Names that open and never close, before the rest of a text is taken as it is."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class ToolUse:
     """One use of a tool as recorded, not cleaned yet. An empty id is one that the recording does not give."""
 
     id: str = ""
@@ -50,7 +50,9 @@ class Conversation:
         """A command to the program, typed by a person: counted, and no turn."""
         self._drafts.commands += 1
 
-    def agent(self, text: str = "", *, reasoning: str = "", calls: Iterable[Asked] = (), joined: bool = False) -> None:
+    def agent(
+        self, text: str = "", *, reasoning: str = "", calls: Iterable[ToolUse] = (), joined: bool = False
+    ) -> None:
         """A message of the model. `joined` adds it to the message before, if that one is the model's too."""
         draft = self._last_of_agent() if joined else None
         draft = draft or self._drafts.begin("agent")
@@ -122,7 +124,7 @@ class Conversation:
         last = self._drafts.steps[-1] if self._drafts.steps else None
         return last if last is not None and last.source == "agent" else None
 
-    def _own_id(self, asked: Asked) -> str:
+    def _own_id(self, asked: ToolUse) -> str:
         """The id as recorded, with a number behind it where it was used before."""
         self._recorded_ids.add(asked.id)
         recorded = self._drafts.recording.clean(asked.id)[: LONGEST_ID - 20]
@@ -156,14 +158,14 @@ def _places(call_id: str, name: str) -> set[tuple[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedText:
     """What was between tags, with the tag's name, and the text without it."""
 
     pieces: tuple[tuple[str, str], ...]
     rest: str
 
 
-def split_tags(text: str, names: str, *, open_end: bool = False) -> Tagged:
+def split_tags(text: str, names: str, *, open_end: bool = False) -> TaggedText:
     """Take out the pieces between `<name>` and `</name>`, for names that fit the pattern `names`.
 
     `open_end` lets a piece that is never closed reach to the end of the text, as when a model was stopped.
@@ -184,4 +186,4 @@ def split_tags(text: str, names: str, *, open_end: bool = False) -> Tagged:
         pieces.append((name, text[found.end() : end]))
         rest.append(text[done : found.start()])
         done = at = end + len(name) + 3
-    return Tagged(tuple(pieces), "".join((*rest, text[done:])))
+    return TaggedText(tuple(pieces), "".join((*rest, text[done:])))

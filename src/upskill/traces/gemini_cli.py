@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import Draft, Drafts
 from upskill.traces.fields import items, mapping, string, texts
 from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.steps import Draft, Drafts
 
 INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 COMMAND = re.compile(r"\A/[\w:-]+\s*\Z")

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, parse
 from upskill.traces.source import Reader, Recording
@@ -77,8 +77,8 @@ def _tell(conversation: Conversation, message: dict[str, Any], attached: dict[st
         )
 
 
-def _asked(call: dict[str, Any]) -> Asked:
-    return Asked(id=string(call.get("id")), name=string(call.get("function")), arguments=call.get("arguments"))
+def _asked(call: dict[str, Any]) -> ToolUse:
+    return ToolUse(id=string(call.get("id")), name=string(call.get("function")), arguments=call.get("arguments"))
 
 
 def _resolved(text: str, attached: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, output_text, visible
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, string, texts
 from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
 
@@ -75,7 +75,7 @@ class _Items:
             self._conversation.harness(text)
             self._after_agent = False
 
-    def _agent(self, text: str = "", *, calls: list[Asked] | None = None, joined: bool = False) -> None:
+    def _agent(self, text: str = "", *, calls: list[ToolUse] | None = None, joined: bool = False) -> None:
         self._conversation.agent(text, reasoning=self._reasoning, calls=calls or (), joined=joined)
         self._reasoning, self._after_agent = "", True
 
@@ -85,11 +85,11 @@ class _Items:
         self._after_agent = False
 
 
-def _asked(item: dict[str, Any]) -> Asked:
+def _asked(item: dict[str, Any]) -> ToolUse:
     call_id = string(item.get("call_id")) or string(item.get("id"))
     name = string(item.get("name")) or string(item.get("type")).removesuffix("_call")
     arguments = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
-    return Asked(id=call_id, name=name, arguments=arguments)
+    return ToolUse(id=call_id, name=name, arguments=arguments)
 
 
 def _thoughts(item: dict[str, Any]) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import NO_PROMPT, Draft, Drafts
 from upskill.traces.fields import items, mapping, string, whole
 from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
+from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 
 def read_export(recording: Recording) -> Iterator[Trace]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import flag, items, mapping, string, whole
 from upskill.traces.source import Reader, Record, Recording
 
@@ -91,7 +91,7 @@ class _Events:
         joined = bool(self._response) and string(response.get("id")) == self._response
         self._response = string(response.get("id"))
         given = {key: value for key, value in arguments.items() if key not in NOT_ARGUMENTS}
-        asked = Asked(id=call_id, name=string(made.get("function_name")) or kind, arguments=given)
+        asked = ToolUse(id=call_id, name=string(made.get("function_name")) or kind, arguments=given)
         self.conversation.agent(string(arguments.get("thought")), calls=[asked], joined=joined)
 
 

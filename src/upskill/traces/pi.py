@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.building import Drafts
 from upskill.traces.fields import flag, items, mapping, string, texts
 from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.steps import Drafts
 
 
 def read(recording: Recording) -> Iterator[Trace]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.conversation import Asked, Conversation, inner, split_tags
+from upskill.traces.conversation import Conversation, ToolUse, inner, split_tags
 from upskill.traces.fields import items, mapping, string
 from upskill.traces.source import Reader, Record, Recording
 
@@ -52,11 +52,11 @@ def _tell(conversation: Conversation, said: dict[str, Any]) -> None:
         conversation.harness(value)
 
 
-def _asked(text: str) -> Asked:
+def _asked(text: str) -> ToolUse:
     call = mapping(inner(text))
     if not call:
-        return Asked(name="", arguments=text.strip())
-    return Asked(name=string(call.get("name")), arguments=call.get("arguments"))
+        return ToolUse(name="", arguments=text.strip())
+    return ToolUse(name=string(call.get("name")), arguments=call.get("arguments"))
 
 
 def _is_row(record: Record) -> bool:

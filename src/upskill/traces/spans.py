@@ -12,7 +12,7 @@ from typing import Any
 from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import function_call, reasoning_of, tell
-from upskill.traces.conversation import Asked, Conversation
+from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, string, texts
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
 from upskill.traces.source import Reader, Record, Recording
@@ -40,7 +40,7 @@ class _Work:
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _SpanGroup:
     parents: dict[str, str] = field(default_factory=dict)
     kept: dict[str, Span] = field(default_factory=dict)
     last_chat: dict[str, Span] = field(default_factory=dict)
@@ -75,9 +75,9 @@ def read(recording: Recording) -> Iterator[Trace]:
             yield traces[owner]
 
 
-def _gather(recording: Recording) -> _Gathered:
+def _gather(recording: Recording) -> _SpanGroup:
     """Keep what is needed of each span; of the chats below one span, what was said in the last."""
-    found = _Gathered()
+    found = _SpanGroup()
     size = 0
     for span in _spans(recording):
         found.parents.setdefault(span.id, span.parent)
@@ -128,7 +128,7 @@ def _thoughts(span: Span) -> Iterator[tuple[str, str]]:
             yield calls[0].id, thought
 
 
-def _by_agent(gathered: _Gathered) -> dict[str, _Work]:
+def _by_agent(gathered: _SpanGroup) -> dict[str, _Work]:
     works: dict[str, _Work] = defaultdict(_Work)
     for span in gathered.kept.values():
         if span.kind in AGENTS:
@@ -140,7 +140,7 @@ def _by_agent(gathered: _Gathered) -> dict[str, _Work]:
     return dict(works)
 
 
-def _owner(span_id: str, gathered: _Gathered) -> Above:
+def _owner(span_id: str, gathered: _SpanGroup) -> Above:
     """The nearest agent at or above a span, and the call between them. Climbs every way once, and no circle."""
     path: list[str] = []
     found: Above = (None, None)
@@ -164,7 +164,7 @@ def _owner(span_id: str, gathered: _Gathered) -> Above:
     return found
 
 
-def _begun_by(works: dict[str, _Work], gathered: _Gathered) -> dict[str, Above]:
+def _begun_by(works: dict[str, _Work], gathered: _SpanGroup) -> dict[str, Above]:
     """For each agent the agent that began it, and the call it did so with; neither where a person did."""
     return {owner: _owner(gathered.parents.get(owner, ""), gathered) for owner in works}
 
@@ -214,7 +214,7 @@ class _Marks:
         return sorted(left, key=lambda span: span.order)
 
 
-def _trace(recording: Recording, work: _Work, gathered: _Gathered, recorder: str) -> Trace:
+def _trace(recording: Recording, work: _Work, gathered: _SpanGroup, recorder: str) -> Trace:
     conversation = Conversation(recording)
     marks = _marks(work.tools)
     model = ""
@@ -267,7 +267,7 @@ def _tell_tool(conversation: Conversation, span: Span) -> None:
     """A tool that ran, but whose output no chat repeats; perhaps not even the call."""
     call_id, name = _text(span, "gen_ai.tool.call.id", "tool_call.id", "tool.id"), _tool_name(span)
     if not (conversation.waits(call_id) if call_id else conversation.waits_for(name)):
-        asked = Asked(id=call_id, name=name, arguments=_given(span))
+        asked = ToolUse(id=call_id, name=name, arguments=_given(span))
         conversation.agent(calls=[asked])
     conversation.output(_result(span), call_id=call_id, name=name, failed=span.failed)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, function_call, reasoning_of, visible
-from upskill.traces.conversation import Asked, Conversation, split_tags
+from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import items, mapping, string, whole
 from upskill.traces.source import Reader, Recording
 
@@ -54,7 +54,7 @@ def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
     if not action or action.split(maxsplit=1)[0] in ENDS:
         conversation.agent(said)
         return
-    conversation.agent(said, calls=[Asked(name="bash", arguments=action)])
+    conversation.agent(said, calls=[ToolUse(name="bash", arguments=action)])
     conversation.output(string(step.get("observation")))
 
 
@@ -109,13 +109,13 @@ def _without_fences(text: str) -> tuple[str, list[str]]:
     return "".join((*said, text[done:])), commands
 
 
-def _calls(message: dict[str, Any], fenced: list[str]) -> list[Asked]:
+def _calls(message: dict[str, Any], fenced: list[str]) -> list[ToolUse]:
     calls = [function_call(call) for call in items(message.get("tool_calls"))]
     if calls:
         return calls
     actions = [mapping(action) for action in items(mapping(message.get("extra")).get("actions"))]
     commands = [string(action.get("command")) for action in actions] or fenced
-    return [Asked(name="bash", arguments=command.strip()) for command in commands if command.strip()]
+    return [ToolUse(name="bash", arguments=command.strip()) for command in commands if command.strip()]
 
 
 def _model(document: dict[str, Any]) -> str:

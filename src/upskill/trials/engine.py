@@ -19,7 +19,7 @@ from upskill.domain import (
     harness_info,
 )
 from upskill.errors import EngineError
-from upskill.trials.interrupting import second_interrupt_ends_at_once
+from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 from upskill.trials.trial_run import TrialRun
 
@@ -30,17 +30,17 @@ def run_trials(run: TrialRun) -> RunEnd:
         from inspect_ai import Task
         from inspect_ai import eval as run_tasks
 
+        from upskill.trials.sample_source import PlannedSource
         from upskill.trials.scorer import graded
-        from upskill.trials.source import PlannedSource
 
         requests = Requests(
             run.skill,
             previous=run.previous,
             harness=run.plan.harness,
             version=run.plan.harness_version,
-            terms=run.terms,
+            trial_limits=run.trial_limits,
         )
-        in_flight = run.door.policy.concurrency
+        in_flight = run.client.policy.concurrency
         with_tools = harness_info(run.plan.harness).with_tools
         solver_for = opened.enter_context(requests.harness.solving(run, requests, began=arm))
         failure: list[BaseException] = []
@@ -65,16 +65,16 @@ def run_trials(run: TrialRun) -> RunEnd:
 
         tasks = []
         for number, student in enumerate(run.plan.students, 1):
-            model = run.door.open(
+            model = run.client.open(
                 run.endpoints[student.name],
                 temperature=student.temperature,
                 max_output_tokens=student.max_output_tokens,
             )
             source = PlannedSource(
-                run.courses[student.name],
+                run.schedules[student.name],
                 student=student,
                 requests=requests,
-                door=run.door,
+                client=run.client,
                 in_flight=in_flight,
                 record=record,
                 recall=partial(run.recall, student),
@@ -88,7 +88,7 @@ def run_trials(run: TrialRun) -> RunEnd:
                     solver=solver_for(source.find),
                     scorer=graded(source.find, run.grade),
                     model=model,
-                    working_limit=run.terms.seconds if with_tools else None,
+                    working_limit=run.trial_limits.seconds if with_tools else None,
                     metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
                 )
             )
@@ -124,8 +124,8 @@ def run_trials(run: TrialRun) -> RunEnd:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
         return RunEnd(
             interrupted=interrupted,
-            cap=run.door.exhausted if any(source.was_capped for source in sources) else None,
-            outages=tuple(Outage(model=model, said=said) for model, said in run.door.down.items()),
+            cap=run.client.exhausted if any(source.was_capped for source in sources) else None,
+            outages=tuple(Outage(model=model, said=said) for model, said in run.client.down.items()),
         )
 
 

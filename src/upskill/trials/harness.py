@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from upskill.domain import HARNESSES, Arm, Case, Price, Skill
 from upskill.errors import UsageError
-from upskill.trials.terms import Terms
+from upskill.trials.trial_limits import TrialLimits
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
@@ -85,13 +85,13 @@ class Harness(Protocol):
     def frame(self) -> str:
         """What every student is told first, in every arm. It is kept in the run."""
 
-    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> Mapping[Arm, ArmRequest]:
+    def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> Mapping[Arm, ArmRequest]:
         """What each arm adds, an older version's too where there is one. A baseline depends on no skill."""
 
     def show(self, case: Case) -> CaseRequest:
         """The case as every arm shows it."""
 
-    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+    def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """What else can change an answer, as plain values: tools, limits, files of the case by their digest."""
 
     def solving(
@@ -103,10 +103,10 @@ class Harness(Protocol):
         measured nothing raises.
         """
 
-    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """What so many trials take that see so many tokens in all, if answers are as long as is usual."""
 
-    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """The most that they can take, if answers are as long as they may be."""
 
 

@@ -32,7 +32,7 @@ Limit = Literal["time", "working", "message", "turn", "token", "cost", "operator
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ending:
-    """Everything known about how a trial ended, gathered from the engine and from the door."""
+    """Everything known about how a trial ended, gathered from the engine and from the metered client."""
 
     text: str = ""
     stop: StopReason | None = None
@@ -46,7 +46,7 @@ class Ending:
     error: str | None = None
     """The engine's error, if the trial ended in one."""
     fault: Fault | None = None
-    """The kind of fault, where the door or the grader named it."""
+    """The kind of fault, where the metered client or the grader named it."""
     cancelled: bool = False
     grade: Grade | None = None
 

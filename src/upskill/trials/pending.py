@@ -23,7 +23,7 @@ class OpenTurn:
 
 
 @dataclass(slots=True)
-class Pending:
+class PendingTrial:
     """Filled in by the harness and the grader, read when the engine says that the trial has ended."""
 
     planned: PlannedTrial

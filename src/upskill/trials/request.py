@@ -5,7 +5,7 @@ from functools import cache
 
 from upskill.domain import DEFAULT_HARNESS, Arm, Case, PlannedTrial, Skill, Student, digest_of
 from upskill.trials.harness import CaseRequest, Request, load_harness
-from upskill.trials.terms import Terms
+from upskill.trials.trial_limits import TrialLimits
 
 
 class Requests:
@@ -18,16 +18,17 @@ class Requests:
         previous: Skill | None = None,
         harness: str = DEFAULT_HARNESS,
         version: str | None = None,
-        terms: Terms | None = None,
+        trial_limits: TrialLimits | None = None,
     ) -> None:
-        """`previous` is an older version of the skill, where two versions are compared. Agents work under `terms`.
+        """`previous` is an older version of the skill, where two versions are compared. Agents work under
+        `trial_limits`.
 
         `version` is that of the harness which a resumed run was begun with.
         """
         self.harness = load_harness(harness)
         self._version = version or self.harness.version
-        self._terms = terms or Terms()
-        self._arms = self.harness.arms(skill, previous=previous, terms=self._terms)
+        self._trial_limits = trial_limits or TrialLimits()
+        self._arms = self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits)
         self._request_digests: dict[tuple[Arm, CaseRequest], str] = {}
         self._cases: dict[int, tuple[Case, CaseRequest]] = {}
         self._system_digests = {arm: digest_of(one.system) for arm, one in self._arms.items()}
@@ -63,7 +64,7 @@ class Requests:
         seen = {
             "system": self._system_digests[arm],
             "prompt": shown.prompt,
-            **self.harness.identity(self._terms, files=shown.files),
+            **self.harness.identity(self._trial_limits, files=shown.files),
         }
         if (skill := self.skill_in(arm)) is not None:
             seen["skill"] = [[file.path, file.sha256, file.executable] for file in skill.files]

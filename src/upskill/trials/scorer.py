@@ -7,13 +7,13 @@ from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import TaskState
 
 from upskill.domain import Answer, Case, CheckResult, Grade
-from upskill.models import NotAnswered
+from upskill.models import NoAnswer
 from upskill.sandbox import SandboxGone, SandboxUnavailable
 from upskill.trials.answer import final_text
-from upskill.trials.pending import Pending
+from upskill.trials.pending import PendingTrial
 
 Grader = Callable[[Case, Answer], Grade]
-Find = Callable[[TaskState], Pending]
+Find = Callable[[TaskState], PendingTrial]
 
 
 @scorer(metrics=[accuracy()])
@@ -30,7 +30,7 @@ def graded(find: Find, grade: Grader) -> Scorer:
             try:
                 # Off the event loop: a slow check must not make the calls in flight miss their deadlines.
                 pending.grade = await anyio.to_thread.run_sync(grade, pending.planned.case, answer)
-            except NotAnswered as error:
+            except NoAnswer as error:
                 # The judge's endpoint failed, or a cap was reached: no fault of the check.
                 pending.check_crash, pending.check_fault = f"the judge: {error}", error.fault
                 raise

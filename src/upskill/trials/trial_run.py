@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
-from upskill.models import Door, Endpoint
-from upskill.sandbox import Furnishing, Sandbox, open_sandbox
-from upskill.trials.course import Course
-from upskill.trials.terms import Terms
+from upskill.models import Endpoint, MeteredClient
+from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
+from upskill.trials.schedule import Schedule
+from upskill.trials.trial_limits import TrialLimits
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,9 +21,9 @@ class TrialRun:
     """An older version of the skill, where two versions are compared."""
     endpoints: Mapping[str, Endpoint]
     """The endpoint of each student, by the student's name."""
-    door: Door
+    client: MeteredClient
     grade: Callable[[Case, Answer], Grade]
-    courses: Mapping[str, Course]
+    schedules: Mapping[str, Schedule]
     """The course of each student, by the student's name."""
     record: Callable[[Trial], None]
     """Hears of every trial that was bought, as it ends."""
@@ -31,11 +31,11 @@ class TrialRun:
     """Finds a trial that need not be bought."""
     logs: Path
     engine_data: Path
-    terms: Terms = field(default_factory=Terms)
+    trial_limits: TrialLimits = field(default_factory=TrialLimits)
     """What students with tools work under."""
     contents: Mapping[str, Files] = field(default_factory=dict)
     """For students with tools: the files of each skill, by the skill's digest."""
-    open_sandbox: Callable[[Furnishing], Sandbox] = open_sandbox
+    open_sandbox: Callable[[SandboxSpec], Sandbox] = open_sandbox
     """Where students with tools work."""
     close: Callable[[], Awaitable[None]] | None = None
     """Called on the engine's event loop when the last student has ended."""

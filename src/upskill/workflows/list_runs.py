@@ -23,7 +23,7 @@ class ListedRun:
     problem: str | None = None
 
 
-def glance_at_runs(folder: Path) -> Iterator[PastRun]:
+def summarise_runs(folder: Path) -> Iterator[PastRun]:
     """Every run in a folder at a glance, newest first: what it found, without its record and its trials."""
     return storage.past_runs(folder)
 

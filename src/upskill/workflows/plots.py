@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from upskill.errors import EngineError
-from upskill.reporting.pictures import Drawer, Drawn, Picture, PictureFailed
+from upskill.reporting.pictures import Drawer, DrawnPicture, Picture, PictureFailed
 from upskill.reporting.pictures.palette import DARK, LIGHT, darkened, on_paper
 
 
-def draw_all(pictures: Sequence[Picture]) -> dict[str, Drawn]:
+def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
     """Every picture, as SVG and PNG. Raises `EngineError`."""
     try:
         with Drawer() as drawer:
@@ -17,7 +17,7 @@ def draw_all(pictures: Sequence[Picture]) -> dict[str, Drawn]:
         raise EngineError(f"the pictures could not be drawn: {error}") from None
 
 
-def write_plots(drawn: dict[str, Drawn], folder: Path) -> list[Path]:
+def write_plots(drawn: dict[str, DrawnPicture], folder: Path) -> list[Path]:
     """`NAME.svg`, `NAME-dark.svg` and `NAME.png` for each."""
     written = []
     try:

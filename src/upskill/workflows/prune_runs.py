@@ -11,7 +11,7 @@ from upskill.errors import UpskillError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pruning:
+class PrunePlan:
     """What would go, and what stays although it is old."""
 
     going: tuple[PastRun, ...]
@@ -22,7 +22,7 @@ class Pruning:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pruned:
+class PruneResult:
     """What went."""
 
     gone: tuple[PastRun, ...]
@@ -32,7 +32,7 @@ class Pruned:
 
 def choose(
     runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skill: str | None, now: datetime
-) -> Pruning:
+) -> PrunePlan:
     """Runs that are older than so much, except the newest `keep`; without an age, all but the newest `keep`.
 
     With a skill, only its runs are looked at. A run that cannot be read is left to a person.
@@ -42,7 +42,7 @@ def choose(
     old = [run for run in old if not Path(run.folder).is_symlink()]
     busy = {run.folder for run in old if run.status == "running" and storage.is_at_work(Path(run.folder))}
     going = tuple(run for run in old if run.folder not in busy)
-    return Pruning(
+    return PrunePlan(
         going=going,
         bytes=sum(storage.size_of(Path(run.folder)) for run in going),
         at_work=tuple(run for run in old if run.folder in busy),
@@ -58,7 +58,7 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
     return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
 
 
-def prune(pruning: Pruning, *, step: Callable[[str, int, int | None], None] = lambda *_: None) -> Pruned:
+def prune(pruning: PrunePlan, *, step: Callable[[str, int, int | None], None] = lambda *_: None) -> PruneResult:
     """Remove what was chosen. One that cannot be removed is named, and the others still go."""
     gone, freed, problems = [], 0, []
     for number, run in enumerate(pruning.going, 1):
@@ -71,4 +71,4 @@ def prune(pruning: Pruning, *, step: Callable[[str, int, int | None], None] = la
         gone.append(run)
         freed += size
         step("removing runs", number, len(pruning.going))
-    return Pruned(gone=tuple(gone), bytes=freed, problems=tuple(problems))
+    return PruneResult(gone=tuple(gone), bytes=freed, problems=tuple(problems))

@@ -13,11 +13,11 @@ from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces import read_traces
 from upskill.traces.detecting import detect
-from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digesting
+from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
 from upskill.traces.folders import recordings_below
-from upskill.traces.latest import AGENTS, Session, agent_named, export_opencode, find_sessions
 from upskill.traces.plain_text import cleaned_lines
 from upskill.traces.recording import FileRecording
+from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 
 Say = Callable[[str], None]
 
@@ -103,7 +103,7 @@ class _Source:
         self._redactor = redactor_from(environment)
         # Once more over what was found: texts that were put together could show what their pieces did not.
         self._again = redactor_from(environment)
-        self._digesting = Digesting(budget=budget, clean=self._again.clean)
+        self._digesting = Digester(budget=budget, clean=self._again.clean)
         self._traces: list[TraceSummary] = []
         self._notes: list[str] = []
         self._refused: list[str] = []

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from unit.teaching.asking import Teacher
-from upskill.checks import KINDS, Look, check_problems, grade, offers
-from upskill.checks.kind import Kind, Work
+from upskill.checks import KINDS, CheckOutcome, check_problems, grade, offers
+from upskill.checks.kind import Kind, Submission
 from upskill.checks.qualifying import qualify
 from upskill.domain import Answer, CheckResult, Skill
 from upskill.domain.answer_schemas import TEXT
 from upskill.domain.case import Json
 from upskill.storage import read_case_file
+from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import write_cases
 from upskill.teaching.material import Material
-from upskill.teaching.splitting import CaseCounts
 
 SKILL = Skill(name="quay", description="Facts.", body="Nothing.", digest="d")
 
@@ -35,8 +35,8 @@ class Ends(Kind):
     def expected(self, spec: Json) -> list[str]:
         return [str(spec)]
 
-    def look(self, spec: Json, work: Work) -> Look:
-        return Look(work.answer.text.endswith(str(spec)), f"ends with {work.answer.text[-4:]!r}")
+    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+        return CheckOutcome(work.answer.text.endswith(str(spec)), f"ends with {work.answer.text[-4:]!r}")
 
 
 @pytest.fixture(autouse=True)

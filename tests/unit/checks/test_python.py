@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.checks import KINDS, Bench
+from upskill.checks import KINDS, GradingContext
 from upskill.checks.python import PluginFault
 from upskill.domain.case import Json
 
@@ -109,6 +109,6 @@ def test_a_plug_in_that_crashes_raises_instead_of_failing_the_answer() -> None:
     with pytest.raises(PluginFault, match="handed back str, not a Finding"):
         look("python", "t-vague", "x")
     with pytest.raises(PluginFault, match="asks for a sandbox, and none was given"):
-        look("python", "t-runs", "x", bench=Bench())
+        look("python", "t-runs", "x", context=GradingContext())
     with pytest.raises(PluginFault, match="there is no plug-in"):
         look("python", "t-unknown", "x")

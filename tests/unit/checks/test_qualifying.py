@@ -7,8 +7,8 @@ import pytest
 
 from unit.checks.cases import answer, case, skill
 from upskill import checks
-from upskill.checks import Bench
-from upskill.checks.kind import Kind, Work
+from upskill.checks import GradingContext
+from upskill.checks.kind import Kind, Submission
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification
 
@@ -91,12 +91,12 @@ class Coin(Kind):
         """Nothing is wrong with it but all of it."""
         return []
 
-    def look(self, spec: object, work: Work) -> checks.Look:
+    def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
         """Throw."""
         if work.answer.text != "heads":
-            return checks.Look(False, "not thrown")
+            return checks.CheckOutcome(False, "not thrown")
         self.thrown += 1
-        return checks.Look(self.thrown % 3 != 0, "thrown")
+        return checks.CheckOutcome(self.thrown % 3 != 0, "thrown")
 
 
 def test_a_check_that_does_not_agree_with_itself_over_three_gradings_is_rejected(
@@ -112,7 +112,7 @@ def test_a_check_that_breaks_on_the_reference_is_rejected_and_not_raised(monkeyp
     class Broken(Coin):
         name = "broken"
 
-        def look(self, spec: object, work: Work) -> checks.Look:
+        def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
             raise ZeroDivisionError("by nothing")
 
     monkeypatch.setitem(checks.KINDS, "broken", Broken())
@@ -228,7 +228,7 @@ def test_hostile_prompts_and_binary_files_are_survived() -> None:
         reference=type(answer("x"))(files={"a.bin": bytes(range(256)), "b.txt": b"8472"}),
     )
     assert state_of(long).state == "qualified"
-    assert qualify([binary], skill(), bench=Bench())[0].state in ("unproven", "qualified")
+    assert qualify([binary], skill(), context=GradingContext())[0].state in ("unproven", "qualified")
 
 
 def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_run_for_ever(
@@ -237,11 +237,11 @@ def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_
     class Fragile(Coin):
         name = "fragile"
 
-        def look(self, spec: object, work: Work) -> checks.Look:
+        def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
             self.thrown += 1
             if work.answer.text != "heads":
                 raise TimeoutError("a pattern ran away")
-            return checks.Look(True, "heads")
+            return checks.CheckOutcome(True, "heads")
 
     fragile = Fragile()
     monkeypatch.setitem(checks.KINDS, "fragile", fragile)

@@ -3,14 +3,14 @@
 import pytest
 
 from upskill.cli.generate_command import exit_code
-from upskill.domain import Bought, Skill
-from upskill.domain.generated import Generated, StudentClaim
+from upskill.domain import Purchase, Skill
+from upskill.domain.generated import GenerateResult, StudentClaim
 
-NOTHING = Bought(calls=0, failed_calls=0, tokens=0, cost=0.0)
+NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)
 
 
-def generated(*statuses: str, proven: bool) -> Generated:
-    return Generated(
+def generated(*statuses: str, proven: bool) -> GenerateResult:
+    return GenerateResult(
         skill=Skill(name="gauge", description="", body="", digest=""),
         saved="skills/gauge",
         kept=None,
@@ -43,6 +43,6 @@ def generated(*statuses: str, proven: bool) -> Generated:
         (generated(proven=False), 1),
     ],
 )
-def test_a_requirement_is_met_by_every_student_and_without_a_case_made_worse(made: Generated, code: int) -> None:
+def test_a_requirement_is_met_by_every_student_and_without_a_case_made_worse(made: GenerateResult, code: int) -> None:
     assert exit_code(made, required=True) == code
     assert exit_code(made, required=False) in (0, code if code == 3 else 0)

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 import pytest
 
 from upskill.errors import ProviderError, UsageError
-from upskill.models import Endpoint, Served, probe, resolve_model
+from upskill.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.models.preflight import count_tokens
 from upskill.models.providers import PROVIDERS
 
@@ -40,7 +40,7 @@ def test_a_blank_key_is_no_key(no_keys: None, monkeypatch: pytest.MonkeyPatch, b
 def test_a_key_that_is_there_is_enough_and_never_shown(no_keys: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-value")
     endpoint = resolve_model("haiku")
-    assert probe(endpoint) == Served(window=endpoint.window)
+    assert probe(endpoint) == ServedModel(window=endpoint.window)
     assert endpoint.key_variable() == "ANTHROPIC_API_KEY"
     assert "secret-value" not in repr(endpoint)
 

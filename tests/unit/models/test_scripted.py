@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.errors import UsageError
-from upskill.models.scripted import FAILURES, Reply, Rule, Said, Script, load_script
+from upskill.models.scripted import FAILURES, Conversation, Reply, Rule, Script, load_script
 
 COIN = Script(rules=(Rule(replies=(Reply(text="heads"), Reply(text="tails"))),), seed=1)
 
@@ -203,7 +203,7 @@ def test_rules_can_wait_for_a_turn_a_tool_result_or_a_prompt(tmp_path: Path) -> 
     )
 
     def reply(prompt: str, last: str, turn: int) -> str:
-        said = Said(prompt=prompt, last=last, turn=turn)
+        said = Conversation(prompt=prompt, last=last, turn=turn)
         return script.reply([prompt, last], arm=None, repeat=1, turn=turn, said=said).text
 
     assert reply("Which port?", "Which port?", 1) == "first"

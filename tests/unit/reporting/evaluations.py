@@ -6,7 +6,6 @@ from typing import Any
 from upskill.domain import (
     Arm,
     ArmSummary,
-    Bought,
     CheckResult,
     Errored,
     Evaluation,
@@ -16,6 +15,7 @@ from upskill.domain import (
     LabelLift,
     Lift,
     Price,
+    Purchase,
     Qualification,
     Reason,
     RunEnd,
@@ -103,7 +103,7 @@ def evaluation(*students: StudentReport, **changes: Any) -> Evaluation:
         "repeats": 3,
         "planned": 36,
         "design": "fixed",
-        "bought": Bought(calls=36, failed_calls=0, tokens=9000, cost=None),
+        "bought": Purchase(calls=36, failed_calls=0, tokens=9000, cost=None),
         "students": students or (report(),),
     }
     return Evaluation(**(values | changes))

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from unit.reporting.evaluations import EVALUATIONS, errored, evaluation, scored
 from upskill.domain import Evaluation, Trial
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
-from upskill.reporting.pictures import Drawn, asked_pictures
+from upskill.reporting.pictures import DrawnPicture, asked_pictures
 
 FACTS = RunFacts(
     folder="2026-11-15-093042-tarnctl-1a2b3c",
@@ -31,7 +31,7 @@ def page(
     *,
     trials: Sequence[Trial] = (),
     prompts: dict[str, str | None] | None = None,
-    drawn: dict[str, Drawn] | None = None,
+    drawn: dict[str, DrawnPicture] | None = None,
     facts: RunFacts = FACTS,
 ) -> str:
     result = result or evaluation()

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from upskill.reporting.doctor_table import WITHOUT_GROUP, closing_lines, diagnosis_json, show_diagnosis
 from upskill.sandbox import SandboxFacts
-from upskill.sandbox.place import MemoryBy
+from upskill.sandbox.contract import MemoryBy
 from upskill.sandbox.probes import PROBES, Result
 
 

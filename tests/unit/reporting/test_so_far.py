@@ -6,12 +6,12 @@ import pytest
 from rich.cells import cell_len
 
 from upskill.domain import Interval
-from upskill.reporting.so_far import Condition, SoFar, SpentSoFar, StudentSoFar, clock, log_lines, table_rows
+from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, clock, log_lines, table_rows
 
-SPENT = SpentSoFar(cost=0.1234, max_cost=5.0, calls=84, max_calls=None, tokens=12_345, max_tokens=None)
+SPENT = LiveSpending(cost=0.1234, max_cost=5.0, calls=84, max_calls=None, tokens=12_345, max_tokens=None)
 
 
-def student(name: str = "haiku", **changes: Any) -> StudentSoFar:
+def student(name: str = "haiku", **changes: Any) -> LiveStudent:
     values: dict[str, Any] = {
         "name": name,
         "done": 30,
@@ -24,10 +24,10 @@ def student(name: str = "haiku", **changes: Any) -> StudentSoFar:
         "lift": 0.43,
         "interval": Interval(low=0.12, high=0.7),
     }
-    return StudentSoFar(**(values | changes))
+    return LiveStudent(**(values | changes))
 
 
-def so_far(*students: StudentSoFar, **changes: Any) -> SoFar:
+def so_far(*students: LiveStudent, **changes: Any) -> LiveTable:
     values: dict[str, Any] = {
         "unit": "pairs",
         "students": students or (student(),),
@@ -36,10 +36,10 @@ def so_far(*students: StudentSoFar, **changes: Any) -> SoFar:
         "spent": SPENT,
         "errored": 2,
     }
-    return SoFar(**(values | changes))
+    return LiveTable(**(values | changes))
 
 
-def _all(now: SoFar, *, width: int, height: int = 30, drawn: bool = True) -> list[str]:
+def _all(now: LiveTable, *, width: int, height: int = 30, drawn: bool = True) -> list[str]:
     head, rows, status = table_rows(now, width=width, height=height, drawn=drawn)
     return [head, *rows, status]
 
@@ -94,7 +94,7 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
         interval=None,
         conditions=(Condition(name="baseline", passed=0, of=0), Condition(name="with skill", passed=0, of=0)),
     )
-    unknown = SpentSoFar(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
+    unknown = LiveSpending(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
     _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)
     assert "%" not in row
     assert status == "  3 s, starting, price unknown, 0 calls, 0 tokens"
@@ -116,7 +116,7 @@ def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:
 
 
 def test_caps_stand_beside_what_they_cap() -> None:
-    spent = SpentSoFar(cost=0.0, max_cost=None, calls=84, max_calls=200, tokens=10, max_tokens=1_000)
+    spent = LiveSpending(cost=0.0, max_cost=None, calls=84, max_calls=200, tokens=10, max_tokens=1_000)
     status = _all(so_far(spent=spent), width=200)[-1]
     assert "84 of at most 200 calls" in status
     assert "10 of at most 1,000 tokens" in status

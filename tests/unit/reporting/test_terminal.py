@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import CASE_STATES, agent_report, arm, evaluation, report
-from upskill.domain import Bought, Evaluation, JudgeReport, RunEnd
+from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
 from upskill.reporting.next_step import next_steps
 from upskill.reporting.terminal import show_evaluation
 
@@ -29,7 +29,7 @@ FOUND = [
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(agent_report(), agent_report()),
     evaluation(
-        bought=Bought(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
+        bought=Purchase(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
         judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
     ),
 ]
@@ -115,6 +115,6 @@ def test_figures_end_where_their_names_end() -> None:
     lines = shown(evaluation(), width=120)
     number = next(number for number, line in enumerate(lines) if "Avg Tokens" in line)
     head, *rows = lines[number : number + 3]
-    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"):
+    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spending", "Errored"):
         end = head.index(name) + len(name)
         assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)

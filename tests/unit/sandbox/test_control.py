@@ -1,4 +1,4 @@
-"""The host's end of the line: a keeper that lies, says too much or nothing at all."""
+"""The host's end of the line: an init process that lies, says too much or nothing at all."""
 
 import socket
 import time
@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.sandbox import FileRefused, Limits, SandboxGone
-from upskill.sandbox.control import Line, LineLost, LineSilent, check_name, expect_ok, put_request, ran, taken
-from upskill.sandbox.keeper.frames import pack, unpack
+from upskill.sandbox.init_process.frames import pack, unpack
+from upskill.sandbox.wire import Wire, WireLost, WireSilent, check_name, expect_ok, put_request, ran, taken
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Line, socket.socket]]:
+def ends() -> Iterator[tuple[Wire, socket.socket]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield Line(ours), theirs
+        yield Wire(ours), theirs
 
 
 @given(st.lists(st.binary(max_size=200)))
@@ -34,35 +34,35 @@ def test_damaged_frames_are_fields_or_an_error_and_never_more_than_was_sent(body
     assert sum(len(field) + 4 for field in fields) == len(body)
 
 
-def test_an_answer_that_announces_too_much_is_not_waited_for(ends: tuple[Line, socket.socket]) -> None:
-    line, keeper = ends
-    keeper.sendall(b"\xff\xff\xff\x7f")
-    with pytest.raises(LineLost, match="2147483647 bytes"):
+def test_an_answer_that_announces_too_much_is_not_waited_for(ends: tuple[Wire, socket.socket]) -> None:
+    line, init_process = ends
+    init_process.sendall(b"\xff\xff\xff\x7f")
+    with pytest.raises(WireLost, match="2147483647 bytes"):
         line.answer(time.monotonic() + 5, 1000)
 
 
-def test_silence_and_half_an_answer_end_at_the_deadline(ends: tuple[Line, socket.socket]) -> None:
-    line, keeper = ends
-    keeper.sendall(pack([b"ok", b"x" * 100])[:50])
+def test_silence_and_half_an_answer_end_at_the_deadline(ends: tuple[Wire, socket.socket]) -> None:
+    line, init_process = ends
+    init_process.sendall(pack([b"ok", b"x" * 100])[:50])
     started = time.monotonic()
-    with pytest.raises(LineSilent):
+    with pytest.raises(WireSilent):
         line.answer(time.monotonic() + 0.2, 1000)
     assert time.monotonic() - started < 3
 
 
-def test_a_line_that_nobody_reads_ends_at_the_deadline(ends: tuple[Line, socket.socket]) -> None:
+def test_a_line_that_nobody_reads_ends_at_the_deadline(ends: tuple[Wire, socket.socket]) -> None:
     line, _ = ends
-    with pytest.raises(LineSilent):
+    with pytest.raises(WireSilent):
         line.ask([b"put", b"x" * 10_000_000], seconds=0.2, most_bytes=0)
 
 
-def test_a_cut_line_and_nonsense_are_lost(ends: tuple[Line, socket.socket]) -> None:
-    line, keeper = ends
-    keeper.sendall(pack([]))
-    with pytest.raises(LineLost, match="empty"):
+def test_a_cut_line_and_nonsense_are_lost(ends: tuple[Wire, socket.socket]) -> None:
+    line, init_process = ends
+    init_process.sendall(pack([]))
+    with pytest.raises(WireLost, match="empty"):
         line.answer(time.monotonic() + 5, 1000)
-    keeper.close()
-    with pytest.raises(LineLost):
+    init_process.close()
+    with pytest.raises(WireLost):
         line.answer(time.monotonic() + 5, 1000)
 
 
@@ -83,7 +83,7 @@ LIMITS = Limits(output_bytes=10)
     ],
 )
 def test_what_is_no_account_of_a_run_is_no_run(answer: list[bytes]) -> None:
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         ran(answer, LIMITS)
 
 
@@ -94,16 +94,16 @@ def test_a_code_counts_only_for_a_command_that_ended_by_itself() -> None:
 
 @pytest.mark.parametrize("name", [b"/etc/passwd", b"../x", b"a/../../x", b"a//b", b"./a", b"a/", b"", b"a\0b"])
 def test_files_with_names_that_lead_elsewhere_are_not_taken(name: bytes) -> None:
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         taken([name, b"content"], most_files=10, most_bytes=100)
 
 
 def test_more_than_was_asked_for_is_not_taken() -> None:
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         taken([b"a", b"1", b"b", b"2"], most_files=1, most_bytes=100)
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         taken([b"a", b"x" * 101], most_files=1, most_bytes=100)
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         taken([b"a"], most_files=1, most_bytes=100)
 
 
@@ -123,5 +123,5 @@ def test_refusals_and_faults_are_told_apart() -> None:
         expect_ok([b"missing", b"a"], "read a")
     with pytest.raises(SandboxGone, match="could not read a: OSError"):
         expect_ok([b"fault", b"OSError"], "read a")
-    with pytest.raises(LineLost):
+    with pytest.raises(WireLost):
         expect_ok([b"won"], "read a")

@@ -12,8 +12,8 @@ from made_runs import record
 from upskill.domain import Price, Student
 from upskill.errors import EngineError, UsageError
 from upskill.storage import create_run, read_run, runs_in
+from upskill.storage.atomic_file import write_atomically
 from upskill.storage.runs import CaseReference, SettingRecord, now
-from upskill.storage.whole_file import write_whole
 
 RECORD = record(
     cases=(CaseReference(id="c1", digest="e" * 64),),
@@ -93,7 +93,7 @@ def test_a_record_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> N
     run = create_run(tmp_path, skill_name="a")
     run.write_record(RECORD)
     with pytest.raises(UnicodeEncodeError):
-        write_whole(run.path / "run.json", "half \ud83d")
+        write_atomically(run.path / "run.json", "half \ud83d")
     assert read_run(run.path) == RECORD
     assert sorted(path.name for path in run.path.iterdir()) == ["logs", "run.json"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from unit.teaching.asking import Teacher
 from upskill.models import Message, Question, Reply
-from upskill.teaching.answers import TeacherUnusable, Unusable, ask_for, ask_for_each, value_in
+from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for, ask_for_each, value_in
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -83,7 +83,7 @@ def test_the_value_is_found_whatever_stands_around_it(answer: str) -> None:
     ],
 )
 def test_what_is_wrong_is_told_in_words(answer: str, told: str) -> None:
-    with pytest.raises(Unusable) as caught:
+    with pytest.raises(UnusableAnswer) as caught:
         value_in(answer, SCHEMA)
     assert told in "; ".join(caught.value.problems)
 
@@ -109,7 +109,7 @@ def test_a_teacher_is_told_what_was_wrong_and_asked_again() -> None:
 def test_problems_of_the_reader_are_told_as_well() -> None:
     def read(text: str) -> str:
         if "one" in text:
-            raise Unusable(["say two"])
+            raise UnusableAnswer(["say two"])
         return text
 
     teacher = Teacher(PLAIN, PLAIN.replace("one", "two"))
@@ -182,14 +182,14 @@ def test_several_are_asked_side_by_side_and_only_the_unusable_again() -> None:
     ]
     found = ask_for_each(ask, questions, json.loads)
     assert rounds == [4, 2, 1]
-    assert [isinstance(item, Unusable) for item in found] == [False, True, False, False]
+    assert [isinstance(item, UnusableAnswer) for item in found] == [False, True, False, False]
 
 
 @given(st.text(alphabet=st.sampled_from(list('{}[]",:`-\n\\ tn01<>/think&*!|~#\ud800\ufeff\u202e')), max_size=80))
 def test_any_text_is_a_value_or_unusable(text: str) -> None:
     try:
         found = value_in(text, SCHEMA)
-    except Unusable as unusable:
+    except UnusableAnswer as unusable:
         found = {"items": unusable.problems}
     assert set(found) == {"items"}
 
@@ -212,7 +212,7 @@ def test_any_damaged_json_is_a_value_or_unusable(value: Any, lost: int, before: 
     text = json.dumps(value)
     try:
         found = value_in(before + text[: len(text) - lost], SCHEMA)
-    except Unusable:
+    except UnusableAnswer:
         return
     assert all(item["text"] for item in found["items"])
 

@@ -16,10 +16,10 @@ from upskill.domain import Case, Draft, Qualification, Skill
 from upskill.domain.trace_digest import Finding, Part, Place, TraceDigest
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_questions import batches_for
+from upskill.teaching.case_prompts import batches_for
+from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Document, Material
-from upskill.teaching.splitting import CaseCounts
 
 MATERIAL = Material(task="Configure the berths of a quay.")
 NO_SKILL = Skill(name="", description="", body="", digest="")
@@ -242,7 +242,7 @@ def test_instructions_in_the_material_stay_inside_their_fence() -> None:
     ],
 )
 def test_forms_that_models_use_instead_are_read(change: dict[str, Any], kinds: list[str]) -> None:
-    from upskill.teaching.case_form import read_written
+    from upskill.teaching.written_case import read_written
 
     one = read_written({**good_case(1), **change}, check_problems=check_problems, offers=offers())
     assert one.problems == ()
@@ -270,7 +270,7 @@ def test_forms_that_models_use_instead_are_read(change: dict[str, Any], kinds: l
     ],
 )
 def test_what_cannot_be_used_is_a_problem_of_that_case_and_never_a_crash(change: dict[str, Any]) -> None:
-    from upskill.teaching.case_form import read_written
+    from upskill.teaching.written_case import read_written
 
     assert read_written({**good_case(1), **change}, check_problems=check_problems, offers=offers()).problems
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_used_is_a_problem_of_that_case_and_never_a_crash(change:
 def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
     from jsonschema import Draft202012Validator
 
-    from upskill.teaching.case_questions import guiding_form
+    from upskill.teaching.case_prompts import guiding_form
 
     form = guiding_form(offers(), programs=True)
     Draft202012Validator.check_schema(form)

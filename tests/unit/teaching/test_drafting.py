@@ -17,7 +17,7 @@ from unit.teaching.asking import Teacher
 from unit.teaching.made import DESCRIPTION, NAME, answer, digest, material
 from upskill.domain import Draft, Files, Lesson, SectionSource
 from upskill.models import Reply
-from upskill.sandbox import Ran
+from upskill.sandbox import CommandResult
 from upskill.storage.draft_folder import read_draft, write_draft
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.draft_rules import draft_problems
@@ -347,12 +347,12 @@ class Place:
         self.exit_code = exit_code
         self.ran: list[list[str]] = []
 
-    def __call__(self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> Ran | None:
+    def __call__(self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> CommandResult | None:
         self.ran.append(list(argv))
         if self.exit_code is None:
             return None
         code = 0 if "-n" in argv else self.exit_code
-        return Ran(ended="exit", exit_code=code, stdout=b"", stderr=b"no", seconds=0.1)
+        return CommandResult(ended="exit", exit_code=code, stdout=b"", stderr=b"no", seconds=0.1)
 
 
 def test_a_program_of_proven_commands_that_ran_is_a_file(tmp_path: Path) -> None:

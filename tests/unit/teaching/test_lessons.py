@@ -17,11 +17,11 @@ from upskill.errors import UsageError
 from upskill.models import Question
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.chunks import pieces
+from upskill.teaching.citations import KnownCitations
+from upskill.teaching.context_window import answer_room, material_room
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons, lesson_calls, merge_lessons
 from upskill.teaching.material import Document, Material
-from upskill.teaching.places import KnownPlaces
-from upskill.teaching.room import answer_room, material_room
 from upskill.workflows.read_trace import read_trace
 
 WINDOW = 8_192
@@ -210,12 +210,12 @@ def test_a_code_block_is_not_torn_where_it_fits() -> None:
     ],
 )
 def test_a_place_is_known_by_the_ways_teachers_name_it(words: str, named: tuple[str, ...]) -> None:
-    assert KnownPlaces(material()).named_in([words]) == named
+    assert KnownCitations(material()).named_in([words]) == named
 
 
 @given(st.text(max_size=60))
 def test_no_words_name_a_place_that_does_not_exist(words: str) -> None:
-    known = KnownPlaces(material(digest=digest(traces=2)))
+    known = KnownCitations(material(digest=digest(traces=2)))
     assert set(known.named_in([words, f"step {words}", f"trace {words}"])) <= known.of_traces | {"task"}
 
 
@@ -238,7 +238,7 @@ def test_every_place_of_a_real_digest_can_be_named_from_its_own_piece() -> None:
 
     found = find_lessons(made_from, Teacher(reply), window=4_096)
     assert len(asked) > 2
-    places = KnownPlaces(made_from).of_traces
+    places = KnownCitations(made_from).of_traces
     assert len(places) > 40
     seen = {step for lesson in found for step in lesson.steps}
     assert len(seen) > 0.9 * len(places), sorted(places - seen)

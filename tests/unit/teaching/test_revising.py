@@ -24,7 +24,7 @@ from upskill.models import Reply
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.edits import Edit
 from upskill.teaching.failures import MOST_CHARACTERS, MOST_FAILURES, Failure, choose, cut, describe, failure_of
-from upskill.teaching.revising import Tried, revise
+from upskill.teaching.revising import FailedEdits, revise
 
 DRAFT = Draft(
     name="tarn",
@@ -151,7 +151,9 @@ def test_secret_never_gets_into_a_revision() -> None:
 
 
 def test_what_was_tried_in_vain_is_told() -> None:
-    tried = Tried(edits=(Edit(file="SKILL.md", action="insert", text="Look twice."),), outcome="3 of 10 instead of 4")
+    tried = FailedEdits(
+        edits=(Edit(file="SKILL.md", action="insert", text="Look twice."),), outcome="3 of 10 instead of 4"
+    )
     teacher = Teacher(says(RIGHT))
     revise(DRAFT, [FAILURE], [], teacher, tried=[tried], wish="Mind the lamp.")
     told = teacher.asked[0].messages[0].text

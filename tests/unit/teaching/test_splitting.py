@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from upskill.domain import Case, Check
 from upskill.errors import UsageError
-from upskill.teaching.splitting import WORDINGS, CaseCounts, read_counts, split_cases
+from upskill.teaching.case_split import WORDINGS, CaseCounts, read_counts, split_cases
 
 MOST_MOVED = 3
 """Cases that change sides when another comes or goes: its own place, the seat of its wording, the seat it cost."""

@@ -10,9 +10,9 @@ from rich.console import Console
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.reporting.trace_report import show_trace, trace_json
-from upskill.traces.building import Drafts
 from upskill.traces.readers import READERS
 from upskill.traces.source import Reader, Recording
+from upskill.traces.steps import Drafts
 from upskill.workflows.read_trace import read_trace
 
 LINES = '{"gull": 1, "typed": "Mend the berths."}\n{"gull": 1, "said": "Mended."}\n'

@@ -8,7 +8,7 @@ from long_session import CORRECTIONS, PLANTED, TASK, held
 from made_work import Made
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import TraceDigest
-from upskill.traces.digesting import SMALLEST_BUDGET, Digesting
+from upskill.traces.digesting import SMALLEST_BUDGET, Digester
 
 
 def _long(fixes: int, *, seed: int = 1) -> Made:
@@ -26,7 +26,7 @@ def _long(fixes: int, *, seed: int = 1) -> Made:
 
 
 def _digest(*made: Made, budget: int = 6_000) -> TraceDigest:
-    digesting = Digesting(budget=budget)
+    digesting = Digester(budget=budget)
     for number, each in enumerate(made):
         digesting.add(each.trace(), name=f"{number}.jsonl")
     return digesting.digest()
@@ -93,7 +93,7 @@ def test_a_lesson_of_several_traces_has_their_support_and_is_worth_more() -> Non
 
 
 def test_an_equal_trace_is_counted_once() -> None:
-    digesting = Digesting()
+    digesting = Digester()
     first = digesting.add(_long(2).trace(), name="a.jsonl")
     second = digesting.add(_long(2).trace(), name="a.jsonl.zst")
     assert first.same_as is None
@@ -126,7 +126,7 @@ def test_nothing_quoted_can_pass_for_our_own_words() -> None:
 
 
 def test_texts_without_steps_are_kept_whole_where_they_fit() -> None:
-    digesting = Digesting()
+    digesting = Digester()
     digesting.add_text(["# Notes", "", "Use __shfl_down_sync."], name="notes.md")
     assert "> # Notes\n>\n> Use __shfl_down_sync." in digesting.digest().text
 
@@ -141,7 +141,7 @@ def test_passages_that_tell_something_win_over_those_that_come_first() -> None:
         "",
     ]
     lines += noise * 2_000
-    digesting = Digesting(budget=1_000)
+    digesting = Digester(budget=1_000)
     digesting.add_text(lines, name="notes.md")
     digest = digesting.digest()
     assert digest.tokens <= 1_000

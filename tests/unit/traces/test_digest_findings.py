@@ -7,13 +7,13 @@ import pytest
 from made_work import Made
 from upskill.domain.trace import Trace
 from upskill.domain.trace_digest import Finding, FindingKind
-from upskill.traces.digesting import Digesting
+from upskill.traces.digesting import Digester
 
 UNDEFINED = 'softmax.cu(12): error: identifier "__shfl_down" is undefined\nmake: *** [Makefile:4: test] Error 1'
 
 
 def findings_in(trace: Trace) -> list[Finding]:
-    digesting = Digesting(budget=1_000_000, clean=str)
+    digesting = Digester(budget=1_000_000, clean=str)
     digesting.add(trace, name="work")
     return sorted(digesting.digest().kept, key=_steps)
 

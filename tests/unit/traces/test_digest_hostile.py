@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from made_work import Made
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
-from upskill.traces.digesting import Digesting
+from upskill.traces.digesting import Digester
 
 _ODD = st.sampled_from(
     [
@@ -70,7 +70,7 @@ _LEAVES = st.builds(Trace, recorder=st.just("x"), steps=st.lists(_STEPS, max_siz
 @settings(max_examples=50)
 @given(st.lists(st.recursive(_LEAVES, _traces, max_leaves=4), min_size=1, max_size=3), st.integers(300, 2_000))
 def test_any_trace_gives_a_digest_within_its_budget(traces: list[Trace], budget: int) -> None:
-    digesting = Digesting(budget=budget)
+    digesting = Digester(budget=budget)
     for number, trace in enumerate(traces):
         digesting.add(trace, name=f"{number}")
     digest = digesting.digest()
@@ -87,7 +87,7 @@ def test_a_session_of_nothing_but_failures_and_edits_takes_seconds() -> None:
     for number in range(700):
         made.bash(f"make target_{number}", "PASS")
     started = time.process_time()
-    digesting = Digesting()
+    digesting = Digester()
     digesting.add(made.trace(), name="x")
     assert digesting.digest().tokens <= 6_000
     assert time.process_time() - started < 15
@@ -98,7 +98,7 @@ def test_one_endless_line_takes_no_time() -> None:
     made.bash("make " + "a " * 3_000, "error " * 1_000 + "E" * 6_000, failed=True)
     made.bash("'" * 6_000, "=" * 6_000 + "x", failed=True)
     started = time.process_time()
-    digesting = Digesting()
+    digesting = Digester()
     digesting.add(made.trace(), name="x")
     digesting.digest()
     assert time.process_time() - started < 5

@@ -6,7 +6,7 @@ import pytest
 
 from long_session import CORRECTIONS, PLANTED, TASK, held, write_long_session
 from upskill.traces import read_traces
-from upskill.traces.digesting import Digesting
+from upskill.traces.digesting import Digester
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_all_planted_pairs_are_in_the_digest_and_none_in_the_first_4000_characters(session: Path) -> None:
     (trace,) = read_traces(session).traces
-    digesting = Digesting()
+    digesting = Digester()
     summary = digesting.add(trace, name=session.name)
     digest = digesting.digest()
     assert session.stat().st_size > 3_000_000
@@ -32,7 +32,7 @@ def test_all_planted_pairs_are_in_the_digest_and_none_in_the_first_4000_characte
 
 def test_a_quarter_of_the_budget_still_holds_all_of_them(session: Path) -> None:
     (trace,) = read_traces(session).traces
-    digesting = Digesting(budget=1_500)
+    digesting = Digester(budget=1_500)
     digesting.add(trace, name=session.name)
     digest = digesting.digest()
     assert digest.tokens <= 1_500

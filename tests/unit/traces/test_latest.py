@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import UsageError
-from upskill.traces.latest import agent_named, find_sessions
+from upskill.traces.sessions import agent_named, find_sessions
 
 SAMPLES = Path(__file__).parent.parent.parent / "samples" / "traces"
 

@@ -11,7 +11,7 @@ import upskill
 from upskill.domain import HARNESSES, Case, Skill, harness_info
 from upskill.domain.harness import choose_harness
 from upskill.errors import UsageError
-from upskill.trials import Requests, Terms, load_harness
+from upskill.trials import Requests, TrialLimits, load_harness
 
 SKILL = Skill(name="thing", description="Does a thing.", body="The port is 7413.", digest="d1")
 CASE = Case(id="port", prompt="Which port?", checks=(), files={"in.txt": b"12"})
@@ -25,14 +25,14 @@ def test_a_harness_keeps_what_every_harness_promises(name: str) -> None:
     harness, info = load_harness(name), HARNESSES[name]
     assert harness.version.partition("/")[0] == info.name == name
     assert info.description
-    arms = harness.arms(SKILL, previous=SKILL, terms=Terms())
+    arms = harness.arms(SKILL, previous=SKILL, trial_limits=TrialLimits())
     assert {*info.arms, "previous"} == arms.keys()
     assert all(arm.system.startswith(harness.frame) for arm in arms.values())
-    other = harness.arms(replace(SKILL, name="other", body="Else."), previous=None, terms=Terms())
+    other = harness.arms(replace(SKILL, name="other", body="Else."), previous=None, trial_limits=TrialLimits())
     assert other["baseline"] == arms["baseline"]
     assert (harness.show(CASE).prompt == CASE.prompt) == info.with_tools, "files lie in the sandbox, or in the prompt"
     usual, most = (
-        estimate(3, prompt_tokens=100, answer_tokens=10, terms=Terms())
+        estimate(3, prompt_tokens=100, answer_tokens=10, trial_limits=TrialLimits())
         for estimate in (harness.expected, harness.at_most)
     )
     assert all(least <= greatest for least, greatest in zip(usual, most, strict=True))

@@ -8,7 +8,7 @@ import pytest
 
 from upskill.domain import Arm, Case, Check, PlannedTrial, Skill, SkillFile, Student, TrialPlan
 from upskill.sandbox import Limits
-from upskill.trials import Requests, Terms, load_harness
+from upskill.trials import Requests, TrialLimits, load_harness
 
 FRAME = load_harness("chat").frame
 
@@ -90,8 +90,8 @@ FILED = replace(
 )
 
 
-def agent(skill: Skill = FILED, **terms: Any) -> Requests:
-    return Requests(skill, harness="agent", terms=Terms(**terms))
+def agent(skill: Skill = FILED, **trial_limits: Any) -> Requests:
+    return Requests(skill, harness="agent", trial_limits=TrialLimits(**trial_limits))
 
 
 def test_a_baseline_with_tools_is_the_same_trial_for_every_skill_and_another_than_without() -> None:
@@ -131,7 +131,9 @@ def test_a_changed_file_of_the_skill_leaves_the_baseline_alone() -> None:
 
 
 def test_an_older_version_is_offered_as_the_newest_was() -> None:
-    both = Requests(replace(FILED, body="New.", digest="d2"), previous=FILED, harness="agent", terms=Terms())
+    both = Requests(
+        replace(FILED, body="New.", digest="d2"), previous=FILED, harness="agent", trial_limits=TrialLimits()
+    )
     previous = PlannedTrial(case=CASE, arm="previous", repeat=1)
     assert both.trial_id(previous, STUDENT) == agent().trial_id(OFFERED, STUDENT)
 
@@ -167,7 +169,7 @@ def test_who_has_no_tools_is_shown_the_files_in_fences_that_they_cannot_close() 
 )
 def test_identities_of_version_1_stay_what_they_are(harness: str, arm: Arm, expected: str) -> None:
     old = replace(FILED, description="Old.", body="Old.", digest="d0")
-    requests = Requests(FILED, previous=old, harness=harness, version=f"{harness}/1", terms=Terms(turns=7))
+    requests = Requests(FILED, previous=old, harness=harness, version=f"{harness}/1", trial_limits=TrialLimits(turns=7))
     planned = PlannedTrial(case=CASE, arm=arm, repeat=2)
     filed = replace(planned, case=replace(CASE, files={"in.txt": b"1"}))
     ids = requests.trial_id(planned, STUDENT)[:8], requests.trial_id(filed, STUDENT)[:8]

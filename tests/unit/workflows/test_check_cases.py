@@ -6,7 +6,7 @@ from unit.checks.cases import case, skill
 from upskill.domain import Qualification
 from upskill.errors import SkillInvalid
 from upskill.measuring import BaselineTally
-from upskill.workflows.check_cases import admit, with_baselines
+from upskill.workflows.evaluating.check_cases import admit, with_baselines
 
 GOOD = case("Which port?", {"contains": "8472"}, reference="8472", name="port")
 OPEN = case("Which file?", {"contains": "quay.lock"}, name="file")

@@ -9,10 +9,10 @@ from upskill.models import Endpoint
 from upskill.models.question import MOST_OUTPUT_TOKENS
 from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
+from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.material import Material
-from upskill.teaching.searching import PROPOSALS_PER_REVISION
-from upskill.teaching.splitting import CaseCounts
-from upskill.workflows.estimate_teaching import Share, Teaching, TeachingEstimate, estimate_teaching
+from upskill.teaching.search import PROPOSALS_PER_REVISION
+from upskill.workflows.generating.estimate import Share, Teaching, TeachingEstimate, estimate_teaching
 
 PRICE = Price(input_per_million=5.0, output_per_million=25.0)
 TEACHER = Endpoint(name="t", model="x/t", how="", price=PRICE)

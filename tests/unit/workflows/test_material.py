@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import EngineError, UsageError
-from upskill.workflows import material
-from upskill.workflows.material import gather, gathered_text, read_gathered
+from upskill.workflows.generating import material
+from upskill.workflows.generating.material import gather, gathered_text, read_gathered
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
 

@@ -9,9 +9,8 @@ from tools.simulation.student import SimulatedMeasure, make_cases
 
 from upskill.domain import Case, Draft, Errored
 from upskill.measuring import level_of_use
-from upskill.workflows.measure import Measured
-from upskill.workflows.proof import Proof
-from upskill.workflows.prove import old_version_stays, prove, repeats_of_use
+from upskill.workflows.generating.measure import Measurement
+from upskill.workflows.generating.prove import Proof, old_version_stays, prove, repeats_of_use
 
 OLD = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nOld.\n")
 NEW = replace(OLD, body="# Tarn\n\nNew.\n")
@@ -212,7 +211,7 @@ def test_without_held_out_cases_nothing_is_claimed() -> None:
 def test_outage_proves_nothing() -> None:
     simulated = measuring(rates(new=0.95, old=0.2))
 
-    def errors(*args: object, **options: object) -> Measured:
+    def errors(*args: object, **options: object) -> Measurement:
         found = simulated(*args, **options)  # type: ignore[arg-type]
         gone = tuple(replace(one, outcome=Errored(fault="transport", message="")) for one in found.trials)
         report = replace(found.evaluation.students[0], verdict="invalid", lifts=(), sentence="no verdict: all dropped")
@@ -229,7 +228,7 @@ def test_later_use_is_not_taken_for_the_few_cases_that_were_answered() -> None:
     simulated = measuring(rates(new=1.0, old=0.0))
     held_out = make_cases(6, "held-out")
 
-    def one_errors(*args: object, **options: object) -> Measured:
+    def one_errors(*args: object, **options: object) -> Measurement:
         found = simulated(*args, **options)  # type: ignore[arg-type]
         lost = Errored(fault="transport", message="")
         trials = tuple(replace(one, outcome=lost) if one.case_id == held_out[0].id else one for one in found.trials)
@@ -241,8 +240,8 @@ def test_later_use_is_not_taken_for_the_few_cases_that_were_answered() -> None:
     assert not proof.proven
 
 
-def capped(stage: str, simulated: SimulatedMeasure) -> Callable[..., Measured]:
-    def cap(name: str, *args: object, **options: object) -> Measured:
+def capped(stage: str, simulated: SimulatedMeasure) -> Callable[..., Measurement]:
+    def cap(name: str, *args: object, **options: object) -> Measurement:
         found = simulated(name, *args, **options)  # type: ignore[arg-type]
         return replace(found, cut_short="stopped at the cap of $10.00") if name == stage else found
 
@@ -270,7 +269,7 @@ def test_suspects_get_fresh_pairs_that_nobody_has_seen() -> None:
         against: Draft | None = None,
         repeats: int | None = None,
         fresh: bool = False,
-    ) -> Measured:
+    ) -> Measurement:
         seen.append((stage, len(cases), fresh))
         return simulated(stage, draft, cases, against=against, repeats=repeats, fresh=fresh)
 

@@ -12,8 +12,8 @@ from made_runs import make_run, student_json
 from upskill.errors import EngineError
 from upskill.storage.run_folders import remove
 from upskill.storage.trial_log import TrialWriter
-from upskill.workflows.list_runs import glance_at_runs
-from upskill.workflows.prune_runs import Pruning, choose, prune
+from upskill.workflows.list_runs import summarise_runs
+from upskill.workflows.prune_runs import PrunePlan, choose, prune
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
@@ -22,12 +22,12 @@ def made(runs: Path, name: str, *, days: float = 0, **changes: Any) -> Path:
     return make_run(runs / name, at=(NOW - timedelta(days=days)).isoformat(), **changes)
 
 
-def chosen(runs: Path, *, days: float | None = None, keep: int | None = None, skill: str | None = None) -> Pruning:
+def chosen(runs: Path, *, days: float | None = None, keep: int | None = None, skill: str | None = None) -> PrunePlan:
     age = None if days is None else timedelta(days=days)
-    return choose(glance_at_runs(runs), older_than=age, keep=keep, skill=skill, now=NOW)
+    return choose(summarise_runs(runs), older_than=age, keep=keep, skill=skill, now=NOW)
 
 
-def names(pruning: Pruning) -> list[str]:
+def names(pruning: PrunePlan) -> list[str]:
     return [Path(run.folder).name for run in pruning.going]
 
 
@@ -102,7 +102,7 @@ def test_a_run_that_is_written_to_stays_and_one_that_was_killed_goes(tmp_path: P
 def test_a_glance_bears_whatever_is_written(tmp_path: Path, written: str) -> None:
     (tmp_path / "x").mkdir()
     (tmp_path / "x" / "run.json").write_text(written)
-    (run,) = glance_at_runs(tmp_path)
+    (run,) = summarise_runs(tmp_path)
     assert run.status == "unreadable"
     assert (run.skill or "").isprintable()
     assert all(result.lift is None for result in run.results)
@@ -111,7 +111,7 @@ def test_a_glance_bears_whatever_is_written(tmp_path: Path, written: str) -> Non
 @pytest.mark.parametrize(("claim", "low"), [("cases like these", -0.05), ("these cases", 0.1), (None, -0.05)])
 def test_a_glance_takes_the_interval_that_the_verdict_rests_on(tmp_path: Path, claim: str | None, low: float) -> None:
     made(tmp_path, "x", results={"students": [student_json(claim=claim)]})
-    ((result,),) = (run.results for run in glance_at_runs(tmp_path))
+    ((result,),) = (run.results for run in summarise_runs(tmp_path))
     assert result.interval is not None
     assert result.interval.low == low
     assert result.narrow == (claim == "these cases")

@@ -11,9 +11,9 @@ from tools.simulation.student import SimulatedMeasure, make_cases
 from unit.teaching.asking import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
 from upskill.errors import EngineError, ProviderError
-from upskill.models import NotAnswered, Question, Reply
-from upskill.workflows.measure import Measured
-from upskill.workflows.refine import Attempt, Effort, best_of, outcomes, refine
+from upskill.models import NoAnswer, Question, Reply
+from upskill.workflows.generating.measure import Measurement
+from upskill.workflows.generating.refine import Attempt, Effort, best_of, outcomes, refine
 
 DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
 LEARN = make_cases(10, "learn")
@@ -80,7 +80,7 @@ def test_unusable_teacher_ends_it_with_what_there_is() -> None:
 
 
 @pytest.mark.parametrize("effort", ["low", "high"])
-@pytest.mark.parametrize("error", [ProviderError("down"), NotAnswered("down", fault="transport")])
+@pytest.mark.parametrize("error", [ProviderError("down"), NoAnswer("down", fault="transport")])
 def test_teacher_that_cannot_be_reached_is_an_error(error: Exception, effort: Effort) -> None:
     def ask(questions: Sequence[Question]) -> tuple[Reply, ...]:
         raise error
@@ -163,7 +163,7 @@ def test_errored_trial_is_no_failure_and_only_common_cases_are_compared() -> Non
 def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached() -> None:
     dead = measure(4)
 
-    def errors(*args: object, **options: object) -> Measured:
+    def errors(*args: object, **options: object) -> Measurement:
         found = dead(*args, **options)  # type: ignore[arg-type]
         gone: tuple[Trial, ...] = tuple(
             replace(one, outcome=Errored(fault="transport", message="")) for one in found.trials
@@ -175,7 +175,7 @@ def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached(
 
     capped = measure(4)
 
-    def cap(*args: object, **options: object) -> Measured:
+    def cap(*args: object, **options: object) -> Measurement:
         return replace(capped(*args, **options), cut_short="stopped at the cap of $1.00")  # type: ignore[arg-type]
 
     assert refine(DRAFT, cases=LEARN, measure=cap, ask=Teacher("never asked")).stopped == "stopped at the cap of $1.00"
@@ -238,7 +238,7 @@ def test_what_ends_a_measurement_ends_the_search(error: BaseException) -> None:
     simulated = measure(2, 3)
     teacher = Teacher(to_level(1))
 
-    def fails(stage: str, *args: object, **options: object) -> Measured:
+    def fails(stage: str, *args: object, **options: object) -> Measurement:
         if stage.startswith("search"):
             raise error
         return simulated(stage, *args, **options)  # type: ignore[arg-type]
@@ -251,7 +251,7 @@ def test_what_ends_a_measurement_ends_the_search(error: BaseException) -> None:
 def test_cap_ends_the_search() -> None:
     simulated = measure(2, 3, 4, 5, 6, 7, 8)
 
-    def cap(stage: str, *args: object, **options: object) -> Measured:
+    def cap(stage: str, *args: object, **options: object) -> Measurement:
         found = simulated(stage, *args, **options)  # type: ignore[arg-type]
         return replace(found, cut_short="stopped at the cap of $1.00") if stage == "search-2" else found
 

@@ -2,7 +2,7 @@
 
 from unit.reporting.evaluations import errored, scored
 from upskill.domain import Case, Student, Trial, TrialPlan
-from upskill.workflows.replay import MOST_POINTS, replay
+from upskill.workflows.evaluating.replay import MOST_POINTS, replay
 
 
 def plan(cases: int, repeats: int, *, design: str = "sequential") -> TrialPlan:
@@ -29,7 +29,7 @@ def test_a_path_ends_where_the_design_decides() -> None:
     assert again.path.points[-1].pairs < 12
     assert again.path.points[-1].mean == 1.0
     assert again.path.cap == 60
-    counted = {(trial.case_id, trial.repeat) for trial in trials if again.course.counts(trial)}
+    counted = {(trial.case_id, trial.repeat) for trial in trials if again.schedule.counts(trial)}
     assert len(counted) == again.path.points[-1].pairs
 
 

@@ -11,7 +11,7 @@ from upskill.domain.draft import Draft
 from upskill.errors import UsageError
 from upskill.storage.draft_folder import write_draft
 from upskill.storage.skill_meta import Provenance, SkillMeta, write_meta
-from upskill.workflows.saving import save_new, save_revision
+from upskill.workflows.generating.save import save_new, save_revision
 
 OLD = Draft(name="tarn", description="Starts tarns. Use for tarns.", body="# Tarn\n\nOld.\n")
 NEW = replace(OLD, body="# Tarn\n\nNew.\n")

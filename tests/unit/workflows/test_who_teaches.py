@@ -7,9 +7,9 @@ import pytest
 from upskill.errors import ProviderError, UsageError
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.settings import Settings
-from upskill.workflows.generate_order import GenerateOrder, target_for
-from upskill.workflows.prepare import student_endpoint
-from upskill.workflows.teaching import case_writer_for, teacher_for
+from upskill.workflows.evaluating.prepare import student_endpoint
+from upskill.workflows.generating.order import GenerateOrder, target_for
+from upskill.workflows.generating.teachers import case_writer_for, teacher_for
 
 ONE, OTHER = "http://localhost:1/v1", "http://localhost:2/v1"
 

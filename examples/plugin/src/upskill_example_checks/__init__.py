@@ -9,7 +9,7 @@ import json
 import random
 from pathlib import Path
 
-from upskill.checks.plugin import FileRefused, Finding, Furnishing, Inspection, Json, Limits, Mount
+from upskill.checks.plugin import FileRefused, Finding, Inspection, Json, Limits, Mount, SandboxSpec
 
 HARNESS = Path(__file__).parent / "harness"
 SECONDS = 60
@@ -40,7 +40,7 @@ class OrdersNumbers:
             return Finding(False, "there is no solve.py")
         longest = inspection.given.get("longest", 1_000) if isinstance(inspection.given, dict) else 1_000
         lists = _lists(int(str(longest)))
-        furnishing = Furnishing(limits=LIMITS, mounts=(Mount(source=HARNESS, target="/opt/harness"),))
+        furnishing = SandboxSpec(limits=LIMITS, mounts=(Mount(source=HARNESS, target="/opt/harness"),))
         with inspection.open_sandbox(furnishing) as sandbox:
             sandbox.put({"solve.py": program})
             # -I and -B: nothing that lies in the working folder is imported by accident, and nothing is cached.

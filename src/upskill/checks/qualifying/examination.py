@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from threading import Event
 
-from upskill.checks import KINDS, Bench, grade
+from upskill.checks import KINDS, GradingContext, grade
 from upskill.checks.qualifying.mutants import content_key
 from upskill.domain import Answer, Case, Check, CheckResult
 from upskill.errors import UpskillError
@@ -43,20 +43,20 @@ class Disagreement:
 class Examination:
     """Grades answers to one case, remembering those it has seen."""
 
-    def __init__(self, case: Case, *, bench: Bench, stop: Event | None = None) -> None:
+    def __init__(self, case: Case, *, context: GradingContext, stop: Event | None = None) -> None:
         """Once `stop` is set nothing more is graded: somebody does not want to wait."""
         self.case = case
         self.crash: CheckCrashed | None = None
         """What a check broke on last."""
         self._crashes = 0
         self._stop = stop or Event()
-        self.missing = _missing(case.checks, bench)
-        """What a check needs and this bench lacks, in words; such checks are left out."""
-        there = tuple(check for check in case.checks if _can_run(check, bench))
+        self.missing = _missing(case.checks, context)
+        """What a check needs and this grading context lacks, in words; such checks are left out."""
+        there = tuple(check for check in case.checks if _can_run(check, context))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
         self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
-        self._bench = bench
+        self._bench = context
         self._seen: dict[object, bool] = {}
         self._longest = 0.0
         self.gradings = 0
@@ -114,13 +114,13 @@ class Examination:
             raise CheckCrashed("stopped")
         self.gradings += 1
         try:
-            quick = grade(self._quick, answer, bench=self._bench).results
+            quick = grade(self._quick, answer, context=self._bench).results
             if not self._slow.checks or not (all_checks or all(result.passed for result in quick)):
                 return quick
             slow = self._slow
             if hurry:
                 slow = self._hurried(LEAST_SECONDS + 3 * self._longest)
-            return quick + grade(slow, answer, bench=self._bench).results
+            return quick + grade(slow, answer, context=self._bench).results
         except UpskillError:
             raise
         except Exception as error:  # a check is anybody's code; as in a trial, its crash measures nothing
@@ -155,15 +155,15 @@ def _is_slow(check: Check) -> bool:
     return bool({"sandbox", "judge"}.intersection(_needs(check)))
 
 
-def _can_run(check: Check, bench: Bench) -> bool:
-    return not _missing((check,), bench)
+def _can_run(check: Check, context: GradingContext) -> bool:
+    return not _missing((check,), context)
 
 
-def _missing(checks: Iterable[Check], bench: Bench) -> tuple[str, ...]:
+def _missing(checks: Iterable[Check], context: GradingContext) -> tuple[str, ...]:
     needs = {need for check in checks for need in _needs(check)}
     missing = []
-    if "sandbox" in needs and bench.open_sandbox is None:
+    if "sandbox" in needs and context.open_sandbox is None:
         missing.append("sandbox")
-    if "judge" in needs and bench.ask is None:
+    if "judge" in needs and context.ask is None:
         missing.append("judge")
     return tuple(missing)

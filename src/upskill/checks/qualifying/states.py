@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
 
-from upskill.checks import KINDS, Bench
+from upskill.checks import KINDS, GradingContext
 from upskill.checks.contains import find_token
 from upskill.checks.qualifying.examination import CheckCrashed, Examination
 from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
@@ -45,18 +45,18 @@ def qualify(
     cases: Sequence[Case],
     skill: Skill,
     *,
-    bench: Bench = Bench(),  # noqa: B008 - frozen
+    context: GradingContext = GradingContext(),  # noqa: B008 - frozen
     tell: Callable[[int], None] = lambda done: None,
 ) -> tuple[Qualification, ...]:
-    """What is known of each case, in the order of the cases. Calls no model unless the bench has a judge.
+    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
 
     `tell` hears how many are done.
     """
-    keys = _keys(cases, skill, bench)
+    keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
     stop = Event()
     new = {
-        key: Examination(case, bench=bench, stop=stop)
+        key: Examination(case, context=context, stop=stop)
         for key, case in zip(keys, cases, strict=True)
         if key not in found
     }
@@ -295,10 +295,10 @@ def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) ->
         return False
 
 
-def _keys(cases: Sequence[Case], skill: Skill, bench: Bench) -> list[str]:
+def _keys(cases: Sequence[Case], skill: Skill, context: GradingContext) -> list[str]:
     """All that the state and the labels of each case rest on, in short."""
     references = [_answer_digest(case.reference) for case in cases]
-    shared = [VERSION, sorted(set(references)), skill.digest, bench.open_sandbox is not None, bench.judge]
+    shared = [VERSION, sorted(set(references)), skill.digest, context.open_sandbox is not None, context.judge]
     around = digest_of(shared)
     return [
         digest_of([around, case.digest, reference, [_answer_digest(wrong) for wrong in case.wrong]])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from upskill.domain.case import Json
-from upskill.reporting.pictures import Drawn, Picture
+from upskill.reporting.pictures import DrawnPicture, Picture
 
 _NOT_SHOWN = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
@@ -47,7 +47,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str
     )
 
 
-def figure(picture: Picture, drawn: Drawn | None) -> str:
+def figure(picture: Picture, drawn: DrawnPicture | None) -> str:
     """A picture with its words and its table. Where it could not be drawn, the table stands open in its place."""
     name = escaped(picture.name)
     drawing = (

@@ -10,7 +10,7 @@ from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.summary import summary
 from upskill.reporting.html.trial_map import map_data, map_section
-from upskill.reporting.pictures import Drawn, Picture
+from upskill.reporting.pictures import DrawnPicture, Picture
 
 STATES_SHOWN = 300
 
@@ -22,7 +22,7 @@ def report_page(
     cases: Sequence[CaseText],
     trials: Iterable[LoggedTrial],
     pictures: Sequence[Picture],
-    drawn: Mapping[str, Drawn],
+    drawn: Mapping[str, DrawnPicture],
 ) -> str:
     """One HTML file. `trials` may come one at a time; their answers are held only as far as they are shown."""
     skill = evaluation.skill
@@ -43,7 +43,7 @@ def report_page(
     return shell(f"{skill.name}: upskill report", "\n".join(part for part in parts if part), script=True)
 
 
-def _figures(pictures: Sequence[Picture], drawn: Mapping[str, Drawn]) -> str:
+def _figures(pictures: Sequence[Picture], drawn: Mapping[str, DrawnPicture]) -> str:
     if not pictures:
         return ""
     return f'<div class="figures">{"".join(figure(picture, drawn.get(picture.name)) for picture in pictures)}</div>'

@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files
 
 from upskill.reporting.html.elements import escaped, figure
-from upskill.reporting.pictures import Drawn, Picture
+from upskill.reporting.pictures import DrawnPicture, Picture
 from upskill.reporting.pictures.palette import DARK, LIGHT
 
 
@@ -58,7 +58,7 @@ def _style() -> str:
     return schemes + _file("page.css")
 
 
-def history_page(skill: str, picture: Picture, drawn: Drawn | None) -> str:
+def history_page(skill: str, picture: Picture, drawn: DrawnPicture | None) -> str:
     """One picture, and the same as a table."""
     body = (
         f'<header><p class="kind">Skill over its versions</p><h1>{escaped(skill)}</h1></header>'

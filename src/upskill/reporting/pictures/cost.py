@@ -10,7 +10,7 @@ from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.sufficient import ENOUGH, Sufficient, by_cost, cheapest_sufficient, use_per_task
+from upskill.reporting.pictures.sufficient import ENOUGH, SufficientStudent, by_cost, cheapest_sufficient, use_per_task
 from upskill.reporting.wording import arm_name, dollars, percent, short_names
 
 HEIGHT = 320
@@ -97,13 +97,13 @@ def _use(use: float | None, *, cost: bool) -> str:
     return "unknown" if use is None else f"{use:,.0f}"
 
 
-def _aside(best: Sufficient, reports: Sequence[StudentReport]) -> str | None:
+def _aside(best: SufficientStudent, reports: Sequence[StudentReport]) -> str | None:
     """What people call its arm, where that is at neither end of the student's arrow."""
     report = next(report for report in reports if report.student.name == best.student)
     return None if best.arm in report.compared else arm_name(best.arm, report.harness)
 
 
-def _verdict(best: Sufficient | None, enough: float, reports: Sequence[StudentReport], *, cost: bool) -> str:
+def _verdict(best: SufficientStudent | None, enough: float, reports: Sequence[StudentReport], *, cost: bool) -> str:
     if best is None:
         return f"No student reached a pass rate of {enough:.0%}."
     aside = _aside(best, reports)

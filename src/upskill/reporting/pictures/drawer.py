@@ -17,7 +17,7 @@ from upskill.reporting.pictures.cases import cases_picture
 from upskill.reporting.pictures.cost import cost_picture
 from upskill.reporting.pictures.lift import lift_picture
 from upskill.reporting.pictures.path import path_picture
-from upskill.reporting.pictures.picture import Drawn, Picture, PictureFailed, StudentPath, TokenRatio
+from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed, StudentPath, TokenRatio
 from upskill.reporting.pictures.sufficient import ENOUGH
 from upskill.reporting.pictures.tokens import tokens_picture
 
@@ -75,7 +75,7 @@ class Drawer:
         except OSError:
             self._process = None
 
-    def draw(self, pictures: Sequence[Picture], *, png: bool = False) -> Mapping[str, Drawn]:
+    def draw(self, pictures: Sequence[Picture], *, png: bool = False) -> Mapping[str, DrawnPicture]:
         """By their names. Raises `PictureFailed`; nothing else comes out of it."""
         if not pictures:
             return {}
@@ -118,9 +118,9 @@ class Drawer:
         process.wait()
 
 
-def _drawn(value: Mapping[str, str]) -> Drawn:
+def _drawn(value: Mapping[str, str]) -> DrawnPicture:
     png = value.get("png")
-    return Drawn(wide=value["wide"], narrow=value["narrow"], png=None if png is None else base64.b64decode(png))
+    return DrawnPicture(wide=value["wide"], narrow=value["narrow"], png=None if png is None else base64.b64decode(png))
 
 
 def _reason(complaint: bytes, code: int) -> str:

@@ -32,7 +32,7 @@ class Picture:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Drawn:
+class DrawnPicture:
     """A picture as SVG in light colours, for a desk and for a phone, and as PNG where that was asked for."""
 
     wide: str

@@ -12,7 +12,7 @@ _Z = 1.96
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Sufficient:
+class SufficientStudent:
     """A student in one arm whose pass rate is high enough."""
 
     student: str
@@ -33,12 +33,12 @@ def use_per_task(arm: ArmSummary, *, cost: bool) -> float | None:
     return arm.cost if cost else arm.tokens
 
 
-def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENOUGH) -> Sufficient | None:
+def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENOUGH) -> SufficientStudent | None:
     """The cheapest student, with or without the skill, at that pass rate; `None` if there is none."""
     reports = list(reports)
     cost = by_cost(reports)
     found = [
-        Sufficient(
+        SufficientStudent(
             student=report.student.name,
             arm=arm.arm,
             pass_rate=arm.pass_rate,

@@ -6,9 +6,9 @@ Shipped, because a wall is shown on the machine it stands on. Sends nothing anyw
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from upskill.sandbox.place import Furnishing, Sandbox, SandboxGone
+from upskill.sandbox.contract import Sandbox, SandboxGone, SandboxSpec
 from upskill.sandbox.probes import ends, files, host, kernel, limits
-from upskill.sandbox.probes.probe import Bait, Probe, Scene, Seen
+from upskill.sandbox.probes.probe import Bait, Probe, ProbeOutcome, Scene
 
 PROBES: tuple[Probe, ...] = tuple(
     sorted(
@@ -31,24 +31,24 @@ class Result:
 
 
 def run_probes(
-    open_one: Callable[[Furnishing], Sandbox],
+    open_one: Callable[[SandboxSpec], Sandbox],
     *,
     only: Collection[int] | None = None,
-    furnishing: Furnishing | None = None,
+    spec: SandboxSpec | None = None,
 ) -> Iterator[Result]:
     """Each probe in a sandbox of its own, one after the other. Whatever opening one raises, this raises."""
-    furnishing = furnishing or Furnishing()
+    spec = spec or SandboxSpec()
     with Bait() as bait:
         for probe in _chosen(only):
-            with open_one(furnishing) as sandbox:
-                yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, furnishing=furnishing))
+            with open_one(spec) as sandbox:
+                yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, spec=spec))
 
 
-def run_quick_probes(open_one: Callable[[Furnishing], Sandbox]) -> list[Result]:
+def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox]) -> list[Result]:
     """Those that leave nothing behind, all in one sandbox: what can be afforded before every run."""
-    furnishing = Furnishing()
-    with Bait() as bait, open_one(furnishing) as sandbox:
-        scene = Scene(sandbox=sandbox, bait=bait, furnishing=furnishing)
+    spec = SandboxSpec()
+    with Bait() as bait, open_one(spec) as sandbox:
+        scene = Scene(sandbox=sandbox, bait=bait, spec=spec)
         return [_attempt(probe, scene) for probe in _chosen(QUICK)]
 
 
@@ -61,7 +61,7 @@ def _attempt(probe: Probe, scene: Scene) -> Result:
     try:
         seen = probe.attempt(scene)
     except (SandboxGone, OSError, ValueError, IndexError) as error:
-        seen = Seen(held=False, saw=f"could not be tried: {type(error).__name__}: {error}")
+        seen = ProbeOutcome(held=False, saw=f"could not be tried: {type(error).__name__}: {error}")
     return Result(id=probe.id, what=probe.what, held=seen.held, saw=seen.saw)
 
 

@@ -1,14 +1,14 @@
 """Probes 1 to 4 and 15 to 17: what can be written and read."""
 
-from upskill.sandbox.place import FileRefused
-from upskill.sandbox.probes.probe import Probe, Scene, Seen, ending, lines, told, whole
+from upskill.sandbox.contract import FileRefused
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, ending, lines, told, whole
 
 
-def _works(scene: Scene) -> Seen:
+def _works(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("echo here > probe && cat probe && id -u && pwd")
     expected = ["here", "1000", "/workspace"]
     held = whole(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
-    return Seen(held=held, saw="file there, uid 1000, /workspace" if held else told(ran))
+    return ProbeOutcome(held=held, saw="file there, uid 1000, /workspace" if held else told(ran))
 
 
 _CREATE = """
@@ -24,10 +24,10 @@ print("created", made, flush=True)
 """
 
 
-def _creates_nothing(scene: Scene) -> Seen:
+def _creates_nothing(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CREATE, f"upskill-{scene.bait.secret}")
     held = whole(ran) and lines(ran) == ["created []"]
-    return Seen(held=held, saw="none created in 7 folders" if held else told(ran))
+    return ProbeOutcome(held=held, saw="none created in 7 folders" if held else told(ran))
 
 
 _WRITE_VICTIM = """
@@ -41,11 +41,13 @@ except OSError as error:
 """
 
 
-def _victim_untouched(scene: Scene) -> Seen:
+def _victim_untouched(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_WRITE_VICTIM, scene.bait.victim)
     found = scene.bait.victims()
     held = whole(ran) and found == ["secret"]
-    return Seen(held=held, saw=f"{told(ran)}; nothing on the host" if held else f"{told(ran)}; on the host: {found}")
+    return ProbeOutcome(
+        held=held, saw=f"{told(ran)}; nothing on the host" if held else f"{told(ran)}; on the host: {found}"
+    )
 
 
 _READ = """
@@ -59,13 +61,15 @@ print("homes", os.listdir("/home"), os.path.exists("/root"), flush=True)
 """
 
 
-def _reads_no_secret(scene: Scene) -> Seen:
+def _reads_no_secret(scene: Scene) -> ProbeOutcome:
     bait = scene.bait
     ran = scene.python(_READ, bait.victim / "secret", bait.key, "/etc/shadow", "/etc/passwd")
     text = ran.stdout.decode("utf-8", "replace")
     found = [word for word in (bait.secret, "root:") if word in text]
     held = whole(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
-    return Seen(held=held, saw="no secret, no key, no root: line, no home" if held else f"found {found}; {told(ran)}")
+    return ProbeOutcome(
+        held=held, saw="no secret, no key, no root: line, no home" if held else f"found {found}; {told(ran)}"
+    )
 
 
 _FOLLOW = """
@@ -76,12 +80,12 @@ exit 0
 """
 
 
-def _links_lead_nowhere(scene: Scene) -> Seen:
+def _links_lead_nowhere(scene: Scene) -> ProbeOutcome:
     ran = scene.shell(_FOLLOW, scene.bait.victim)
     found = scene.bait.victims()
     leaked = scene.bait.secret.encode() in ran.stdout
     held = whole(ran) and not leaked and found == ["secret"]
-    return Seen(held=held, saw="links lead nowhere" if held else f"leaked: {leaked}; on the host: {found}")
+    return ProbeOutcome(held=held, saw="links lead nowhere" if held else f"leaked: {leaked}; on the host: {found}")
 
 
 _TRAPS = """
@@ -90,7 +94,7 @@ ln -s plain link && ln -s real folder && mkfifo pipe
 """
 
 
-def _reader_refuses(scene: Scene) -> Seen:
+def _reader_refuses(scene: Scene) -> ProbeOutcome:
     ran = scene.shell(_TRAPS)
     accepted = []
     for path in ("link", "folder/deep", "pipe", "hard"):
@@ -102,10 +106,12 @@ def _reader_refuses(scene: Scene) -> Seen:
     plain = whole(ran) and scene.sandbox.read("plain") == b"plain\n"
     held = plain and not accepted
     good = "link, linked folder, pipe and hard link refused; plain file read"
-    return Seen(held=held, saw=good if held else f"accepted {accepted}, plain file read: {plain}, {ending(ran)}")
+    return ProbeOutcome(
+        held=held, saw=good if held else f"accepted {accepted}, plain file read: {plain}, {ending(ran)}"
+    )
 
 
-def _shipped_reader(scene: Scene) -> Seen:
+def _shipped_reader(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("ln -s /etc/passwd answer && cat answer")
     followed = whole(ran) and lines(ran)[:1] == ["agent:x:1000:1000:agent:/home/agent:/bin/sh"]
     try:
@@ -114,7 +120,9 @@ def _shipped_reader(scene: Scene) -> Seen:
     except FileRefused:
         refused = True
     held = followed and refused
-    return Seen(held=held, saw="refused; plain open() does follow it" if held else f"refused: {refused}, {told(ran)}")
+    return ProbeOutcome(
+        held=held, saw="refused; plain open() does follow it" if held else f"refused: {refused}, {told(ran)}"
+    )
 
 
 PROBES = (

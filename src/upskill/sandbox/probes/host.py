@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from upskill.sandbox import profile
-from upskill.sandbox.place import HOME
-from upskill.sandbox.probes.probe import Probe, Scene, Seen, lines, told, whole
+from upskill.sandbox.contract import HOME
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, lines, told, whole
 
 _ENVIRONMENT = """
 import os
@@ -20,14 +20,14 @@ except OSError as error:
 """
 
 
-def _environment(scene: Scene) -> Seen:
+def _environment(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_ENVIRONMENT)
     allowed = {("HOME", HOME), ("LANG", "C.UTF-8"), ("PATH", profile.PATH)}
     expected = {f"{whose} {name} {value}" for whose in ("own", "first") for name, value in allowed}
     others = [line for line in lines(ran) if line not in expected and line != "first is closed"]
     own = sum(line.startswith("own ") for line in lines(ran))
     held = whole(ran) and not others and own == len(allowed) and scene.bait.secret.encode() not in ran.stdout
-    return Seen(held=held, saw="PATH, HOME and LANG of the sandbox, nothing else" if held else f"also {others}")
+    return ProbeOutcome(held=held, saw="PATH, HOME and LANG of the sandbox, nothing else" if held else f"also {others}")
 
 
 _CONNECT = """
@@ -42,11 +42,11 @@ except OSError as error:
 """
 
 
-def _loopback(scene: Scene) -> Seen:
+def _loopback(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CONNECT, "tcp", scene.bait.port)
     called = scene.bait.was_called()
     held = whole(ran) and lines(ran) == ["ConnectionRefusedError"] and not called
-    return Seen(held=held, saw="refused, the listener saw nothing" if held else f"{told(ran)}; heard: {called}")
+    return ProbeOutcome(held=held, saw="refused, the listener saw nothing" if held else f"{told(ran)}; heard: {called}")
 
 
 _DATAGRAM = """
@@ -60,17 +60,17 @@ except OSError as error:
 """
 
 
-def _datagram(scene: Scene) -> Seen:
+def _datagram(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_DATAGRAM)
     held = whole(ran) and lines(ran) == ["ENETUNREACH"]
-    return Seen(held=held, saw="network unreachable" if held else told(ran))
+    return ProbeOutcome(held=held, saw="network unreachable" if held else told(ran))
 
 
-def _abstract_socket(scene: Scene) -> Seen:
+def _abstract_socket(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CONNECT, "unix", scene.bait.abstract_name[1:])
     called = scene.bait.was_called()
     held = whole(ran) and lines(ran) == ["ConnectionRefusedError"] and not called
-    return Seen(held=held, saw="refused" if held else f"{told(ran)}; heard: {called}")
+    return ProbeOutcome(held=held, saw="refused" if held else f"{told(ran)}; heard: {called}")
 
 
 _FIRST = """
@@ -84,11 +84,11 @@ print(open("/proc/1/cmdline").read().replace("\\0", " ").strip(), flush=True)
 """
 
 
-def _first_process(scene: Scene) -> Seen:
+def _first_process(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FIRST)
     command = " ".join(profile.command(profile.find_interpreter()))
     held = whole(ran) and lines(ran) == ["root is closed", "processes 2", command]
-    return Seen(held=held, saw="its root is closed, 2 processes, no host path" if held else told(ran))
+    return ProbeOutcome(held=held, saw="its root is closed, 2 processes, no host path" if held else told(ran))
 
 
 _KERNEL_FILES = """
@@ -108,10 +108,10 @@ print("opened", opened, flush=True)
 """
 
 
-def _kernel_files(scene: Scene) -> Seen:
+def _kernel_files(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_KERNEL_FILES)
     held = whole(ran) and lines(ran) == ["opened []"]
-    return Seen(held=held, saw="all refused, no /sys" if held else told(ran))
+    return ProbeOutcome(held=held, saw="all refused, no /sys" if held else told(ran))
 
 
 _SIGNAL = """
@@ -125,13 +125,13 @@ for word in sys.argv[1:]:
 """
 
 
-def _signal(scene: Scene) -> Seen:
+def _signal(scene: Scene) -> ProbeOutcome:
     everybody = sorted((int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()), reverse=True)
     others = [os.getpid(), *everybody[:5]]
     # The first few numbers are used inside as well.
     ran = scene.python(_SIGNAL, *(process for process in others if process > 20))
     held = whole(ran) and set(lines(ran)) == {"ProcessLookupError"}
-    return Seen(held=held, saw="no such process" if held else told(ran))
+    return ProbeOutcome(held=held, saw="no such process" if held else told(ran))
 
 
 PROBES = (

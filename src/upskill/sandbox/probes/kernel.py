@@ -3,7 +3,7 @@
 import errno
 import platform
 
-from upskill.sandbox.probes.probe import Probe, Scene, Seen, lines, told, whole
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, lines, told, whole
 from upskill.sandbox.seccomp import NUMBERS
 
 _CALLS = """
@@ -35,10 +35,10 @@ print("mount in it", call(number, kind, target, kind, 0, 0), flush=True)
 """
 
 
-def _mount(scene: Scene) -> Seen:
+def _mount(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _MOUNT, _number("mount"), _number("unshare"), _number("clone"))
     held = whole(ran) and lines(ran) == ["mount EPERM", "nested EPERM", "mount in it EPERM"]
-    return Seen(held=held, saw="EPERM, also nested" if held else told(ran))
+    return ProbeOutcome(held=held, saw="EPERM, also nested" if held else told(ran))
 
 
 _NAMESPACE = """
@@ -53,10 +53,10 @@ print("clone3", call(newer, 0, 0), flush=True)
 """
 
 
-def _namespace(scene: Scene) -> Seen:
+def _namespace(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _NAMESPACE, _number("unshare"), _number("clone"), _number("clone3"))
     held = whole(ran) and lines(ran) == ["unshare EPERM", "clone EPERM", "clone3 ENOSYS"]
-    return Seen(held=held, saw="unshare and clone EPERM, clone3 ENOSYS" if held else told(ran))
+    return ProbeOutcome(held=held, saw="unshare and clone EPERM, clone3 ENOSYS" if held else told(ran))
 
 
 _STATUS = """
@@ -66,12 +66,12 @@ for line in open("/proc/self/status"):
 """
 
 
-def _rights(scene: Scene) -> Seen:
+def _rights(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_STATUS)
     facts = dict(line.split(": ", 1) for line in lines(ran) if ": " in line)
     expected = {"NoNewPrivs": 1, "CapEff": 0, "CapBnd": 0, "CapPrm": 0, "Seccomp": 2}
     held = whole(ran) and {name: int(value, 16) for name, value in facts.items()} == expected
-    return Seen(held=held, saw="no new privileges, no capability" if held else told(ran))
+    return ProbeOutcome(held=held, saw="no new privileges, no capability" if held else told(ran))
 
 
 _TERMINAL = """
@@ -90,10 +90,10 @@ for descriptor in (0, 1, 2):
 """
 
 
-def _terminal(scene: Scene) -> Seen:
+def _terminal(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _TERMINAL)
     held = whole(ran) and lines(ran) == ["tty ENXIO", *["typing EPERM"] * 3]
-    return Seen(held=held, saw="no such device, typing refused" if held else told(ran))
+    return ProbeOutcome(held=held, saw="no such device, typing refused" if held else told(ran))
 
 
 _DEVICES = """
@@ -112,13 +112,13 @@ _EXPECTED_DEVICES = frozenset(
 )
 
 
-def _devices(scene: Scene) -> Seen:
+def _devices(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _DEVICES)
     made = lines(ran)[:3] != ["EPERM"] * 3
     nodes = set(lines(ran)[3].split()) if len(lines(ran)) > 3 else {"?"}
     held = whole(ran) and not made and nodes <= _EXPECTED_DEVICES
     good = "refused; no kvm, mem or vsock in /dev"
-    return Seen(held=held, saw=good if held else f"also {sorted(nodes - _EXPECTED_DEVICES)}; {told(ran)}")
+    return ProbeOutcome(held=held, saw=good if held else f"also {sorted(nodes - _EXPECTED_DEVICES)}; {told(ran)}")
 
 
 _VSOCK = """
@@ -132,10 +132,10 @@ for family in (40, 16, 17, 38):
 """
 
 
-def _vsock(scene: Scene) -> Seen:
+def _vsock(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _VSOCK)
     held = whole(ran) and lines(ran) == ["EAFNOSUPPORT"] * 4
-    return Seen(held=held, saw="address family not supported" if held else told(ran))
+    return ProbeOutcome(held=held, saw="address family not supported" if held else told(ran))
 
 
 _FORBIDDEN = """
@@ -147,10 +147,10 @@ for word in sys.argv[1:]:
 _REFUSED_CALLS = ("keyctl", "bpf", "io_uring_setup", "userfaultfd")
 
 
-def _calls(scene: Scene) -> Seen:
+def _calls(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _FORBIDDEN, *(f"{name}={_number(name)}" for name in _REFUSED_CALLS))
     held = whole(ran) and lines(ran) == [f"{name} {errno.errorcode[errno.EPERM]}" for name in _REFUSED_CALLS]
-    return Seen(held=held, saw="each EPERM" if held else told(ran))
+    return ProbeOutcome(held=held, saw="each EPERM" if held else told(ran))
 
 
 PROBES = (

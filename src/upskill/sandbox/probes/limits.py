@@ -1,7 +1,7 @@
 """Probes 18 to 25: processes, memory and disk."""
 
 from upskill.sandbox import profile
-from upskill.sandbox.probes.probe import Probe, Scene, Seen, ending, lines, told, whole
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, ending, lines, told, whole
 
 MEBIBYTE = 1_048_576
 
@@ -23,12 +23,12 @@ for pid in children:
 """
 
 
-def _forks(scene: Scene) -> Seen:
+def _forks(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FORKS)
     words = lines(ran)[0].split() if lines(ran) else []
-    most = scene.furnishing.limits.processes
+    most = scene.spec.limits.processes
     held = whole(ran) and words[:1] == ["EAGAIN"] and 0 < int(words[1]) <= most
-    return Seen(held=held, saw=f"EAGAIN after {words[1]}" if held else told(ran))
+    return ProbeOutcome(held=held, saw=f"EAGAIN after {words[1]}" if held else told(ran))
 
 
 _ONE_HOG = """
@@ -39,11 +39,11 @@ print("took all", flush=True)
 """
 
 
-def _one_hog(scene: Scene) -> Seen:
+def _one_hog(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_ONE_HOG)
     refused = ran.ended == "exit" and ran.exit_code == 1 and b"MemoryError" in ran.stderr
     killed = ran.ended == "memory"
-    return Seen(held=refused or killed, saw="MemoryError" if refused else ending(ran))
+    return ProbeOutcome(held=refused or killed, saw="MemoryError" if refused else ending(ran))
 
 
 _MANY_HOGS = """
@@ -59,11 +59,11 @@ time.sleep(30)
 """
 
 
-def _many_hogs(scene: Scene) -> Seen:
+def _many_hogs(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_MANY_HOGS)
     held = ran.ended == "memory"
     good = f"killed for memory after {ran.seconds:.1f} s"
-    return Seen(held=held, saw=good if held else ending(ran))
+    return ProbeOutcome(held=held, saw=good if held else ending(ran))
 
 
 _FILL = """
@@ -102,16 +102,16 @@ def _filled(scene: Scene, most_files: int, megabytes: int, *folders: str) -> tup
     return size, words[1:], whole(ran), f"{size / MEBIBYTE:.0f} MiB, then {' '.join(words[1:]) or 'no end'}"
 
 
-def _one_file(scene: Scene) -> Seen:
+def _one_file(scene: Scene) -> ProbeOutcome:
     size, why, ran, saw = _filled(scene, 1, 200, "/workspace")
-    most = scene.furnishing.limits.file_mb * MEBIBYTE
-    return Seen(held=ran and 0 < size <= most and why == ["EFBIG"], saw=saw)
+    most = scene.spec.limits.file_mb * MEBIBYTE
+    return ProbeOutcome(held=ran and 0 < size <= most and why == ["EFBIG"], saw=saw)
 
 
-def _ten_files(scene: Scene) -> Seen:
+def _ten_files(scene: Scene) -> ProbeOutcome:
     size, why, ran, saw = _filled(scene, 10, 40, "/workspace")
-    most = scene.furnishing.limits.workspace_mb * MEBIBYTE
-    return Seen(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
+    most = scene.spec.limits.workspace_mb * MEBIBYTE
+    return ProbeOutcome(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
 
 
 _MOUNTS = """
@@ -119,19 +119,19 @@ print(*[line.split()[4] for line in open("/proc/self/mountinfo")], flush=True)
 """
 
 
-def _every_mount(scene: Scene) -> Seen:
+def _every_mount(scene: Scene) -> ProbeOutcome:
     mounts = lines(scene.python(_MOUNTS))[0].split()
     size, _, ran, _ = _filled(scene, 20, 40, *mounts, "/dev", "/run", "/var/tmp", "/home/agent")
-    limits = scene.furnishing.limits
+    limits = scene.spec.limits
     most = limits.workspace_mb + limits.tmp_mb + limits.home_mb + profile.SHARED_MEMORY_MB
     held = ran and 0 < size <= most * MEBIBYTE
-    return Seen(held=held, saw=f"{size / MEBIBYTE:.0f} MiB over {len(mounts)} mounts, of {most} allowed")
+    return ProbeOutcome(held=held, saw=f"{size / MEBIBYTE:.0f} MiB over {len(mounts)} mounts, of {most} allowed")
 
 
-def _tmp(scene: Scene) -> Seen:
+def _tmp(scene: Scene) -> ProbeOutcome:
     size, why, ran, saw = _filled(scene, 5, 30, "/tmp")
-    most = scene.furnishing.limits.tmp_mb * MEBIBYTE
-    return Seen(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
+    most = scene.spec.limits.tmp_mb * MEBIBYTE
+    return ProbeOutcome(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
 
 
 _DEV = """
@@ -144,12 +144,12 @@ except OSError as error:
 """
 
 
-def _shared_memory(scene: Scene) -> Seen:
+def _shared_memory(scene: Scene) -> ProbeOutcome:
     size, why, filled, saw = _filled(scene, 5, 30, "/dev/shm")
     ran = scene.python(_DEV)
     most = profile.SHARED_MEMORY_MB * MEBIBYTE
     held = filled and 0 < size <= most and why == ["ENOSPC"] and lines(ran) == ["EROFS"]
-    return Seen(held=held, saw=f"{saw}; /dev: {told(ran)}")
+    return ProbeOutcome(held=held, saw=f"{saw}; /dev: {told(ran)}")
 
 
 PROBES = (

@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Self
 
 from upskill.sandbox import profile
-from upskill.sandbox.place import Furnishing, Ran, Sandbox
+from upskill.sandbox.contract import CommandResult, Sandbox, SandboxSpec
 
 SECRET_VARIABLE = "UPSKILL_PROBE_SECRET"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Seen:
+class ProbeOutcome:
     """Whether the wall held, and what was seen that says so."""
 
     held: bool
@@ -90,13 +90,13 @@ class Scene:
 
     sandbox: Sandbox
     bait: Bait
-    furnishing: Furnishing
+    spec: SandboxSpec
 
-    def python(self, code: str, *words: object, seconds: float = 20) -> Ran:
+    def python(self, code: str, *words: object, seconds: float = 20) -> CommandResult:
         program = profile.find_interpreter().program
         return self.sandbox.run([program, "-I", "-B", "-c", code, *map(str, words)], seconds=seconds)
 
-    def shell(self, script: str, *words: object, seconds: float = 20) -> Ran:
+    def shell(self, script: str, *words: object, seconds: float = 20) -> CommandResult:
         return self.sandbox.run(["sh", "-c", script, "sh", *map(str, words)], seconds=seconds)
 
 
@@ -106,26 +106,26 @@ class Probe:
 
     id: int
     what: str
-    attempt: Callable[[Scene], Seen]
+    attempt: Callable[[Scene], ProbeOutcome]
 
 
-def lines(ran: Ran) -> list[str]:
+def lines(ran: CommandResult) -> list[str]:
     return ran.stdout.decode("utf-8", "replace").splitlines()
 
 
-def whole(ran: Ran) -> bool:
+def whole(ran: CommandResult) -> bool:
     """The program ran to its end: an attempt that never happened proves nothing."""
     return ran.ended == "exit" and ran.exit_code == 0
 
 
-def ending(ran: Ran) -> str:
+def ending(ran: CommandResult) -> str:
     """How it went, for people."""
     how = f"exit {ran.exit_code}" if ran.ended == "exit" else f"ended: {ran.ended}"
     complaint = ran.stderr.decode("utf-8", "replace").strip().splitlines()
     return f"{how}, {complaint[-1]}" if complaint else how
 
 
-def told(ran: Ran) -> str:
+def told(ran: CommandResult) -> str:
     """What it printed, on one line."""
     text = "; ".join(line.strip() for line in lines(ran) if line.strip())
     return text if whole(ran) else f"{text} ({ending(ran)})" if text else ending(ran)

@@ -28,10 +28,10 @@ DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
 _TOOLS = 40
 
-__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digesting"]
+__all__ = ["DEFAULT_BUDGET", "SMALLEST_BUDGET", "Digester"]
 
 
-class Digesting:
+class Digester:
     """Takes traces one by one and holds only what was found in them, so that a folder may be of any size."""
 
     def __init__(self, *, budget: int = DEFAULT_BUDGET, clean: Clean = unchanged) -> None:

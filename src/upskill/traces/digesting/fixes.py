@@ -39,7 +39,7 @@ class Chain:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Closed:
+class FixedChain:
     """A chain with the call that passed in the end."""
 
     failures: tuple[Action, ...]
@@ -50,7 +50,7 @@ class Closed:
 class Pairs:
     """What became of every failure that was worth following."""
 
-    closed: tuple[Closed, ...]
+    closed: tuple[FixedChain, ...]
     open: tuple[Chain, ...]
 
 
@@ -60,7 +60,7 @@ def pair_failures(work: Work) -> Pairs:
     recent: list[Chain] = []
     chains: list[Chain] = []
     done: set[int] = set()
-    closed: list[Closed] = []
+    closed: list[FixedChain] = []
     for action in work.actions:
         if action.state == "unknown" or action.sort == "look" or _is_refusal(action):
             continue
@@ -77,7 +77,7 @@ def pair_failures(work: Work) -> Pairs:
         for chain in _candidates(action, by_key, recent):
             if id(chain) not in done and _again(chain.last, action):
                 done.add(id(chain))
-                closed.append(Closed(failures=tuple(chain.failures), passed=action))
+                closed.append(FixedChain(failures=tuple(chain.failures), passed=action))
     return Pairs(closed=tuple(closed), open=tuple(chain for chain in chains if id(chain) not in done))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from upskill.domain.trace_digest import Finding, Part, Place
 from upskill.traces.digesting.changes import named
 from upskill.traces.digesting.excerpt import Generalise, one_line, plain, shortened, signature
-from upskill.traces.digesting.work import REFUSED, Action, Said, Work
+from upskill.traces.digesting.work import REFUSED, Action, Statement, Work
 
 TASK_POINTS = 1_000.0
 """The task is always kept."""
@@ -55,7 +55,7 @@ def find_words(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Fi
     yield from _refusals(work, trace=trace, generalise=generalise)
 
 
-def _said(kind: str, said: Said, text: str, *, trace: int, points: float) -> Finding:
+def _said(kind: str, said: Statement, text: str, *, trace: int, points: float) -> Finding:
     when = ", typed while the agent was at work" if said.amid else ""
     return Finding(
         kind="correction" if kind == "correction" else "task",

@@ -65,7 +65,7 @@ class Action:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Said:
+class Statement:
     """Something the person or the agent wrote. `amid` the work: the agent had not yet answered."""
 
     index: int
@@ -81,14 +81,14 @@ class Work:
     """All moves of one trace, in order, each with its own index."""
 
     actions: tuple[Action, ...]
-    said: tuple[Said, ...]
+    said: tuple[Statement, ...]
     subagents: int
 
 
 def work_of(trace: Trace) -> Work:
     """The moves of a trace with those of its subagents."""
     actions: list[Action] = []
-    said: list[Said] = []
+    said: list[Statement] = []
     subagents = 0
     index = 0
     agent_at_work: dict[str, bool] = {}
@@ -116,7 +116,7 @@ def work_of(trace: Trace) -> Work:
         interrupts = step.source == "person" and INTERRUPTED.match(step.text) is not None
         if step.source in {"person", "agent"} and step.text.strip() and not interrupts:
             said.append(
-                Said(
+                Statement(
                     index=index,
                     step=step.number,
                     thread=thread,

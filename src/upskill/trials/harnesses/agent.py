@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill, digest_of
 from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
-from upskill.trials.terms import Terms, skill_folder
 from upskill.trials.tool_specs import TOOLS
+from upskill.trials.trial_limits import TrialLimits, skill_folder
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Solver
@@ -35,18 +35,18 @@ class Agent:
     resumable: tuple[str, ...] = ("agent/1",)
     frame = words("agent_frame.md")
 
-    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
+    def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
         """The skill's files lie in the sandbox; it is listed, or given as well."""
-        whole = given(skill, folder=skill_folder(skill, terms))
+        whole = given(skill, folder=skill_folder(skill, trial_limits))
         arms: dict[Arm, ArmRequest] = {
             "baseline": ArmRequest(system=self.frame),
-            "offered": self._listed(skill, terms),
+            "offered": self._listed(skill, trial_limits),
             "with_skill": ArmRequest(system=f"{self.frame}\n\n{whole}", skill=skill),
         }
-        return arms if previous is None else {**arms, "previous": self._listed(previous, terms)}
+        return arms if previous is None else {**arms, "previous": self._listed(previous, trial_limits)}
 
-    def _listed(self, skill: Skill, terms: Terms) -> ArmRequest:
-        path = f"{skill_folder(skill, terms)}/SKILL.md"
+    def _listed(self, skill: Skill, trial_limits: TrialLimits) -> ArmRequest:
+        path = f"{skill_folder(skill, trial_limits)}/SKILL.md"
         entry = OFFERED.format(name=skill.name, description=skill.description, path=path)
         return ArmRequest(system=f"{self.frame}\n\n{entry}", skill=skill)
 
@@ -55,39 +55,39 @@ class Agent:
         digests = {path: hashlib.sha256(data).hexdigest() for path, data in case.files.items()}
         return CaseRequest(case.prompt, digest_of(digests) if digests else "")
 
-    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+    def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""
-        return {"tools": [tool.as_json() for tool in TOOLS], "limits": terms.as_json(), "files": files}
+        return {"tools": [tool.as_json() for tool in TOOLS], "limits": trial_limits.as_json(), "files": files}
 
     @contextmanager
     def solving(
         self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
         """Students work in sandboxes; none is left open at the end."""
-        from upskill.trials.agent_loop import Furnisher, work
+        from upskill.trials.agent_loop import SandboxSetup, work
 
-        furnisher = Furnisher(
+        setup = SandboxSetup(
             requests,
             contents=run.contents,
-            terms=run.terms,
+            trial_limits=run.trial_limits,
             open_sandbox=run.open_sandbox,
-            in_flight=run.door.policy.concurrency,
+            in_flight=run.client.policy.concurrency,
         )
         try:
-            yield partial(work, furnisher=furnisher, began=began)
+            yield partial(work, setup=setup, began=began)
         finally:
-            furnisher.close()
+            setup.close()
 
-    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """Every turn sends again what was said and seen in those before it."""
-        turns = min(EXPECTED_TURNS, terms.turns)
+        turns = min(EXPECTED_TURNS, trial_limits.turns)
         growth = trials * (answer_tokens + EXPECTED_RESULT_TOKENS) * turns * (turns - 1) // 2
         return Effort(turns, prompt_tokens * turns + growth, trials * answer_tokens * turns)
 
-    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """The last call may go over a trial's tokens."""
-        said = min(terms.turns * answer_tokens, terms.tokens + answer_tokens)
-        return Effort(terms.turns, trials * max(0, 2 * terms.tokens - said), trials * said)
+        said = min(trial_limits.turns * answer_tokens, trial_limits.tokens + answer_tokens)
+        return Effort(trial_limits.turns, trials * max(0, 2 * trial_limits.tokens - said), trials * said)
 
 
 HARNESS: Harness = Agent()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from upskill.domain import Arm, Case, Skill
 from upskill.trials.file_text import with_files
 from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
-from upskill.trials.terms import Terms
+from upskill.trials.trial_limits import TrialLimits
 
 if TYPE_CHECKING:
     from inspect_ai.solver import Generate, Solver, TaskState
@@ -23,7 +23,7 @@ class Chat:
     resumable: tuple[str, ...] = ("chat/1",)
     frame = words("frame.md")
 
-    def arms(self, skill: Skill, *, previous: Skill | None, terms: Terms) -> dict[Arm, ArmRequest]:
+    def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
         """The skill stands in the system message, or it does not."""
         arms: dict[Arm, ArmRequest] = {"baseline": ArmRequest(system=self.frame), "with_skill": self._given(skill)}
         return arms if previous is None else {**arms, "previous": self._given(previous)}
@@ -35,7 +35,7 @@ class Chat:
         """Its files follow the prompt."""
         return CaseRequest(with_files(case))
 
-    def identity(self, terms: Terms, *, files: str) -> dict[str, object]:
+    def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Nothing but the request."""
         return {"tools": [], "limits": {}}
 
@@ -43,7 +43,7 @@ class Chat:
     def solving(
         self, run: "TrialRun", requests: ArmRequests, *, began: Callable[[], None]
     ) -> "Iterator[Callable[[Find], Solver]]":
-        """Put the question through the metered door."""
+        """Put the question through the metered client."""
         from inspect_ai.solver import solver
 
         @solver
@@ -57,7 +57,7 @@ class Chat:
 
         yield ask
 
-    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, terms: Terms) -> Effort:
+    def expected(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """One answer each."""
         return Effort(turns=1, input_tokens=prompt_tokens, output_tokens=trials * answer_tokens)
 

@@ -11,17 +11,16 @@ from upskill import reporting, storage
 from upskill.domain import Evaluation
 from upskill.domain.job import Job, JobError, JobResult, JobSpending
 from upskill.errors import EXIT_FAILED, UpskillError, UsageError
-from upskill.models import Door
+from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, settings_from
 from upskill.storage.job_json import job_from_text, job_text, result_text
 from upskill.storage.run_folders import JOB_FILE, RUN_FILE
-from upskill.workflows.evaluate import Whole, evaluate, resume
-from upskill.workflows.measuring_runs import spent_in
-from upskill.workflows.prepare import EvaluationOrder
-from upskill.workflows.reuse import open_store
-from upskill.workflows.spending_rules import door_for
-from upskill.workflows.write_cases import has_cases
+from upskill.workflows.evaluating.check_cases import has_cases
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
+from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.workflows.evaluating.reuse import open_store
+from upskill.workflows.evaluating.spending_rules import client_for, spent_in
 
 JOB_SETTINGS = frozenset(
     {
@@ -52,15 +51,15 @@ def run_job(text: str, *, root: str) -> str:
     the environment and the signal handling of the process are the job's. A job that runs again resumes its run: what
     was scored is not bought again, what errored is tried again within the same share of the caps.
     """
-    door = Door()
+    client = MeteredClient()
     run: str | None = None
     try:
         job = job_from_text(text)
         run = job.run
         with _working_in(Path(root)):
             settings = _settings(job)
-            door = door_for(settings.values)
-            evaluation = _evaluate(job, settings, door)
+            client = client_for(settings.values)
+            evaluation = _evaluate(job, settings, client)
         result = JobResult(run=run, exit_code=evaluation.exit_code(), evaluation=reporting.evaluation_json(evaluation))
     except UpskillError as error:
         told = JobError(
@@ -75,7 +74,7 @@ def run_job(text: str, *, root: str) -> str:
             problems=tuple(traceback.format_exc().splitlines()),
         )
         result = JobResult(run=run, exit_code=EXIT_FAILED, error=told)
-    spent = JobSpending(calls=door.spent.calls, tokens=door.spent.tokens, cost=door.spent.cost)
+    spent = JobSpending(calls=client.spent.calls, tokens=client.spent.tokens, cost=client.spent.cost)
     return redactor_from(os.environ).clean_own(result_text(replace(result, spending=spent)))
 
 
@@ -108,23 +107,23 @@ def _settings(job: Job) -> Resolved:
     return replace(chosen, values=values)
 
 
-def _evaluate(job: Job, settings: Resolved, door: Door) -> Evaluation:
+def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation:
     folder = storage.RunFolder(path=Path(job.run))
-    part = Whole(
-        door=door,
+    part = ParentRun(
+        client=client,
         folder=folder,
         open_store=open_store if job.store is None else partial(open_store, path=Path(job.store)),
     )
     if (folder.path / RUN_FILE).exists():
         _require_same(job, folder.path / JOB_FILE)
         calls, tokens, cost = spent_in(folder)
-        door.spent = replace(door.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
+        client.spent = replace(client.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
         return resume(folder.path, part_of=part)
     skill = Path(job.skill)
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):
         raise UsageError(f"{job.skill}: there are no test cases", hint="a job writes none: name a file of them")
-    storage.write_whole(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
+    storage.write_atomically(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
     return evaluate(
         EvaluationOrder(
             skill=skill, case_file=None if job.case_file is None else Path(job.case_file), repeats=job.runs

@@ -1,0 +1,49 @@
+"""The one metered client: every model call of the product goes through here, whoever makes it.
+
+It counts calls, tokens and money, holds deadlines, retries what failed in transport and nothing else, and stops
+knocking at an endpoint that is down. Budgets bite here. It does not know what a trial or a verdict is.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from upskill.models.endpoint import Endpoint
+from upskill.models.ledger import Ledger
+
+if TYPE_CHECKING:
+    from inspect_ai.model import Model
+
+NO_KEY = "no-key-needed"
+"""Sent where a server wants no key, because the client refuses an empty one."""
+
+
+@dataclass(slots=True)
+class MeteredClient(Ledger):
+    """Opens models, and counts what is bought through all of them."""
+
+    def open(
+        self, endpoint: Endpoint, *, temperature: float | None = None, max_output_tokens: int | None = None
+    ) -> "Model":
+        """The engine's model for an endpoint, with the meter built in."""
+        from inspect_ai.model import GenerateConfig, get_model
+
+        from upskill.models.metering import build_meter_into
+
+        config = GenerateConfig(
+            temperature=temperature,
+            max_tokens=max_output_tokens,
+            max_connections=self.policy.concurrency,
+            # The outer bounds of the engine's loop. The meter decides within them which request is sent again.
+            max_retries=self.policy.max_retries + self.policy.patience,
+            timeout=self.policy.call_seconds,
+        )
+        api_key = None
+        if endpoint.is_scripted:
+            from upskill.models import scripted_api
+
+            scripted_api.register()
+        elif endpoint.is_custom:
+            api_key = endpoint.key() or NO_KEY
+        model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
+        build_meter_into(model, client=self, endpoint=endpoint)
+        return model

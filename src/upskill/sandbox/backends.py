@@ -1,0 +1,80 @@
+"""Where a sandbox comes from. Fails closed: nothing here falls back to less than what was asked for."""
+
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import assert_never
+
+from upskill.sandbox.contract import Backend, MemoryBy, Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable
+
+
+def open_sandbox(
+    spec: SandboxSpec | None = None, *, backend: Backend = "bubblewrap", scratch: Path | None = None
+) -> Sandbox:
+    """A new sandbox. Raises `SandboxUnavailable`. `scratch` is a folder for the backend `none`, which needs one."""
+    spec = spec or SandboxSpec()
+    if backend == "bubblewrap":
+        from upskill.sandbox.bubblewrap import open_bubblewrap
+
+        return open_bubblewrap(spec)
+    if backend == "none":
+        from upskill.sandbox.unconfined import open_unconfined
+
+        if scratch is None:
+            raise SandboxUnavailable("no sandbox: without confinement, programs need a folder of the run to work in")
+        return open_unconfined(spec, scratch)
+    assert_never(backend)
+
+
+def require_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
+    """Show by a real one that a sandbox holds here, before anything is bought. Raises `SandboxUnavailable`.
+
+    Costs about half a second, once per process: what held once is remembered, what did not is tried again.
+    """
+    if backend == "none":
+        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+    with _asking:
+        facts = _shown.get(backend)
+        if facts is None:
+            facts = _shown[backend] = _show(backend)
+        return facts
+
+
+_asking = Lock()
+_shown: dict[Backend, SandboxFacts] = {}
+
+
+def _show(backend: Backend) -> SandboxFacts:
+    from upskill.sandbox.probes import run_quick_probes
+
+    facts = describe_sandbox(backend)
+    results = run_quick_probes(open_sandbox)
+    broken = [result for result in results if not result.held]
+    if broken:
+        raise SandboxUnavailable(
+            f"the sandbox does not hold here: {len(broken)} of {len(results)} quick probes broke",
+            problems=[f"probe {result.id}, {result.what}: {result.saw}" for result in broken],
+            hint="run `upskill doctor` to see all probes",
+        )
+    return replace(facts, probes=tuple(result.id for result in results))
+
+
+def describe_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
+    """What would confine programs here, before anything is shown of it. Raises `SandboxUnavailable`."""
+    if backend == "none":
+        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+    from upskill.sandbox.bubblewrap import describe_bubblewrap
+
+    version, profile = describe_bubblewrap()
+    return SandboxFacts(backend=backend, version=version, profile=profile, memory_by=_memory_by(), probes=())
+
+
+def _memory_by() -> MemoryBy:
+    from upskill.sandbox.memory import find_controllers, make_group
+
+    controllers = find_controllers()
+    group = make_group(SandboxSpec().limits, controllers) if controllers else None
+    if group is None:
+        return "watcher"
+    group.remove()
+    return "cgroup"

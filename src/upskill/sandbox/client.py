@@ -1,0 +1,228 @@
+"""A sandbox with an init process inside, as the host holds it: what backends share once theirs has started."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from upskill.domain.answer import Files
+from upskill.sandbox import wire
+from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Limits, SandboxGone
+from upskill.sandbox.memory import MemoryGroup
+from upskill.sandbox.watching import WATCHER
+
+END_SECONDS = 10.0
+
+
+class SandboxClient:
+    """See `Sandbox`. Calls from several threads wait for each other; `close` waits for nobody."""
+
+    def __init__(
+        self,
+        line: wire.Wire,
+        *,
+        process: "subprocess.Popen[bytes]",
+        first: int,
+        limits: Limits,
+        environment: Mapping[str, str],
+        root: str = "",
+        confined: bool = True,
+        group: MemoryGroup | None = None,
+        afterwards: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._line = line
+        self._process = process
+        self._first = first
+        self._first_handle = os.pidfd_open(first) if hasattr(os, "pidfd_open") else None
+        self._limits = limits
+        self._environment = dict(environment)
+        self._root = root
+        self._confined = confined
+        self._group = group
+        self._afterwards = afterwards
+        self._busy = threading.Lock()
+        self._ending = threading.Lock()
+        self._closed = False
+        self._over_memory = False
+        self._kills_known = 0
+        WATCHER.add(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def where(self, path: str) -> str:
+        whole = path if path.startswith("/") else f"{WORKSPACE}/{path}"
+        return self._root + whole
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        seconds: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        folder: str = WORKSPACE,
+    ) -> CommandResult:
+        request = wire.run_request(
+            argv,
+            seconds=seconds,
+            stdin=stdin,
+            environment={**self._environment, **(environment or {})},
+            folder=self.where(folder),
+            limits=self._limits,
+        )
+        with self._busy:
+            started = time.monotonic()
+            self._forget_kills()
+            self._over_memory = False
+            try:
+                self._require_open()
+                answer = self._line.ask(
+                    request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes
+                )
+                told = wire.ran(answer, self._limits)
+            except wire.WireSilent:
+                self.close()
+                return _without_words("timeout", started)
+            except (wire.WireLost, SandboxGone):
+                over = self._over_memory or bool(self.was_killed_for_memory())
+                self.close()
+                return _without_words("memory" if over else "gone", started)
+            if told.ended == "exit" and self.was_killed_for_memory():
+                told = replace(told, ended="memory", exit_code=None)
+            self._forget_kills()
+            return told
+
+    def put(self, files: Files, *, executable: Collection[str] = ()) -> None:
+        if files:
+            self._files(wire.put_request(files, executable), "take files in", 0)
+
+    def read(self, path: str, *, most_bytes: int = 10_485_760) -> bytes:
+        wire.check_name(path)
+        fields = self._files([b"read", os.fsencode(path), str(most_bytes).encode()], f"read {path}", most_bytes)
+        if len(fields) != 1 or len(fields[0]) > most_bytes:
+            self.close()
+            raise SandboxGone(f"the sandbox answered with more than {path}")
+        return fields[0]
+
+    def take(self, *, most_files: int = 1_000, most_bytes: int = 10_485_760) -> Files:
+        request = [b"take", str(most_files).encode(), str(most_bytes).encode()]
+        fields = self._files(request, "hand out its files", most_bytes + 8 * most_files)
+        try:
+            return wire.taken(fields, most_files=most_files, most_bytes=most_bytes)
+        except wire.WireLost as error:
+            self.close()
+            raise SandboxGone(f"the sandbox answered with {error}") from None
+
+    def stop(self) -> None:
+        deadline = time.monotonic() + wire.GRACE_SECONDS
+        while not self._closed and not self._line.interrupt(b"timeout"):
+            if time.monotonic() > deadline:
+                self.close()
+            time.sleep(0.01)
+
+    def close(self) -> None:
+        with self._ending:
+            if self._closed:
+                return
+            self._closed = True
+            WATCHER.remove(self)
+            self._line.hang_up()
+            self._kill()
+            self._line.close()
+            if self._first_handle is not None:
+                os.close(self._first_handle)
+            if self._group:
+                self._group.remove()
+            self._afterwards()
+
+    # What the watcher needs
+
+    @property
+    def first_process(self) -> int:
+        """As the host numbers it."""
+        return self._first
+
+    @property
+    def memory_ceiling(self) -> int:
+        return self._limits.memory_mb * 1_048_576
+
+    def was_killed_for_memory(self) -> bool | None:
+        return None if self._group is None else self._group.killed() > self._kills_known
+
+    def _forget_kills(self) -> None:
+        """What happened in one command is not held against the next."""
+        if self._group is not None:
+            self._kills_known = self._group.killed()
+
+    def end_for_memory(self, *, by_force: bool) -> None:
+        """First the init process is asked to end all others, so that the workspace stays; then the sandbox is ended."""
+        if self.was_killed_for_memory() is False:
+            # The command in which it happened has ended in the meantime.
+            return
+        self._over_memory = True
+        if not self._busy.locked():
+            self._forget_kills()
+        if not by_force or not self._confined:
+            self._line.interrupt(b"memory")
+        elif self._ending.acquire(blocking=False):
+            # Never while it is being closed: the handle of its process may belong to another one by then.
+            try:
+                if not self._closed:
+                    with suppress(ProcessLookupError):
+                        self._signal_first()
+            finally:
+                self._ending.release()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise SandboxGone("the sandbox is gone")
+
+    def _files(self, request: Sequence[bytes], what: str, most_bytes: int) -> Sequence[bytes]:
+        with self._busy:
+            self._require_open()
+            try:
+                answer = self._line.ask(request, seconds=wire.FILE_SECONDS, most_bytes=most_bytes)
+                return wire.expect_ok(answer, what)
+            except (wire.WireLost, wire.WireSilent) as error:
+                self.close()
+                why = str(error) or "no answer in time"
+                raise SandboxGone(f"the sandbox is gone: it could not {what} ({why})") from None
+
+    def _signal_first(self) -> None:
+        if self._first_handle is not None:
+            signal.pidfd_send_signal(self._first_handle, signal.SIGKILL)
+        else:
+            os.kill(self._first, signal.SIGKILL)
+
+    def _kill(self) -> None:
+        """Kill process 1: the kernel ends all the rest, and only then does what started it see the end and leave.
+
+        Without a namespace the init process must end the others itself, which it does when its line is cut.
+        """
+        if not self._confined:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=END_SECONDS)
+                return
+        with suppress(ProcessLookupError):
+            self._signal_first()
+        try:
+            self._process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _without_words(ended: Ended, started: float) -> CommandResult:
+    return CommandResult(ended=ended, exit_code=None, stdout=b"", stderr=b"", seconds=time.monotonic() - started)

@@ -1,0 +1,323 @@
+"""The init process itself: serves requests of the host one after the other, and watches the command that it runs."""
+
+import _signal as signal  # what the module of that name is made of, without its enumerations: a third of the start
+import os
+import select
+import sys
+import time
+
+from upskill.sandbox.init_process.commands import (
+    PR_SET_CHILD_SUBREAPER,
+    PR_SET_DUMPABLE,
+    become,
+    descendants,
+    process_control,
+)
+from upskill.sandbox.init_process.files import WORKSPACE, MissingFile, RefusedFile, read_file, take_files, write_file
+from upskill.sandbox.init_process.frames import HEADER, pack, unpack
+
+
+class HostGone(Exception):
+    """The host closed its end."""
+
+
+class InitProcess:
+    """Serves one request after the other until the host hangs up."""
+
+    def __init__(self, control: int, root: str, *, confined: bool) -> None:
+        self.control = control
+        self.root = root
+        self.confined = confined
+        self.received = bytearray()
+        self.woken, self.wake = os.pipe()
+        os.set_blocking(self.woken, False)
+        os.set_blocking(self.wake, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.wake, warn_on_full_buffer=False)
+        self.status_of: dict[int, int] = {}
+        self.watched: int | None = None
+
+    def serve(self) -> None:
+        self.answer([b"ready"])
+        while True:
+            request = self.next_request()
+            try:
+                answer = self.handle(request)
+            except RefusedFile as refusal:
+                answer = [b"refused", os.fsencode(str(refusal)), refusal.kind]
+            except MissingFile as missing:
+                answer = [b"missing", os.fsencode(str(missing))]
+            except (OSError, ValueError, MemoryError) as error:
+                answer = [b"fault", os.fsencode(f"{type(error).__name__}: {error}")]
+            if answer:
+                self.answer(answer)
+
+    def handle(self, request: "list[bytes]") -> "list[bytes]":
+        verb = request[0]
+        if verb == b"run":
+            return self.run(request)
+        if verb == b"put":
+            return self.put(request)
+        if verb == b"read":
+            return [b"ok", read_file(self.root, os.fsdecode(request[1]), int(request[2]))]
+        if verb == b"take":
+            self.end_all()
+            return [b"ok", *take_files(self.root + WORKSPACE, int(request[1]), int(request[2]))]
+        if verb == b"kill":
+            # It came after the command had ended, or for what was left in the background: nobody waits for an answer.
+            self.end_all()
+            return []
+        raise ValueError(f"unknown request {verb!r}")
+
+    # Talking with the host
+
+    def answer(self, fields: "list[bytes]") -> None:
+        frame = memoryview(pack(fields))
+        while frame:
+            try:
+                frame = frame[os.write(self.control, frame) :]
+            except BlockingIOError:
+                select.select([], [self.control], [])
+            except OSError as error:
+                raise HostGone from error
+
+    def receive(self) -> bool:
+        """Take in what is there; whether something came."""
+        try:
+            chunk = os.read(self.control, 1 << 20)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise HostGone from error
+        if not chunk:
+            raise HostGone
+        self.received += chunk
+        return True
+
+    def whole_frame(self) -> "list[bytes] | None":
+        if len(self.received) < HEADER.size:
+            return None
+        (size,) = HEADER.unpack_from(self.received)
+        if len(self.received) < HEADER.size + size:
+            return None
+        body = bytes(self.received[HEADER.size : HEADER.size + size])
+        del self.received[: HEADER.size + size]
+        return unpack(body)
+
+    def next_request(self) -> "list[bytes]":
+        while True:
+            frame = self.whole_frame()
+            if frame is not None:
+                return frame
+            select.select([self.control, self.woken], [], [])
+            self.reap()
+            self.receive()
+
+    # Processes
+
+    def reap(self) -> None:
+        """Orphans come to process 1; unreaped they would stay in everybody's count."""
+        try:
+            while os.read(self.woken, 4096):
+                pass
+        except BlockingIOError:
+            pass
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.watched:
+                self.status_of[pid] = status
+
+    def end_all(self) -> None:
+        """Kill everything but this process, and wait until it is gone."""
+        while True:
+            if not self.kill_all():
+                self.reap()
+                return
+            while True:
+                try:
+                    pid, status = os.waitpid(-1, 0)
+                except ChildProcessError:
+                    break
+                if pid == self.watched:
+                    self.status_of[pid] = status
+
+    def kill_all(self) -> bool:
+        """Whether there was anybody. In a sandbox this is one call that no fork can slip through."""
+        if self.confined:
+            try:
+                os.kill(-1, signal.SIGKILL)
+            except ProcessLookupError:
+                return False
+            return True
+        others = descendants(os.getpid())
+        for pid in others:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                continue
+        return bool(others)
+
+    def run(self, request: "list[bytes]") -> "list[bytes]":
+        _, folder, seconds, most_output, limits, arguments, environment, stdin = request
+        started = time.monotonic()
+        job = Job(self, unpack(arguments), os.fsdecode(folder), unpack(environment), unpack(limits), stdin)
+        ended = job.watch(started + float(seconds), int(most_output))
+        status = self.status_of.pop(job.pid, None)
+        self.watched = None
+        code = b""
+        if ended == b"exit" and status is not None:
+            code = str(os.waitstatus_to_exitcode(status)).encode()
+        took = f"{time.monotonic() - started:.6f}".encode()
+        return [b"ran", ended, code, bytes(job.output[0]), bytes(job.output[1]), took]
+
+    # Files
+
+    def put(self, request: "list[bytes]") -> "list[bytes]":
+        for name, mode, content in zip(request[1::3], request[2::3], request[3::3], strict=True):
+            write_file(self.root, os.fsdecode(name), int(mode, 8), content)
+        return [b"ok"]
+
+
+class Job:
+    """One command: its process, its streams, its end."""
+
+    def __init__(
+        self,
+        init_process: InitProcess,
+        arguments: "list[bytes]",
+        folder: str,
+        environment: "list[bytes]",
+        limits: "list[bytes]",
+        stdin: bytes,
+    ) -> None:
+        self.init_process = init_process
+        self.output = (bytearray(), bytearray())
+        self.stdin = memoryview(stdin)
+        ends = [os.pipe() for _ in range(2)]
+        self.readable = {ends[0][0]: 0, ends[1][0]: 1}
+        feed: tuple[int, int] | None = os.pipe() if stdin else None
+        self.feed = feed[1] if feed else None
+        self.pid = os.fork()
+        if self.pid == 0:
+            become(arguments, folder, environment, limits, feed[0] if feed else None, ends[0][1], ends[1][1])
+        init_process.watched = self.pid
+        for descriptor in (ends[0][1], ends[1][1], *(feed[:1] if feed else ())):
+            os.close(descriptor)
+        for descriptor in (*self.readable, *([self.feed] if self.feed is not None else [])):
+            os.set_blocking(descriptor, False)
+
+    def watch(self, deadline: float, most_output: int) -> bytes:
+        """Until the command ends or must end. Never until end of file: somebody in the background may hold a stream."""
+        init_process = self.init_process
+        try:
+            while True:
+                if self.pid in init_process.status_of:
+                    self.drain(most_output)
+                    return b"output" if self.size() > most_output else b"exit"
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return self.stop(b"timeout")
+                readable, writable, _ = select.select(
+                    [init_process.control, init_process.woken, *self.readable],
+                    [self.feed] if self.feed is not None else [],
+                    [],
+                    left,
+                )
+                if init_process.woken in readable:
+                    init_process.reap()
+                if init_process.control in readable:
+                    init_process.receive()
+                    frame = init_process.whole_frame()
+                    if frame is not None and frame[0] == b"kill":
+                        return self.stop(frame[1])
+                for descriptor in readable:
+                    if descriptor in self.readable:
+                        self.take_in(descriptor, most_output)
+                if self.size() > most_output:
+                    return self.stop(b"output")
+                if writable:
+                    self.give()
+        finally:
+            self.close()
+            for stream in self.output:
+                del stream[most_output:]
+            del self.output[1][max(0, most_output - len(self.output[0])) :]
+
+    def size(self) -> int:
+        return len(self.output[0]) + len(self.output[1])
+
+    def stop(self, why: bytes) -> bytes:
+        self.init_process.end_all()
+        return why
+
+    def take_in(self, descriptor: int, most_output: int) -> bool:
+        try:
+            chunk = os.read(descriptor, min(1 << 16, most_output + 1))
+        except BlockingIOError:
+            return False
+        if not chunk:
+            os.close(descriptor)
+            del self.readable[descriptor]
+            return False
+        self.output[self.readable[descriptor]].extend(chunk)
+        return True
+
+    def drain(self, most_output: int) -> None:
+        for descriptor in list(self.readable):
+            while self.size() <= most_output and self.take_in(descriptor, most_output):
+                pass
+
+    def give(self) -> None:
+        if self.feed is None:
+            return
+        try:
+            self.stdin = self.stdin[os.write(self.feed, self.stdin[: 1 << 16]) :]
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self.stdin = self.stdin[:0]
+        if not self.stdin:
+            os.close(self.feed)
+            self.feed = None
+
+    def close(self) -> None:
+        for descriptor in self.readable:
+            os.close(descriptor)
+        self.readable = {}
+        if self.feed is not None:
+            os.close(self.feed)
+            self.feed = None
+
+
+def main(root: str, *, confined: bool) -> None:
+    if confined:
+        process_control(PR_SET_DUMPABLE, 0)
+    elif sys.platform == "linux":
+        process_control(PR_SET_CHILD_SUBREAPER, 1)
+    for number in range(1, signal.NSIG):
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            try:
+                signal.signal(number, signal.SIG_IGN)
+            except (OSError, ValueError):
+                continue
+    control = os.dup(0)
+    os.set_blocking(control, False)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for at in range(3):
+        os.dup2(nothing, at)
+    os.closerange(max(control, nothing) + 1, 4096)
+    os.umask(0o022)
+    init_process = InitProcess(control, root, confined=confined)
+    try:
+        init_process.serve()
+    except HostGone:
+        init_process.end_all()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "", confined=len(sys.argv) == 1)

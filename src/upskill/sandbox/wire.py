@@ -1,0 +1,231 @@
+"""The host's end of the line to an init process: requests out, answers in, each with a deadline and a size it may not
+pass.
+
+Trusts nothing that comes back.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+from upskill.domain.answer import Files
+from upskill.sandbox.contract import CommandResult, Ended, FileRefused, Limits, RefusalKind, SandboxGone
+from upskill.sandbox.init_process.frames import HEADER, pack, unpack
+
+SLACK = 1_048_576
+GRACE_SECONDS = 10.0
+"""How long an init process may be late before its sandbox is ended from outside."""
+FILE_SECONDS = 60.0
+_ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
+
+
+_KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
+
+
+class WireLost(Exception):
+    """The init process hung up, said too much or said nonsense."""
+
+
+class WireSilent(Exception):
+    """The deadline passed."""
+
+
+class Wire:
+    """One socket. Not for two threads at once, except for `interrupt`."""
+
+    def __init__(self, host: socket.socket) -> None:
+        self._socket = host
+        self._sending = threading.Lock()
+
+    def ask(self, fields: Sequence[bytes], *, seconds: float, most_bytes: int) -> list[bytes]:
+        deadline = time.monotonic() + seconds
+        with self._sending:
+            self._send(pack(list(fields)), deadline)
+        return self.answer(deadline, most_bytes)
+
+    def answer(self, deadline: float, most_bytes: int) -> list[bytes]:
+        (size,) = HEADER.unpack(self._receive(HEADER.size, deadline))
+        if size > most_bytes + SLACK:
+            raise WireLost(f"an answer of {size} bytes")
+        try:
+            fields = unpack(self._receive(size, deadline))
+        except ValueError as error:
+            raise WireLost(str(error)) from None
+        if not fields:
+            raise WireLost("an empty answer")
+        return fields
+
+    def interrupt(self, why: bytes) -> bool:
+        """Ask the init process to end everything inside, while a run is waited for. There is no answer but the run's.
+
+        Small enough to go in one piece, and never into the middle of a request: whoever asks tries again.
+        """
+        if not self._sending.acquire(blocking=False):
+            return False
+        try:
+            os.write(self._socket.fileno(), pack([b"kill", why]))
+        except OSError:
+            return False
+        else:
+            return True
+        finally:
+            self._sending.release()
+
+    def hang_up(self) -> None:
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Cut first, so that nobody is sending; then the number of the socket may belong to somebody else."""
+        self.hang_up()
+        with self._sending:
+            self._socket.close()
+
+    def _wait_until(self, deadline: float) -> None:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise WireSilent
+        self._socket.settimeout(left)
+
+    def _send(self, frame: bytes, deadline: float) -> None:
+        left = memoryview(frame)
+        while left:
+            self._wait_until(deadline)
+            try:
+                left = left[self._socket.send(left) :]
+            except TimeoutError:
+                raise WireSilent from None
+            except OSError as error:
+                raise WireLost(str(error)) from None
+
+    def _receive(self, size: int, deadline: float) -> bytes:
+        content = bytearray()
+        while len(content) < size:
+            self._wait_until(deadline)
+            try:
+                chunk = self._socket.recv(min(size - len(content), 1 << 20))
+            except TimeoutError:
+                raise WireSilent from None
+            except OSError as error:
+                raise WireLost(str(error)) from None
+            if not chunk:
+                raise WireLost("it hung up")
+            content += chunk
+        return bytes(content)
+
+
+def run_request(
+    argv: Sequence[str],
+    *,
+    seconds: float,
+    stdin: bytes,
+    environment: Mapping[str, str],
+    folder: str,
+    limits: Limits,
+) -> list[bytes]:
+    if not argv:
+        raise ValueError("there is no command to run")
+    if not 0 < seconds < 1e8:
+        raise ValueError(f"a command cannot run for {seconds} seconds")
+    for word in (*argv, *environment, *environment.values(), folder):
+        if "\0" in word:
+            raise ValueError(f"{word!r} holds a zero byte")
+    megabyte = 1_048_576
+    bounds = (
+        (limits.address_space_mb or 0) * megabyte,
+        limits.cpu_seconds,
+        limits.file_mb * megabyte,
+        limits.open_files,
+        limits.processes,
+    )
+    pairs = [_bytes(part) for pair in environment.items() for part in pair]
+    return [
+        b"run",
+        _bytes(folder),
+        f"{seconds:.6f}".encode(),
+        str(limits.output_bytes).encode(),
+        _nested([str(bound).encode() for bound in bounds]),
+        _nested([_bytes(word) for word in argv]),
+        _nested(pairs),
+        stdin,
+    ]
+
+
+def put_request(files: Files, executable: Collection[str]) -> list[bytes]:
+    fields = [b"put"]
+    for name, content in files.items():
+        check_name(name)
+        fields += [_bytes(name), b"755" if name in executable else b"644", content]
+    return fields
+
+
+def check_name(name: str) -> None:
+    """A name that leads nowhere but where it says."""
+    parts = name.split("/")
+    if not name or "\0" in name or ".." in parts or name.endswith("/"):
+        raise FileRefused(f"{name!r}: not a plain path")
+
+
+def ran(answer: Sequence[bytes], limits: Limits) -> CommandResult:
+    """What an init process says of a run. Raises `WireLost` when it is not an account of one."""
+    if answer[0] == b"fault":
+        raise WireLost(answer[1].decode("utf-8", "replace") if len(answer) > 1 else "a fault")
+    if len(answer) != 6 or answer[0] != b"ran" or answer[1] not in _ENDS:
+        raise WireLost("an answer that is no account of a run")
+    _, ended, code, stdout, stderr, took = answer
+    if len(stdout) + len(stderr) > limits.output_bytes:
+        raise WireLost("more output than was allowed")
+    try:
+        return CommandResult(
+            ended=_ENDS[ended],
+            exit_code=int(code) if ended == b"exit" else None,
+            stdout=stdout,
+            stderr=stderr,
+            seconds=float(took),
+        )
+    except ValueError as error:
+        raise WireLost(str(error)) from None
+
+
+def expect_ok(answer: Sequence[bytes], what: str) -> Sequence[bytes]:
+    """The fields after `ok`. A refusal is raised as one."""
+    word = answer[0]
+    detail = answer[1].decode("utf-8", "replace") if len(answer) > 1 else what
+    if word == b"ok":
+        return answer[1:]
+    if word == b"refused":
+        kind = _KINDS.get(answer[2], "other") if len(answer) > 2 else "other"
+        raise FileRefused(detail, kind=kind)
+    if word == b"missing":
+        raise FileNotFoundError(detail)
+    if word == b"fault":
+        raise SandboxGone(f"the sandbox could not {what}: {detail}")
+    raise WireLost("an answer of no known kind")
+
+
+def taken(fields: Sequence[bytes], *, most_files: int, most_bytes: int) -> Files:
+    """Names and contents, checked again on this side."""
+    if len(fields) % 2 or len(fields) // 2 > most_files or sum(map(len, fields)) > most_bytes:
+        raise WireLost("more files than were asked for")
+    files: dict[str, bytes] = {}
+    for name, content in zip(fields[::2], fields[1::2], strict=True):
+        try:
+            path = name.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        if path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")) or "\0" in path:
+            raise WireLost(f"a file named {path!r}")
+        files[path] = content
+    return files
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _nested(fields: list[bytes]) -> bytes:
+    return pack(fields)[HEADER.size :]

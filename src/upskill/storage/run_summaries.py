@@ -1,0 +1,131 @@
+"""What past runs found, read at a glance: plain JSON, no trials, so that hundreds of run folders take no time.
+
+Whoever needs the whole record asks `read_run`.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from upskill.domain.harness import DEFAULT_HARNESS
+from upskill.domain.lift import Interval
+from upskill.domain.past_run import PastResult, PastRun
+from upskill.domain.text import printable
+from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
+
+MOST_BYTES = 50_000_000
+
+
+def past_runs(runs_dir: Path) -> Iterator[PastRun]:
+    """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
+    for folder in runs_in(runs_dir, marked_by=(RUN_FILE, TEACHING_FILE)):
+        if (folder / TEACHING_FILE).exists():
+            yield _read(folder, TEACHING_FILE, TEACHING_FORMAT, _generated)
+        else:
+            yield summarise_run(folder)
+
+
+def summarise_run(folder: Path) -> PastRun:
+    """One run. Never raises for what is in the file."""
+    return _read(folder, RUN_FILE, RUN_FORMAT, _evaluated)
+
+
+def _evaluated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
+    results = _object(record.get("results"))
+    return replace(
+        run,
+        skill=_text(record.get("skill_name")),
+        digest=_text(record.get("skill_digest")),
+        results=tuple(_result(_object(student)) for student in _list(results.get("students"))),
+        cost=_number(_object(results.get("bought")).get("cost")),
+    )
+
+
+def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
+    """One `generate`: the skill that came of it and what it did on held-out cases, or how far it got."""
+    results = _object(record.get("results"))
+    return replace(
+        run,
+        skill=_text(_object(results.get("skill")).get("name")),
+        digest=_text(_object(results.get("skill")).get("digest")),
+        results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
+        sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
+    )
+
+
+def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping[str, Any]], PastRun]) -> PastRun:
+    """What a record says, `more` of it by its kind; or what to say of a folder whose record says nothing."""
+    try:
+        with (folder / name).open("rb") as file:
+            record = _object(json.loads(file.read(MOST_BYTES)))
+    except OSError as error:
+        return _unreadable(folder, error.strerror or "it cannot be read")
+    except (ValueError, RecursionError):
+        return _unreadable(folder, f"{name} is not JSON")
+    written_as = _text(record.get("format"))
+    if written_as != wanted:
+        return _unreadable(folder, f"{name} is written as {written_as!r}; this version reads {wanted}")
+    run = PastRun(
+        folder=folder.as_posix(),
+        status=_text(record.get("status")) or "unreadable",
+        started_at=_text(record.get("started_at")),
+        finished_at=_text(record.get("finished_at")),
+    )
+    return more(run, record)
+
+
+def _result(student: Mapping[str, Any]) -> PastResult:
+    arms = _object(student.get("arms"))
+    lift = _object(next(iter(_list(student.get("lifts"))), None))
+    arm, against = _text(lift.get("arm")), _text(lift.get("against"))
+    if arm is None:
+        arm = next((name for name in arms if name not in ("baseline", "previous")), None)
+    wide, narrow = _interval(lift.get("cases_like_these")), _interval(lift.get("these_cases"))
+    if student.get("claim") == "these cases" and narrow is not None:
+        wide = None  # what the verdict rests on is what is shown beside it
+    pairs = lift.get("pairs")
+    return PastResult(
+        model=_text(student.get("model")) or "?",
+        harness=_text(student.get("harness")) or DEFAULT_HARNESS,
+        verdict=_text(student.get("verdict")),
+        sentence=_text(student.get("sentence")) or "",
+        against=against,
+        before=_number(_object(arms.get(against or "")).get("pass_rate")),
+        arm=arm,
+        after=_number(_object(arms.get(arm or "")).get("pass_rate")),
+        lift=_number(lift.get("mean")),
+        interval=wide or narrow,
+        narrow=wide is None and narrow is not None,
+        pairs=pairs if isinstance(pairs, int) else None,
+        spent=_number(student.get("spent")),
+    )
+
+
+def _unreadable(folder: Path, problem: str) -> PastRun:
+    return PastRun(folder=folder.as_posix(), status="unreadable", problem=problem)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: object) -> str | None:
+    """Printable, on one line: it goes to terminals."""
+    return printable(value) if isinstance(value, str) else None
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e12 else None
+
+
+def _interval(value: object) -> Interval | None:
+    ends = [_number(end) for end in _list(value)]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None:
+        return None
+    return Interval(low=ends[0], high=ends[1])

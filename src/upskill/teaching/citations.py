@@ -1,0 +1,137 @@
+"""Where something was seen in the material, by the names the prompts use. A place that does not exist is not a source.
+
+A teacher names places loosely ("steps 3-5", "[14]", "trace 2, step 9"); records hold one spelling of each.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from upskill.teaching.material import Material
+
+_NUMBERS = re.compile(r"(\d{1,9})\s*(?:-|–|to|through)\s*(\d{1,9})|(\d{1,9})")
+_LINES = re.compile(r"\blines?\s+(\d{1,9})(?:\s*(?:-|–|to|through)\s*(\d{1,9}))?", re.IGNORECASE)
+_TRACE = re.compile(r"\btraces?\s+#?(\d{1,9})\b[\s,:#]*", re.IGNORECASE)
+_EXAMPLE = re.compile(r"\bexamples?\s+#?(\d{1,9})\b", re.IGNORECASE)
+_STEPS = re.compile(r"\bsteps?\s+([\d,\s–#-]+(?:(?:to|through|and)\s+\d+)*)", re.IGNORECASE)
+_BARE = re.compile(r"[\s\[(#]*\d{1,9}(?:\s*[-–,]\s*\d{1,9})*[\s\])]*")
+MOST_WORDS = 5_000
+"""Names of places that are looked at: a piece of a digest has as many, a section far fewer."""
+_MOST_IN_A_RANGE = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Spot:
+    """A step, or a stretch of lines, of one thread of one trace."""
+
+    trace: int
+    thread: str
+    step: int | None = None
+    lines: tuple[int, int] | None = None
+
+
+class KnownCitations:
+    """The places of a material that a lesson or a section may name."""
+
+    def __init__(self, material: Material) -> None:
+        self._documents = {document.name for document in material.documents}
+        self._examples = len(material.examples)
+        self._has_task, self._has_skill = bool(material.task.strip()), material.skill is not None
+        kept = material.digest.kept if material.digest is not None else ()
+        places = [place for finding in kept for place in finding.places]
+        self._many = any(place.trace > 1 for place in places)
+        self._spots: dict[_Spot, str] = {}
+        for place in places:
+            spots = [_Spot(trace=place.trace, thread=place.thread, step=step) for step in place.steps]
+            if place.lines is not None:
+                spots.append(_Spot(trace=place.trace, thread=place.thread, lines=place.lines))
+            for spot in spots:
+                self._spots[spot] = self._name(spot)
+        self._by_step: dict[int, list[_Spot]] = {}
+        for spot in self._spots:
+            if spot.step is not None:
+                self._by_step.setdefault(spot.step, []).append(spot)
+        threads = {spot.thread for spot in self._spots if spot.thread}
+        self._threads = sorted(threads, key=lambda name: (-len(name), name))
+
+    @property
+    def of_traces(self) -> frozenset[str]:
+        """The places that are steps or lines of recorded work."""
+        return frozenset(self._spots.values())
+
+    def named_in(self, words: Iterable[str]) -> tuple[str, ...]:
+        """The places that these words name, each once, in their own spelling; what does not exist is left out."""
+        few = islice(words, MOST_WORDS)
+        return tuple(dict.fromkeys(name for word in few for name in self._named(word[:300])))
+
+    def _named(self, word: str) -> list[str]:
+        plain = " ".join(word.split())
+        for name in (plain, plain.removeprefix("document ").strip("`\"' ")):
+            if name in self._documents:
+                return [f"document {name}"]
+        if self._has_task and plain.lower().strip(". ") in {"task", "the task"}:
+            return ["task"]
+        if self._has_skill and plain.lower().strip(". ") in {"skill", "the skill", "existing skill"}:
+            return ["skill"]
+        if examples := [int(found[1]) for found in _EXAMPLE.finditer(plain)]:
+            return [f"example {number}" for number in examples if 1 <= number <= self._examples]
+        return [self._spots[spot] for spot in self._spots_named(plain)]
+
+    def _spots_named(self, word: str) -> list[_Spot]:
+        traces = list(_TRACE.finditer(word))
+        if len(traces) > 1:  # "trace 1 step 2; trace 2 step 3"
+            ends = [*(found.start() for found in traces[1:]), len(word)]
+            pieces = [word[found.start() : end] for found, end in zip(traces, ends, strict=True)]
+            return [spot for piece in pieces for spot in self._spots_named(piece)]
+        trace = int(traces[0][1]) if traces else None
+        rest = _TRACE.sub(" ", word)
+        thread = next(
+            (name for name in self._threads if re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)), None
+        )
+        if thread is not None:
+            rest = re.sub(re.escape(thread), " ", rest, flags=re.IGNORECASE)
+        if lines := _LINES.search(rest):
+            first, last = int(lines[1]), int(lines[2] or lines[1])
+            return [
+                spot
+                for spot in self._spots
+                if spot.lines and _overlap(spot.lines, (first, last)) and trace in (None, spot.trace)
+            ]
+        numbers: set[int] = set()
+        for found in _STEPS.finditer(rest):
+            numbers |= _numbers(found[1])
+        if not numbers and _BARE.fullmatch(rest):
+            numbers = _numbers(rest)
+        return [spot for number in sorted(numbers) for spot in self._step(number, trace, thread)]
+
+    def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Spot]:
+        """The one step of that number, of the main thread unless another is named; of several traces' none."""
+        named = self._by_step.get(number, ())
+        spots = [spot for spot in named if spot.thread == (thread or "") and trace in (None, spot.trace)]
+        return spots if len(spots) == 1 else []
+
+    def _name(self, spot: _Spot) -> str:
+        words = [f"trace {spot.trace}"] if self._many else []
+        if spot.thread:
+            words.append(spot.thread)
+        if spot.lines is not None:
+            words.append(f"lines {spot.lines[0]} to {spot.lines[1]}")
+        else:
+            words.append(f"step {spot.step}")
+        return " ".join(words)
+
+
+def _numbers(text: str) -> set[int]:
+    found: set[int] = set()
+    for match in _NUMBERS.finditer(text):
+        if match[3]:
+            found.add(int(match[3]))
+        else:
+            first, last = int(match[1]), int(match[2])
+            found |= set(range(first, min(last, first + _MOST_IN_A_RANGE) + 1)) if first <= last else {first, last}
+    return found
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]

@@ -1,0 +1,223 @@
+"""A case as a teacher writes it, made into a `Case`, with everything that is wrong with it in words for the teacher.
+
+Lenient about form, since a whole answer is not thrown away for a comma; strict about what a generated case must have: a
+reference, two wrong answers, checks of the kinds that need neither a judge nor a plug-in.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from upskill.domain import Answer, Case, Check, CheckOffer
+from upskill.domain.files import read_files
+from upskill.teaching.case_split import WORDINGS
+
+LEAST_WRONG = 2
+MOST_PROMPT_CHARACTERS = 12_000
+_MOST_TOPIC_CHARACTERS = 60
+_REDACTED = "[redacted: "
+
+CheckProblems = Callable[[Check], list[str]]
+Clean = Callable[[str], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WrittenCase:
+    """One case of an answer, as it was written, as it was understood, and what is wrong with it."""
+
+    item: Mapping[str, Any]
+    case: Case
+    problems: tuple[str, ...] = ()
+
+
+def read_written(
+    item: Mapping[str, Any],
+    *,
+    check_problems: CheckProblems,
+    offers: Sequence[CheckOffer],
+    wordings: tuple[str, ...] = WORDINGS,
+    programs: bool = True,
+) -> WrittenCase:
+    """A case from one entry of an answer.
+
+    `offers` are the kinds of check that it may use; `programs` says whether one may run any; `wordings` were asked for.
+    """
+    offered = {offer.kind: offer for offer in offers}
+    problems: list[str] = []
+    prompt = _prompt(item, problems)
+    checks = _checks(item, problems)
+    for check in checks:
+        if check.kind not in offered:
+            problems.append(f"`{check.kind[:40]}` cannot be used; the kinds of check are {', '.join(offered)}")
+        elif offered[check.kind].runs_programs and not programs:
+            problems.append(f"`{check.kind}` cannot be run here; check the text or the files of the answer")
+        else:
+            problems += check_problems(check)
+    negative = item.get("negative") is True or item.get("use") == "negative"
+    case = Case(
+        id="",
+        prompt=prompt,
+        checks=checks,
+        files=_files(item.get("files"), problems, where="`files`"),
+        reference=_reference(item, problems),
+        wrong=_wrong(item, problems),
+        use="negative" if negative else None,
+        extra={"wording": _wording(item, wordings), "topic": _topic(item)},
+    )
+    problems += _of_the_whole(case)
+    return WrittenCase(item=item, case=case, problems=tuple(dict.fromkeys(problems)))
+
+
+def cleaned(value: Any, clean: Clean) -> Any:
+    """The value with every text in it cleaned: a teacher can repeat, or make up, what must not be kept."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): cleaned(inner, clean) for key, inner in value.items()}
+    return [cleaned(inner, clean) for inner in value] if isinstance(value, list) else value
+
+
+def name_of(item: Mapping[str, Any]) -> str:
+    """A short name for a case, as the teacher calls it; empty where it has none that could be used."""
+    said = item.get("id", item.get("name"))
+    slug = re.sub(r"[^a-z0-9]+", "-", str(said).lower()).strip("-")[:40].strip("-") if said else ""
+    return slug if re.search(r"[a-z]", slug) else ""
+
+
+def _prompt(item: Mapping[str, Any], problems: list[str]) -> str:
+    prompt = item.get("input", item.get("prompt"))
+    if not isinstance(prompt, str) or not prompt.strip():
+        problems.append("has no `input`")
+        return ""
+    if len(prompt) > MOST_PROMPT_CHARACTERS:
+        problems.append(f"`input` has {len(prompt):,} characters; {MOST_PROMPT_CHARACTERS:,} are allowed")
+    return prompt.strip()
+
+
+def _checks(item: Mapping[str, Any], problems: list[str]) -> tuple[Check, ...]:
+    """`[{"contains": "a"}]`, and what models write instead: one object, or `{"kind": "contains", "value": "a"}`."""
+    listed = item.get("checks", item.get("expected"))
+    if isinstance(listed, dict):
+        listed = [listed]
+    if not isinstance(listed, list) or not listed:
+        problems.append('has no `checks`; they are a list such as [{"contains": "7413"}]')
+        return ()
+    found: list[Check] = []
+    for number, entry in enumerate(listed, 1):
+        if not isinstance(entry, dict) or not entry:
+            problems.append(f'check {number} must be an object with one key, its kind, as {{"contains": "7413"}}')
+        elif isinstance(kind := entry.get("kind"), str):
+            rest = {key: value for key, value in entry.items() if key != "kind"}
+            found.append(Check(kind=kind, spec=_spec(kind, rest)))
+        else:
+            # Held to a form, some models fill in every kind and leave empty what they do not mean.
+            meant = {kind: spec for kind, spec in entry.items() if spec not in (None, "", [], {})} or entry
+            found += (Check(kind=str(kind), spec=_tidy(spec)) for kind, spec in meant.items())
+    return tuple(found)
+
+
+def _spec(kind: str, rest: dict[str, Any]) -> Any:
+    """What stands beside `kind`: the spec itself, or its keys."""
+    if len(rest) == 1 and (alone := next(iter(rest))) in ("spec", "value", "text", "pattern", kind):
+        return _tidy(rest[alone])
+    return _tidy(rest)
+
+
+def _tidy(spec: Any) -> Any:
+    """A spec without what was left empty, and with its files by path."""
+    if not isinstance(spec, dict):
+        return spec
+    meant = {key: value for key, value in spec.items() if key == "equals" or value not in (None, "", [], {}, False)}
+    return {**meant, "files": _by_path(meant["files"])} if "files" in meant else meant
+
+
+def _by_path(listed: Any) -> Any:
+    """`[{"path": "a", "text": "b"}]` as `{"a": "b"}`: the form that can be held to a schema, as the form we keep."""
+    if not isinstance(listed, list):
+        return listed
+    if not all(isinstance(entry, dict) and isinstance(entry.get("path"), str) for entry in listed):
+        return listed
+    return {entry["path"]: entry.get("text", entry.get("content", "")) for entry in listed}
+
+
+def _files(value: Any, problems: list[str], *, where: str) -> Mapping[str, bytes]:
+    return {} if value in (None, [], {}) else read_files(_by_path(value), problems, where=where)
+
+
+def _reference(item: Mapping[str, Any], problems: list[str]) -> Answer | None:
+    if item.get("reference") in (None, "", {}):
+        problems.append("has no `reference`, an answer that is right")
+        return None
+    return _answer(item["reference"], problems, where="`reference`")
+
+
+def _wrong(item: Mapping[str, Any], problems: list[str]) -> tuple[Answer, ...]:
+    listed = item.get("wrong")
+    found: list[Answer] = []
+    for number, entry in enumerate(listed if isinstance(listed, list) else [], 1):
+        answer = _answer(entry, problems, where=f"`wrong` {number}")
+        if answer is not None and answer not in found:
+            found.append(answer)
+    if len(found) < LEAST_WRONG:
+        problems.append(f"has {len(found)} `wrong` answers that differ; at least {LEAST_WRONG} are needed")
+    return tuple(found)
+
+
+def _answer(value: Any, problems: list[str], *, where: str) -> Answer | None:
+    if isinstance(value, bool | int | float):
+        value = str(value)
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict) or not isinstance(value.get("text") or "", str):
+        problems.append(f"{where} must be a text, or an object with `text` and `files`")
+        return None
+    text = value.get("text") or ""
+    files = _files(value.get("files"), problems, where=f"{where}: `files`")
+    if not text.strip() and not files:
+        problems.append(f"{where} is empty")
+        return None
+    return Answer(text=text, files=files)
+
+
+def _wording(item: Mapping[str, Any], wordings: tuple[str, ...]) -> str:
+    said = str(item.get("wording", "")).strip().casefold()
+    return said if said in wordings else wordings[0]
+
+
+def _topic(item: Mapping[str, Any]) -> str:
+    said = item.get("topic", "")
+    return " ".join(said.casefold().split())[:_MOST_TOPIC_CHARACTERS] if isinstance(said, str) else ""
+
+
+def _of_the_whole(case: Case) -> list[str]:
+    problems = []
+    if case.reference is not None and case.reference in case.wrong:
+        problems.append("its `reference` is also among the `wrong` answers")
+    if case.reference is not None and _stands_in(case.reference, case.prompt):
+        problems.append("its answer stands in `input`; ask without giving it away")
+    if any(_REDACTED in text for text in _texts(case)):
+        problems.append("uses a place where a secret was taken out; use an invented value that is no secret")
+    return problems
+
+
+def _stands_in(reference: Answer, prompt: str) -> bool:
+    """Whether a prompt gives its whole answer away. A single digit or letter stands in every prompt."""
+    if reference.files:
+        return False
+    wanted, asked = (" ".join(text.casefold().split()) for text in (reference.text, prompt))
+    return len(wanted) >= 3 and re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", asked) is not None
+
+
+def _texts(case: Case) -> list[str]:
+    answers = [*case.wrong, *([] if case.reference is None else [case.reference])]
+    return [
+        case.prompt,
+        *(str(check.spec) for check in case.checks),
+        *(answer.text for answer in answers),
+        *(
+            data.decode("utf-8", "replace")
+            for files in (case.files, *(a.files for a in answers))
+            for data in files.values()
+        ),
+    ]

@@ -1,0 +1,263 @@
+"""Steps put together in the order they happened: what readers of flat recordings share."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
+from upskill.traces.fields import as_json, mapping, string
+from upskill.traces.shortening import tidy
+from upskill.traces.source import OBSERVED, READ, SAID, Recording
+
+COMMANDS = ("command", "cmd", "script", "code")
+READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
+LONGEST_ID = 200
+LOOKED_AT = 20_000
+SIGNS = re.compile(
+    r"""^(?:
+        Traceback[ ]\(most[ ]recent[ ]call[ ]last\)
+      | (?:[\w./+-]+:[ ])*(?:fatal|error|panic)(?:\[\w+\])?:[ ]
+      | E[ ]{3,}\w+(?:Error|Exception)\b
+      | \w*(?:Error|Exception):[ ]
+      | (?:FAILED|FAIL)\b
+      | npm[ ](?:ERR!|error)[ ]
+      | make(?:\[\d+\])?:[ ]\*\*\*[ ]
+      | (?:\S+:[ ])+(?:command[ ]not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied)$
+      | \S+[(:]\d+(?:[,:]\d+)?\)?:[ ](?:fatal[ ])?error\b
+      | (?:Process[ ]exited[ ]with[ ]code|[Ee]xit[ ]code:?)[ ][1-9]
+      | ={3,}+[^\n]*?\b[1-9]\d*[ ](?:failed|errors?)\b
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
+
+
+@dataclass(slots=True, eq=False)
+class Draft:
+    """A step while it is being put together."""
+
+    source: Source
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was said or done."""
+        return not (self.text or self.reasoning or self.calls)
+
+
+class Drafts:
+    """Collects what a recording says, cleaning every text as it comes in, so that nothing uncleaned is held."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.steps: list[Draft] = []
+        self._calls: set[str] = set()
+        self._observed: dict[str, Observation] = {}
+        self._reads: set[str] = set()
+        self._names: dict[str, str] = {}
+        self.commands = 0
+        self.dropped = 0
+        self.folder: str | None = None
+        self.model: str | None = None
+
+    def begin(self, source: Source) -> Draft:
+        """A new step, to be filled."""
+        draft = Draft(source)
+        self.steps.append(draft)
+        return draft
+
+    def person(self, text: str) -> None:
+        """A turn typed by a person; blank text is none."""
+        if text.strip():
+            self.say(self.begin("person"), text)
+
+    def harness(self, text: str) -> None:
+        """Something the program around the model said that a reader of the work should know."""
+        if text.strip():
+            self.say(self.begin("harness"), text)
+
+    def say(self, draft: Draft, text: str) -> None:
+        """Add visible text."""
+        if text.strip():
+            draft.text.append(self.recording.clean(text, limit=SAID))
+
+    def think(self, draft: Draft, text: str) -> None:
+        """Add reasoning."""
+        if text.strip():
+            draft.reasoning.append(self.recording.clean(text))
+
+    def call(self, draft: Draft, call_id: str, name: str, arguments: Any) -> bool:
+        """Add a call; `False` if a call of this id is there already."""
+        call_id = plain_id(call_id) or f"call-{len(self._calls) + 1}"
+        if call_id in self._calls:
+            return False
+        if name not in self._names:
+            self._names[name] = self.recording.clean(name, limit=READ)
+        name = self._names[name]
+        if name.lower() in READING:
+            self._reads.add(call_id)
+        draft.calls.append(Call(id=call_id, name=name, arguments=self.recording.clean(arguments_text(arguments))))
+        self._calls.add(call_id)
+        return True
+
+    def knows(self, call_id: str) -> bool:
+        """Whether a call of this id was made."""
+        return plain_id(call_id) in self._calls
+
+    def call_ids(self) -> Iterable[str]:
+        """The ids of all calls made."""
+        return self._calls
+
+    def observe(self, call_id: str, content: str, *, failed: bool | None = None, exit_code: int | None = None) -> bool:
+        """Add what a call brought; `False` if the call is unknown or has its output already."""
+        call_id = plain_id(call_id)
+        if call_id not in self._calls or call_id in self._observed:
+            return False
+        judged = failed is None and looks_failed(content)
+        if failed or judged:
+            kept = self.recording.clean(content, limit=OBSERVED)
+        else:
+            kept = self.recording.clean(content, limit=READ if call_id in self._reads else None)
+        self._observed[call_id] = Observation(
+            call_id=call_id, content=kept, failed=failed, exit_code=exit_code, looks_failed=judged
+        )
+        return True
+
+    def revise(self, call_id: str, content: str, *, failed: bool | None) -> None:
+        """Put the answer that came later in the place of the note that it will come."""
+        self._observed.pop(plain_id(call_id), None)
+        self.observe(call_id, content, failed=failed)
+
+    def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
+        """Say of an output that is there already what a later record says of it."""
+        seen = self._observed.get(plain_id(call_id))
+        if seen is not None:
+            self._observed[seen.call_id] = replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
+
+    def empty(self, draft: Draft) -> None:
+        """Take everything out of a step again, because it is said anew."""
+        for call in draft.calls:
+            self._calls.discard(call.id)
+            self._observed.pop(call.id, None)
+        draft.text, draft.reasoning, draft.calls = [], [], []
+
+    def drop_turns(self, count: int) -> None:
+        """Undo the last `count` turns of the person, with all after them."""
+        turns = [place for place, draft in enumerate(self.steps) if draft.source == "person"]
+        if count <= 0 or not turns:
+            return
+        start = turns[max(0, len(turns) - count)]
+        self.dropped += min(count, len(turns))
+        self.drop_from(start)
+
+    def drop_from(self, start: int) -> None:
+        """Undo the steps from this place on."""
+        for draft in self.steps[start:]:
+            self.empty(draft)
+        del self.steps[start:]
+
+    def trace(
+        self,
+        recorder: str,
+        *,
+        subtraces: tuple[Subtrace, ...] = (),
+        success: bool | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Trace:
+        """All of it as a value; steps in which nothing was said or done are left out. To be called once, at the end."""
+        kept = [draft for draft in reversed(self.steps) if not draft.empty]
+        # Each draft goes as its step comes: a long trace must not be held twice.
+        self.steps = []
+        steps: list[Step] = []
+        while kept:
+            steps.append(self._step(len(steps) + 1, kept.pop()))
+        return Trace(
+            recorder=recorder,
+            steps=tuple(steps),
+            subtraces=subtraces,
+            folder=None if self.folder is None else self.recording.clean(self.folder, limit=READ),
+            model=None if self.model is None else self.recording.clean(self.model, limit=READ),
+            success=success,
+            commands=self.commands,
+            dropped_branches=self.dropped,
+            notes=notes,
+        )
+
+    def _step(self, number: int, draft: Draft) -> Step:
+        return Step(
+            number=number,
+            source=draft.source,
+            text="\n\n".join(draft.text),
+            reasoning="\n\n".join(draft.reasoning),
+            calls=tuple(draft.calls),
+            observations=tuple(self._observed[call.id] for call in draft.calls if call.id in self._observed),
+        )
+
+
+def plain_id(call_id: str) -> str:
+    """An id that can be written and is not endless; the same on every record that names it."""
+    return tidy(call_id[:LONGEST_ID])
+
+
+def arguments_text(arguments: Any) -> str:
+    """The command itself for a shell, else JSON with characters as they are."""
+    if isinstance(arguments, str):
+        return arguments
+    given = mapping(arguments)
+    for name in COMMANDS:
+        command = given.get(name)
+        if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
+            # ["bash", "-lc", "make test"]: what is run is the last word.
+            return command[-1] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
+        if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
+            return string(command)
+    return "" if arguments is None else as_json(arguments)
+
+
+def looks_failed(text: str) -> bool:
+    """Whether the head or the tail reads like a failure."""
+    if len(text) > 2 * LOOKED_AT:
+        return bool(SIGNS.search(text[:LOOKED_AT]) or SIGNS.search(text[-LOOKED_AT:]))
+    return bool(SIGNS.search(text))
+
+
+DEEPEST = 100
+"""Values nested deeper cannot be compared or written without trouble; what lies deeper hangs at the top."""
+TOP = -1
+
+Thread = tuple[str, Drafts]
+"""The id of the call that began it, empty where the recording does not say, and what it did."""
+
+
+def nest(recorder: str, main: Drafts, threads: Sequence[Thread], recording: Recording) -> Trace:
+    """One trace of all. A subagent whose call is nowhere hangs under the whole, with no call named."""
+    owners = {call: place for place, (_, drafts) in enumerate(threads) for call in drafts.call_ids()}
+    owners.update((call, TOP) for call in main.call_ids())
+    threads = [(plain_id(call_id), drafts) for call_id, drafts in threads]
+    under: dict[int, list[int]] = {}
+    for place, (call_id, _) in enumerate(threads):
+        under.setdefault(owners.get(call_id, TOP), []).append(place)
+    reached = _reached(under)
+    lost = [place for place in range(len(threads)) if place not in set(reached)]
+    built: dict[int, Subtrace] = {}
+    for place in (*lost, *reversed(reached)):
+        call_id, drafts = threads[place]
+        subtraces = tuple(built[part] for part in under.get(place, ()) if part in built and place not in lost)
+        known = call_id if call_id in owners else None
+        built[place] = Subtrace(call_id=known, trace=drafts.trace(recorder, subtraces=subtraces))
+        if known is None:
+            recording.note("the work of a subagent is here, but not which call began it")
+    return main.trace(recorder, subtraces=tuple(built[place] for place in (*under.get(TOP, ()), *lost)))
+
+
+def _reached(under: Mapping[int, Sequence[int]]) -> list[int]:
+    """What hangs below the top, level by level. What hangs in a circle is not reached."""
+    found: list[int] = []
+    level: Sequence[int] = under.get(TOP, ())
+    for _ in range(DEEPEST):
+        found.extend(level)
+        level = [part for place in level for part in under.get(place, ())]
+    return found

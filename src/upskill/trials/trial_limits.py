@@ -1,0 +1,42 @@
+"""What a student with tools works under: the same in every arm, and part of the identity of its trials."""
+
+from dataclasses import asdict, dataclass, field
+
+from upskill.domain import Skill
+from upskill.sandbox import Limits
+
+SKILLS = "/skills"
+"""Where skills lie in a sandbox, for those who have one."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialLimits:
+    """The limits of one trial. Who runs into one has failed; nothing went wrong."""
+
+    turns: int = 30
+    """Answers of the model, those that call tools included."""
+    tokens: int = 200_000
+    """In and out together, over all its calls."""
+    seconds: int = 600
+    """Of work: waiting for a provider that is busy is not counted."""
+    command_seconds: int = 60
+    """One command line."""
+    output_characters: int = 16_000
+    """Of a tool's result; what is longer loses its middle."""
+    files: int = 500
+    """New and changed files that a student may leave."""
+    file_bytes: int = 5 * 2**20
+    """Those files together."""
+    confined: bool = True
+    """`False` where a person asked for no sandbox."""
+    place: Limits = field(default_factory=Limits)
+    """What everything in the sandbox may use together."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values, for the identity of a trial."""
+        return asdict(self)
+
+
+def skill_folder(skill: Skill, trial_limits: TrialLimits) -> str:
+    """Where a student finds a skill. Without a sandbox there is no root of its own, so it lies beside its folder."""
+    return f"{SKILLS}/{skill.name}" if trial_limits.confined else f"..{SKILLS}/{skill.name}"

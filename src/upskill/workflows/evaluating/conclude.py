@@ -1,0 +1,242 @@
+"""From finished trials to what is said of each student, and of the whole evaluation."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from upskill import measuring, storage
+from upskill.domain import (
+    Errored,
+    Evaluation,
+    Label,
+    Lift,
+    Purchase,
+    Qualification,
+    RunEnd,
+    Scored,
+    Skill,
+    Student,
+    StudentEnd,
+    StudentReport,
+    Trial,
+    TrialPlan,
+    harness_info,
+)
+from upskill.measuring.decision import Reason
+from upskill.measuring.verdict import CutShort
+from upskill.reporting.wording import arm_name
+from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
+
+_CUT_SHORT: Mapping[CutShort, StudentEnd] = {
+    "interrupted": "interrupted",
+    "down": "endpoint down",
+    "budget": "cap reached",
+}
+
+
+@storage.collector_paused()  # a run of 100,000 trials makes that many values and lets none go
+def summarise(
+    plan: TrialPlan,
+    finished: Iterable[Trial],
+    *,
+    skill: Skill,
+    run: str,
+    schedules: Mapping[str, Schedule],
+    cut_short: Callable[[Student], CutShort | None],
+    min_lift: float | None,
+    case_states: tuple[Qualification, ...] = (),
+    bought: Purchase,
+    notes: tuple[str, ...],
+    end: RunEnd,
+    sandbox: str | None = None,
+) -> Evaluation:
+    """The evaluation as it is reported, whether its trials were run just now or graded again."""
+    mine: dict[str, list[Trial]] = defaultdict(list)
+    for trial in finished:
+        mine[trial.student].append(trial)
+    labels = {one.case_id: one.labels for one in case_states}
+    return Evaluation(
+        skill=skill,
+        run=run,
+        cases=len(plan.cases),
+        repeats=plan.repeats,
+        planned=len(plan),
+        design=plan.design,
+        min_lift=min_lift,
+        students=tuple(
+            conclude(
+                student,
+                plan,
+                schedules[student.name],
+                mine[student.name],
+                min_lift=min_lift,
+                cut_short=cut_short(student),
+                labels=labels,
+            )
+            for student in plan.students
+        ),
+        case_states=case_states,
+        bought=bought,
+        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
+        end=end,
+        sandbox=sandbox,
+    )
+
+
+def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
+    """An answer that was cut may have been on its way to the right one: whoever reads a low pass rate should know."""
+    for student in plan.students:
+        scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
+        cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
+        if cut:
+            who = f"{student.name}: " if len(plan.students) > 1 else ""
+            where = ", ".join(f"{arm_name(arm, plan.harness)} {cut[arm]}" for arm in plan.arms if cut[arm])
+            length = "" if student.max_output_tokens is None else f" at {student.max_output_tokens:,} tokens"
+            yield (
+                f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
+                "--max-output-tokens lets them be longer"
+            )
+
+
+def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """A student that never used a tool may be one whose server knows none: a pass rate of 0 would hide that."""
+    if not harness_info(plan.harness).with_tools:
+        return ()
+    notes = []
+    for name, mine in trials.items():
+        refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
+        scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
+        if refused is not None and not scored:
+            notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
+        elif scored and all(trial.turns == 1 for trial in scored):
+            notes.append(
+                f"{name}: never called a tool in {len(scored)} attempts; "
+                "if its server does not pass tools on, ask it without them: --harness chat"
+            )
+    return tuple(notes)
+
+
+def _refusal_of_tools(trial: Trial) -> str | None:
+    """What a server said that wants no tools; `None` where it did not say so."""
+    outcome = trial.outcome
+    if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
+        return outcome.message
+    return None
+
+
+def conclude(
+    student: Student,
+    plan: TrialPlan,
+    schedule: Schedule,
+    finished: list[Trial],
+    *,
+    min_lift: float | None = None,
+    cut_short: CutShort | None = None,
+    labels: Mapping[str, tuple[Label, ...]] | None = None,
+) -> StudentReport:
+    """The report of one student. Trials bought after a decision are paid for and counted apart."""
+    bought = [trial for trial in finished if trial.calls]
+    finished = _without_superseded(finished)
+    counted = [trial for trial in finished if schedule.counts(trial)]
+    arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
+    spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
+    if plan.against is None:
+        return StudentReport(
+            student=student,
+            harness=plan.harness,
+            verdict=None,
+            sentence="no baseline was run, so nothing is said about lift",
+            arms=arms,
+            lifts=(),
+            spent=spent,
+            end=_end_of(None, cut_short),
+            answered_by=_answered_by(student, counted),
+        )
+    pairing, z = _paired(schedule, counted, plan)
+    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    return StudentReport(
+        student=student,
+        harness=plan.harness,
+        verdict=judgement.verdict,
+        sentence=judgement.sentence,
+        arms=arms,
+        lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
+        spent=spent,
+        claim=judgement.claim,
+        stopped=judgement.reason,
+        end=_end_of(judgement.reason, cut_short),
+        clears=judgement.clears,
+        answered_by=_answered_by(student, counted),
+        # Over the pairs that the verdict rests on. These lifts decide nothing.
+        label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
+        late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
+    )
+
+
+def _without_superseded(finished: list[Trial]) -> list[Trial]:
+    """The latest scored trial per case, arm and repeat; what was called off goes once it has been run after all."""
+    latest: dict[tuple[str, str, int], Trial] = {}
+    for trial in finished:
+        if isinstance(trial.outcome, Scored):
+            latest[trial.case_id, trial.arm, trial.repeat] = trial
+    return [
+        trial
+        for trial in finished
+        if latest.get((trial.case_id, trial.arm, trial.repeat), trial) is trial
+        or (isinstance(trial.outcome, Errored) and trial.outcome.was_run)
+    ]
+
+
+def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
+    """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
+    z = measuring.Z_SEQUENTIAL if plan.design == "sequential" else measuring.Z_FIXED
+    against = plan.against or "baseline"
+    pairings = (measuring.pair_trials(counted, arm=arm, against=against) for arm in plan.arms[2:])
+    lifts = (measuring.measure_lift(pairing, z=z) for pairing in pairings)
+    return tuple(lift for lift in lifts if lift is not None)
+
+
+def _paired(schedule: Schedule, counted: list[Trial], plan: TrialPlan) -> tuple[measuring.Pairing, float]:
+    """The pairs that the verdict rests on, and the quantile that their design pays with."""
+    if isinstance(schedule, SequentialSchedule):
+        return schedule.pairing, measuring.Z_SEQUENTIAL
+    against = plan.against or "baseline"
+    return measuring.pair_trials(counted, arm=plan.measured, against=against), measuring.Z_FIXED
+
+
+def _judge(
+    pairing: measuring.Pairing,
+    z: float,
+    schedule: Schedule,
+    counted: list[Trial],
+    *,
+    plan: TrialPlan,
+    min_lift: float | None,
+    cut_short: CutShort | None,
+) -> measuring.Judgement:
+    decision = None
+    if isinstance(schedule, SequentialSchedule):
+        decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
+    tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", z=z)
+    # A decision that fell before the endpoint went down, or before the person stopped, stands.
+    decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
+    return measuring.judge(
+        pairing,
+        decision=decision,
+        tokens=tokens,
+        min_lift=min_lift,
+        cut_short=None if decided else cut_short,
+        arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
+    )
+
+
+def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
+    """A decision that fell stands, whatever ended the run after it."""
+    if reason == "decided" or reason == "no difference" or reason == "futile":
+        return reason
+    return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
+
+
+def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:
+    """Names that servers gave, but for the one that was asked for."""
+    names = {trial.served_model for trial in trials if trial.served_model}
+    return tuple(sorted(name for name in names if name != student.model and not student.model.endswith(f"/{name}")))

@@ -1,0 +1,181 @@
+"""What an evaluation will take: calls, dollars and minutes, before anything is bought."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from upskill import measuring, storage
+from upskill.checks import judge_questions
+from upskill.domain import TrialPlan, estimate_tokens
+from upskill.domain.text import count
+from upskill.errors import UpskillError
+from upskill.models import Endpoint
+from upskill.models.judge_client import MOST_OUTPUT_TOKENS
+from upskill.reporting import dollars
+from upskill.storage import RunRecord
+from upskill.trials import Requests, TrialLimits
+
+EXPECTED_SHARE = 0.5
+"""A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
+EXPECTED_ANSWER_TOKENS = 300
+"""How long an answer is taken to be, where it may be longer."""
+JUDGE_INPUT_TOKENS = 1_200
+"""What a judge is taken to read for one question: its instructions, the task and the answer."""
+JUDGE_OUTPUT_TOKENS = 120
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanEstimate:
+    """Expected, and at most: every answer as long as allowed, every trial run, no retries."""
+
+    calls_expected: int
+    calls_at_most: int
+    price_expected: float
+    price_at_most: float
+    """In dollars, for the students whose price is known."""
+    unknown: tuple[str, ...]
+    """Students whose price is unknown."""
+    detectable: str
+    """The smallest lift the plan can find, in words."""
+    minutes_expected: float | None = None
+    minutes_at_most: float | None = None
+    """At the pace of the last run like this one; `None` where there was none."""
+
+    @property
+    def calls(self) -> str:
+        """In words."""
+        return calls_in_words(self.calls_expected, self.calls_at_most)
+
+    @property
+    def minutes(self) -> str:
+        """In words: nobody knows how fast a model answers before it was asked."""
+        said = minutes_in_words(self.minutes_expected, self.minutes_at_most)
+        return said if self.minutes_at_most is None else f"{said}, at the pace of the last run"
+
+    @property
+    def price(self) -> str:
+        """In words: an unknown price is never called nothing."""
+        known = f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
+        if self.price_at_most == 0:
+            known = "$0"
+        if not self.unknown:
+            return known
+        if self.price_at_most == 0:
+            return "unknown"
+        return f"{known}, and unknown for {', '.join(self.unknown)}"
+
+
+def calls_in_words(expected: int, at_most: int) -> str:
+    """How many calls."""
+    return count(at_most, "call") if expected == at_most else f"about {expected:,} calls, at most {at_most:,}"
+
+
+def minutes_in_words(expected: float | None, at_most: float | None) -> str:
+    """How long; nobody waits for no minutes."""
+    if expected is None or at_most is None:
+        return "time unknown until the first pair"
+    if at_most < 1:
+        return "less than a minute"
+    return f"about {max(1, round(expected))} min, at most {max(1, round(at_most))}"
+
+
+def estimate_plan(
+    plan: TrialPlan,
+    requests: Requests,
+    *,
+    trial_limits: TrialLimits | None = None,
+    judge: Endpoint | None = None,
+    pace: float | None = None,
+    most_minutes: float | None = None,
+) -> PlanEstimate:
+    """Prompt tokens are estimated; retries are not counted. Students with tools work under `trial_limits`.
+
+    `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
+    """
+    trial_limits = trial_limits or TrialLimits()
+    prompts = sum(
+        estimate_tokens(request.system) + estimate_tokens(request.prompt)
+        for case in plan.cases
+        for arm in plan.arms
+        for request in (requests.render(case, arm),)
+    )
+    sequential = plan.design == "sequential"
+    share = EXPECTED_SHARE if sequential else 1.0
+    trials = len(plan.cases) * len(plan.arms)
+    expected = at_most = 0.0
+    calls = usual_calls = 0
+    for student in plan.students:
+        longest = student.max_output_tokens or 0
+        likely = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = requests.harness.expected(
+            trials, prompt_tokens=prompts, answer_tokens=likely, trial_limits=trial_limits
+        )
+        most = requests.harness.at_most(trials, prompt_tokens=prompts, answer_tokens=longest, trial_limits=trial_limits)
+        usual_calls += plan.trials_per_student * usual.turns
+        calls += plan.trials_per_student * most.turns
+        if student.price is not None:
+            expected += usual.cost(student.price) * plan.repeats * share
+            at_most += most.cost(student.price) * plan.repeats
+    judged = _judge_calls(plan) if judge is not None else 0
+    unknown = tuple(student.name for student in plan.students if student.price is None)
+    if judge is not None and judge.price is not None:
+        expected += judged * share * judge.price.of(input_tokens=JUDGE_INPUT_TOKENS, output_tokens=JUDGE_OUTPUT_TOKENS)
+        # Every reply may have to be asked for once more.
+        at_most += 2 * judged * judge.price.of(input_tokens=2 * JUDGE_INPUT_TOKENS, output_tokens=MOST_OUTPUT_TOKENS)
+    elif judge is not None and judge.name not in unknown:
+        unknown += (judge.name,)
+    calls_expected, calls_at_most = round((usual_calls + judged) * share), calls + 2 * judged
+    cap = math.inf if most_minutes is None else most_minutes
+    return PlanEstimate(
+        calls_expected=calls_expected,
+        calls_at_most=calls_at_most,
+        minutes_expected=None if pace is None else min(calls_expected * pace / 60, cap),
+        minutes_at_most=None if pace is None else min(calls_at_most * pace / 60, cap),
+        price_expected=expected,
+        price_at_most=at_most,
+        unknown=unknown,
+        detectable=(
+            measuring.describe_plan(cases=len(plan.cases), repeats=plan.repeats, sequential=sequential)
+            if plan.against is not None
+            else "no baseline, so no lift"
+        ),
+    )
+
+
+def _judge_calls(plan: TrialPlan) -> int:
+    """Questions put to the judge if every trial is run and every reply can be read."""
+    trials = len(plan.students) * len(plan.arms) * plan.repeats
+    return trials * sum(judge_questions(case) for case in plan.cases)
+
+
+MOST_RUNS = 20
+LEAST_CALLS = 10
+"""A run of fewer calls is mostly start-up, and says nothing about pace."""
+
+
+def seconds_per_call(plan: TrialPlan, runs_dir: Path) -> float | None:
+    """By the clock, in the newest run that asked the same models in the same way; `None` where there is none."""
+    asked = {(student.model, student.endpoint) for student in plan.students}
+    for folder in islice(storage.runs_in(runs_dir), MOST_RUNS):
+        try:
+            pace = _pace(storage.read_run(folder), asked, plan.harness)
+        except UpskillError:
+            continue  # somebody's damaged run is no reason to stop; `upskill runs` names it
+        if pace is not None:
+            return pace
+    return None
+
+
+def _pace(record: RunRecord, asked: set[tuple[str, str | None]], harness: str) -> float | None:
+    bought = (record.results or {}).get("bought")
+    calls = bought.get("calls") if isinstance(bought, dict) else None
+    same = {(student.model, student.endpoint) for student in record.students} == asked
+    if not same or record.harness.partition("/")[0] != harness or record.finished_at is None:
+        return None
+    if not isinstance(calls, int) or calls < LEAST_CALLS:
+        return None
+    seconds = (datetime.fromisoformat(record.finished_at) - datetime.fromisoformat(record.started_at)).total_seconds()
+    # A resumed run lay idle in between, and a clock can be set back: neither is a pace.
+    return seconds / calls if 0 <= seconds < 86_400 else None

@@ -1,0 +1,302 @@
+"""Everything that is checked before a run folder exists or a call is made."""
+
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from upskill import checks, measuring, storage, trials
+from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.text import count
+from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.models import Endpoint, ServedModel, probe, resolve_model
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
+from upskill.models.preflight import count_tokens
+from upskill.sandbox import Backend, SandboxFacts, require_sandbox
+from upskill.settings import Settings
+from upskill.workflows.evaluating.check_cases import admit
+from upskill.workflows.evaluating.counted_cases import cases_that_count, without_copies
+from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
+from upskill.workflows.evaluating.grading import unconfined_notes
+from upskill.workflows.evaluating.judge import judge_endpoint
+from upskill.workflows.telling import Step, nobody
+
+MOST_ESTIMATE_ERROR = 0.67
+"""An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EvaluationOrder:
+    """What a person asked for."""
+
+    skill: Path
+    case_file: Path | None = None
+    repeats: int | None = None
+    """Runs per case of a fixed design; `None` for the design that stops when it knows."""
+    baseline: bool = True
+    min_lift: float | None = None
+    """Go on until the interval clears this lift, or is wholly below it."""
+    previous: Path | None = None
+    """An older version of the skill to measure against, instead of no skill."""
+    only: frozenset[str] | None = None
+    """For a run that is taken up again: the ids of the cases it was begun with."""
+    known_states: tuple[Qualification, ...] = ()
+    """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    every_case: bool = False
+    """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
+    sandbox: Backend = "bubblewrap"
+    """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedEvaluation:
+    """An evaluation that can begin."""
+
+    skill: Skill
+    skill_folder: Path
+    previous: Skill | None
+    previous_folder: Path | None
+    case_file: Path
+    plan: TrialPlan
+    min_lift: float | None
+    endpoints: dict[str, Endpoint]
+    served: dict[str, ServedModel]
+    estimate: PlanEstimate
+    notes: tuple[str, ...]
+    trial_limits: trials.TrialLimits = field(default_factory=trials.TrialLimits)
+    """What students with tools work under."""
+    contents: Mapping[str, Files] = field(default_factory=dict)
+    """For students with tools, the files of each skill by its digest."""
+    qualifications: tuple[Qualification, ...] = ()
+    """What is known of every case of the file; the rejected ones are not in the plan."""
+    sandbox: SandboxFacts | None = None
+    """What confines whatever is executed; `None` where nothing is."""
+    judge: Endpoint | None = None
+    """The model that judges; `None` where no case asks for one."""
+
+
+def prepare(
+    order: EvaluationOrder,
+    settings: Settings,
+    *,
+    say: Callable[[str], None] = lambda _: None,
+    step: Step = nobody,
+) -> PreparedEvaluation:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
+
+    `say` hears what takes long, `step` how far it has come.
+    """
+    skill = storage.read_skill(order.skill)
+    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    names = students_named(settings)
+    _check_order(order)
+    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
+    if order.only is None:
+        once = without_copies(counted.cases)
+        counted = replace(once, notes=(*counted.notes, *once.notes))
+    case_file = replace(whole_file, cases=counted.cases)
+    harness = choose_harness(settings.harness, case_file.cases)
+    sandbox = require_place(case_file.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
+    backend = None if sandbox is None else sandbox.backend
+    endpoints = {name: student_endpoint(name, settings) for name in names}
+    served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
+    judge = (
+        judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
+    )
+    unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
+    judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
+    # Last, because it can take a minute where checks run programs: a wrong name is told at once.
+    admitted = admit(
+        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say, step=step
+    )
+    plan = _plan(
+        order,
+        admitted.cases,
+        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
+        seed=settings.seed,
+        harness=harness,
+    )
+    previous = None if order.previous is None else storage.read_skill(order.previous)
+    if previous is not None and previous.digest == skill.digest:
+        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    trial_limits = _trial_limits(settings, order.sandbox)
+    contents = {}
+    if harness_info(harness).with_tools:
+        contents[skill.digest] = storage.read_contents(order.skill, skill)
+        if previous is not None and order.previous is not None:
+            contents[previous.digest] = storage.read_contents(order.previous, previous)
+    requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
+    for name, endpoint in endpoints.items():
+        _require_window(endpoint, served[name], skill, requests, plan)
+    return PreparedEvaluation(
+        skill=skill,
+        skill_folder=order.skill,
+        previous=previous,
+        previous_folder=order.previous,
+        case_file=case_file.path,
+        plan=plan,
+        min_lift=order.min_lift,
+        endpoints=endpoints,
+        served=served,
+        estimate=estimate_plan(
+            plan,
+            requests,
+            trial_limits=trial_limits,
+            judge=judge,
+            pace=seconds_per_call(plan, Path(settings.runs_dir)),
+            most_minutes=settings.max_time_minutes,
+        ),
+        notes=(
+            *unconfined_notes(backend),
+            *counted.notes,
+            *admitted.notes,
+            *skill.notes,
+            *_unseen_notes(skill, harness),
+            *_copies_notes(plan, settings, endpoints.values()),
+            *(note for one in served.values() for note in one.notes),
+            *judge_notes,
+        ),
+        trial_limits=trial_limits,
+        contents=contents,
+        qualifications=admitted.qualifications,
+        sandbox=sandbox,
+        judge=judge,
+    )
+
+
+def students_named(settings: Settings) -> tuple[str, ...]:
+    """Who is put on trial. Raises if nobody is."""
+    names = tuple(dict.fromkeys(settings.models))
+    if not names:
+        raise UsageError(
+            "which model? none was named",
+            hint="add -m NAME, for example -m haiku, or -m local --base-url http://localhost:8080/v1",
+        )
+    return names
+
+
+def student_endpoint(name: str, settings: Settings) -> Endpoint:
+    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    teachers = settings.teacher_base_url
+    if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
+        return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
+    return endpoint
+
+
+def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
+    """What was asked for; with `auto`, students get tools where a case has files, or a check that wants some."""
+    return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
+
+
+def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
+    """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
+    if problems := [problem for case in cases for problem in checks.case_problems(case)]:
+        raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
+    info = harness_info(harness)
+    if missing := [program for program in info.programs if shutil.which(program) is None]:
+        raise EngineError(f"the harness {harness} needs {', '.join(missing)}, which is not installed")
+    # Whether anything that a model wrote is run, by a student or by a check.
+    executes = info.with_tools or any("sandbox" in checks.needs(case) for case in cases)
+    return require_sandbox(backend) if executes else None
+
+
+def _trial_limits(settings: Settings, sandbox: Backend) -> trials.TrialLimits:
+    return trials.TrialLimits(
+        turns=settings.max_turns,
+        tokens=settings.max_trial_tokens,
+        seconds=max(1, round(settings.max_trial_minutes * 60)),
+        command_seconds=settings.command_seconds,
+        confined=sandbox != "none",
+    )
+
+
+def _check_order(order: EvaluationOrder) -> None:
+    if order.repeats is not None and order.repeats < 1:
+        raise UsageError(f"--runs must be at least 1, or auto, not {order.repeats}")
+    if order.min_lift is not None and not -1 <= order.min_lift <= 1:
+        raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="10 points are 0.1")
+    if order.min_lift is not None and not order.baseline and order.previous is None:
+        raise UsageError("--min-lift needs the baseline", hint="leave out --no-baseline")
+
+
+def _plan(
+    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], *, seed: int, harness: str
+) -> TrialPlan:
+    """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
+    arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
+    repeats, sequential = order.repeats or 1, order.repeats is None and len(arms) > 1
+    return TrialPlan(
+        cases=cases,
+        students=students,
+        arms=arms,
+        repeats=measuring.default_rounds(len(cases)) if sequential else repeats,
+        seed=seed,
+        harness=harness,
+        design="sequential" if sequential else "fixed",
+    )
+
+
+def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
+    check_problems = partial(checks.check_problems, judge=judge)
+    if order.case_file is not None:
+        return storage.read_case_file(order.case_file, check_problems=check_problems)
+    found = storage.read_skill_cases(order.skill, check_problems=check_problems)
+    if found is None:
+        raise UsageError(
+            f"{skill.name}: there are no test cases to put to a student",
+            hint=f"have them written with `upskill cases write {order.skill}`, name a file of them with -t FILE, "
+            "or put them into skill_meta.json; see docs/how-to/write-cases.md",
+        )
+    return found
+
+
+def student_of(endpoint: Endpoint, settings: Settings) -> Student:
+    """A student as it is measured: the model, where it is served, and how it is asked."""
+    return Student(
+        name=endpoint.name,
+        model=endpoint.model,
+        endpoint=endpoint.base_url,
+        temperature=settings.temperature,
+        max_output_tokens=settings.max_output_tokens,
+        price=endpoint.price,
+    )
+
+
+def _require_window(
+    endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan
+) -> None:
+    """Refuse a skill that cannot fit, before anything is spent on finding out."""
+    window = served.window or endpoint.window
+    if window is None:
+        return
+    given = plan.arms[-1]
+    longest = max((requests.render(case, given) for case in plan.cases), key=lambda request: len(request.prompt))
+    text = f"{longest.system}\n{longest.prompt}"
+    tokens = count_tokens(endpoint, text)
+    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    if needed > window:
+        raise ProviderError(
+            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
+            f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
+            hint="shorten the skill, or serve the model with a larger context",
+        )
+
+
+def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
+    """A script throws its own dice, whatever the temperature."""
+    if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
+        return ()
+    return (
+        "at temperature 0 further runs may be copies of the first; figures for these very cases then look too sure",
+    )
+
+
+def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:
+    unseen = skill.other_files
+    if not unseen or harness_info(harness).with_tools:
+        return ()
+    shown = ", ".join(file.path for file in unseen[:3]) + (" …" if len(unseen) > 3 else "")
+    return (f"{harness} students see SKILL.md only, not the {count(len(unseen), 'other file')}: {shown}",)

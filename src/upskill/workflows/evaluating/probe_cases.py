@@ -1,0 +1,130 @@
+"""Saturated or impossible: put each case to a student without any skill, until two outcomes differ or five are equal.
+
+The trials are a run of their own, with the baseline arm only. No evaluation takes its baseline from it.
+"""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from upskill import storage, trials
+from upskill.domain import Arm, Errored, RunEnd, Scored, Trial, TrialPlan, Turn
+from upskill.errors import UsageError
+from upskill.measuring import tally_baselines
+from upskill.measuring.lift import EQUAL_OUTCOMES
+from upskill.models import MeteredClient
+from upskill.settings import Resolved
+from upskill.storage.runs import Status, now
+from upskill.workflows.evaluating.check_cases import CheckedCases, with_baselines
+from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan
+from upskill.workflows.evaluating.execute import run_prepared
+from upskill.workflows.evaluating.grading import grading_context_for
+from upskill.workflows.evaluating.judge import with_judge
+from upskill.workflows.evaluating.own_keys import clean_logs
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
+from upskill.workflows.evaluating.spending_rules import client_for, is_much
+from upskill.workflows.telling import Step, nobody
+
+
+class ProbeSchedule:
+    """Each case again, as long as its outcomes are equal, at most five times."""
+
+    def __init__(self, plan: TrialPlan) -> None:
+        self._arms = plan.arms
+        self._most = plan.repeats
+        self._ready = deque(turn for turn in plan.turns() if turn.repeat == 1)
+        self._outcomes: dict[str, list[bool]] = defaultdict(list)
+        self._tries: Counter[tuple[str, int]] = Counter()
+
+    def take(self) -> Turn | None:
+        """The next case that is still open. A case is not put twice at a time."""
+        return self._ready.popleft() if self._ready else None
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Queue the case again, unless it has shown both outcomes or five equal ones."""
+        outcome = trials["baseline"].outcome
+        self._tries[turn.key] += 1
+        if isinstance(outcome, Errored):
+            if outcome.fault not in NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
+                self._ready.append(turn)
+            return
+        seen = self._outcomes[turn.case.id]
+        seen.append(outcome.passed)
+        if len(set(seen)) == 1 and turn.repeat < self._most:
+            self._ready.append(Turn(case=turn.case, repeat=turn.repeat + 1, arms=self._arms))
+
+
+def probe_cases(
+    checked: CheckedCases,
+    skill: Path,
+    *,
+    settings: Resolved,
+    confirm: Callable[[PlanEstimate], bool] = lambda _: True,
+    step: Step = nobody,
+) -> CheckedCases:
+    """Buy baseline trials of every case that can be run, and label the cases by them.
+
+    Raises before any call if none could succeed, or if somebody who was asked said no.
+    """
+    order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
+    prepared = prepare(order, settings.values)
+    plan = replace(prepared.plan, arms=("baseline",))
+    requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
+    prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))
+    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+        raise UsageError("nothing was run, nothing was spent")
+    folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+    record = first_record(prepared, settings, folder)
+    folder.write_record(record)
+    client = client_for(settings.values)
+    finished: list[Trial] = []
+    try:
+        end = _run(prepared, client, folder, finished, step)
+    except BaseException:
+        folder.write_record(replace(record, status="failed", finished_at=now()))
+        raise
+    unread = clean_logs(folder)
+    status: Status = "interrupted" if end.interrupted else "finished"
+    folder.write_record(replace(record, status=status, finished_at=now(), end=end))
+    tallies = tally_baselines(
+        (trial.student, trial.case_id, trial.outcome.passed) for trial in finished if isinstance(trial.outcome, Scored)
+    )
+    errored = sum(isinstance(trial.outcome, Errored) for trial in finished)
+    names = ", ".join(student.name for student in prepared.plan.students)
+    note = (
+        f"probed without the skill on {names}: {client.spent.calls} calls"
+        + (f", {errored} errored" if errored else "")
+        + (f", stopped at {end.cap}" if end.cap is not None else "")
+        + f"; kept in {folder.path.as_posix()}"
+    )
+    labelled = with_baselines(checked.qualifications, tallies)
+    return replace(checked, qualifications=labelled, notes=(*checked.notes, note, *unread))
+
+
+def _run(
+    prepared: PreparedEvaluation, client: MeteredClient, folder: storage.RunFolder, finished: list[Trial], step: Step
+) -> RunEnd:
+    step("answers without the skill", 0, len(prepared.plan))
+    with folder.trials.open() as log:
+
+        def write(trial: Trial) -> None:
+            log.append(trial)
+            finished.append(replace(trial, answer="", files={}))
+            step("answers without the skill", len(finished), len(prepared.plan))
+
+        context, judge_client = with_judge(
+            grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client
+        )
+        return run_prepared(
+            prepared,
+            client=client,
+            folder=folder,
+            schedules={student.name: ProbeSchedule(prepared.plan) for student in prepared.plan.students},
+            context=context,
+            judge_client=judge_client,
+            record=write,
+            recall=lambda *_: None,
+        )

@@ -1,0 +1,131 @@
+"""Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from upskill import checks, storage
+from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.errors import UsageError
+from upskill.measuring.verdict import CutShort
+from upskill.sandbox import Backend, require_sandbox
+from upskill.storage import RunFolder, RunRecord
+from upskill.workflows.evaluating.check_cases import qualify_within
+from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend, unconfined_notes
+from upskill.workflows.evaluating.judge import grade_without_asking, judge_report
+from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
+from upskill.workflows.telling import Step, nobody
+
+
+def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) -> Evaluation:
+    """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
+    record = storage.read_run(run)
+    source = case_file if case_file is not None else run / record.case_source
+    check_problems = partial(checks.check_problems, judge=record.judge is not None)
+    cases = storage.read_case_file(source, check_problems=check_problems).cases
+    skill = storage.read_skill(run / record.skill_source)
+    known = {case.id: case for case in cases}
+    asked = [reference.id for reference in record.cases]
+    missing = [case_id for case_id in asked if case_id not in known]
+    if missing:
+        raise UsageError(
+            f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
+            hint="cases are matched by their id; the run knows " + ", ".join(asked[:5]),
+        )
+    plan = recorded_plan(record, tuple(known[case_id] for case_id in asked))
+    backend = recorded_backend(record)
+    executes = any("sandbox" in checks.needs(case) for case in plan.cases)
+    sandbox = require_sandbox(backend) if executes else None
+    with storage.collector_paused(), TemporaryDirectory() as scratch:
+        context = grading_context_for(sandbox, Path(scratch))
+        regraded, changed = _grade_again(
+            _told(RunFolder(path=run).trials.read(), step), known, context, judge=record.judge
+        )
+    by_student: dict[str, list[Trial]] = defaultdict(list)
+    for trial in regraded:
+        by_student[trial.student].append(trial)
+    evaluation = summarise(
+        plan,
+        regraded,
+        skill=skill,
+        run=run.as_posix(),
+        schedules={
+            student.name: replay_trials(plan, by_student[student.name], min_lift=record.min_lift)
+            for student in plan.students
+        },
+        cut_short=lambda _: _cut_short(record),
+        min_lift=record.min_lift,
+        case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
+        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
+        notes=(
+            f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
+            *_changed_skill(skill.digest, record),
+            *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
+        ),
+        end=RunEnd(cap=None if record.end is None else record.end.cap),
+        sandbox=None if record.sandbox is None and not executes else backend,
+    )
+    return replace(evaluation, judge=judge_report(record.judge, regraded, None))
+
+
+def _cut_short(record: RunRecord) -> CutShort | None:
+    if record.status != "finished":
+        return "interrupted"
+    return "budget" if record.end is not None and record.end.cap is not None else None
+
+
+def _told(trials: Iterable[Trial], step: Step) -> Iterator[Trial]:
+    for number, trial in enumerate(trials):
+        step("answers graded again", number, None)
+        yield trial
+
+
+def _states(
+    cases: tuple[Case, ...], skill: Skill, record: RunRecord, *, backend: Backend | None
+) -> tuple[Qualification, ...]:
+    """As they were found when the run began, while skill and cases are what they were."""
+    unchanged = [case.digest for case in cases] == [case.digest for case in record.cases]
+    if record.case_states and unchanged and skill.digest == record.skill_digest:
+        return record.case_states
+    return qualify_within(cases, skill, backend=backend)
+
+
+def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
+    return (
+        () if digest == record.skill_digest else ("the skill has changed since; the answers are those of the old one",)
+    )
+
+
+def _grade_again(
+    trials: Iterable[Trial], cases: dict[str, Case], context: checks.GradingContext, *, judge: str | None
+) -> tuple[list[Trial], int]:
+    """Every scored trial with its new grade, without its answer, and how many grades differ.
+
+    A judgement is taken from the run while the judge check and the answer are as they were. Another one would have to
+    be bought, and nothing is bought here.
+    """
+    regraded, changed = [], 0
+    unjudged: set[str] = set()
+    for trial in trials:
+        outcome = trial.outcome
+        if isinstance(outcome, Scored):
+            grade = grade_without_asking(cases[trial.case_id], trial, context, judge=judge)
+            if grade is None:
+                unjudged.add(trial.case_id)
+                continue
+            if grade != outcome.grade:
+                graded = replace(outcome, grade=grade)
+                changed += graded.passed != outcome.passed
+                trial = replace(trial, outcome=graded)
+        regraded.append(storage.emptied(trial))
+    if unjudged:
+        shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
+        raise UsageError(
+            f"{len(unjudged)} of {len(cases)} cases would need a new judgement, and regrading calls no model: {shown}",
+            hint="put the `judge` checks back as they were, or measure again with `upskill eval … --judge MODEL`",
+        )
+    return regraded, changed

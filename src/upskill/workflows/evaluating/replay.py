@@ -1,0 +1,103 @@
+"""Replays the stored trials of a run through its schedule, and how the estimate moved while it did."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
+from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, Dropped, Pair, Pairing, measure_lift
+from upskill.reporting.pictures import PathPoint, StudentPath
+from upskill.storage import RunRecord
+from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pair, schedule_for
+
+
+def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
+    """The plan of a run; its cases stay in their file, so they are given, in recorded order."""
+    return TrialPlan(
+        cases=cases,
+        students=record.students,
+        arms=record.arms,
+        repeats=record.repeats,
+        seed=record.seed,
+        harness=record.harness.partition("/")[0],
+        design=record.design,
+    )
+
+
+def replay_trials(
+    plan: TrialPlan, trials: Iterable[Trial], *, min_lift: float | None, after_pair: AfterPair = ignore_pair
+) -> Schedule:
+    """The schedule of one student as it goes with these trials, try after try, as far as they are there.
+
+    Where one is missing a sequential schedule ends, since its later pairs were never asked for in that order. A fixed
+    one passes over it: there every pair counts, whichever others are there.
+    """
+    tries: dict[tuple[str, int, Arm], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        if isinstance(trial.outcome, Scored) or trial.outcome.was_run:
+            tries[trial.case_id, trial.repeat, trial.arm].append(trial)
+    schedule = schedule_for(plan, min_lift=min_lift, after_pair=after_pair)
+    taken: Counter[tuple[str, int]] = Counter()
+    while (turn := schedule.take()) is not None:
+        # A pair that errored was put again at the end: the first time its first try counts, then the next.
+        mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
+        if all(mine.values()):
+            taken[turn.key] += 1
+            schedule.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items()})
+        elif plan.design == "sequential":
+            break
+    return schedule
+
+
+MOST_POINTS = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Replay:
+    """One student's schedule, gone through again."""
+
+    schedule: Schedule
+    path: StudentPath
+
+
+def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: float | None) -> Replay:
+    """The schedule as it went, and the estimate after every pair of it."""
+    pairs: list[Pair] = []
+    round_ends: list[int] = []
+    begun: set[tuple[str, int]] = set()
+
+    def after_pair(pair: Pair | Dropped, _over: bool) -> None:
+        begun.add((pair.case_id, pair.repeat))
+        if isinstance(pair, Pair):
+            pairs.append(pair)
+        if len(begun) % len(plan.cases) == 0 and pairs and (not round_ends or round_ends[-1] != len(pairs)):
+            round_ends.append(len(pairs))
+
+    schedule = replay_trials(plan, trials, min_lift=min_lift, after_pair=after_pair)
+    return Replay(schedule=schedule, path=_path(plan, student, pairs, round_ends))
+
+
+def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int]) -> StudentPath:
+    z = Z_SEQUENTIAL if plan.design == "sequential" else Z_FIXED
+    points = []
+    for count in _looked_at(len(pairs), round_ends):
+        pairing = Pairing(arm=plan.measured, against=plan.against or "baseline", pairs=tuple(pairs[:count]))
+        lift = measure_lift(pairing, z=z)
+        if lift is not None:
+            points.append(
+                PathPoint(
+                    pairs=count,
+                    mean=lift.mean,
+                    these_cases=lift.these_cases,
+                    cases_like_these=lift.cases_like_these,
+                    round_end=count in round_ends,
+                )
+            )
+    return StudentPath(student=student, points=tuple(points), cap=len(plan.cases) * plan.repeats)
+
+
+def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
+    """Every pair, or as many as an eye can tell apart; the ends of rounds and the last are always among them."""
+    step = max(1, -(-pairs // MOST_POINTS))
+    ends = round_ends if len(round_ends) <= MOST_POINTS else [pairs]
+    return sorted({*range(1, pairs + 1, step), *ends, *([pairs] if pairs else [])})

@@ -1,0 +1,321 @@
+"""Make the report of a run: from what its folder holds, without calling a model."""
+
+import os
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from upskill import measuring, storage
+from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan
+from upskill.errors import EngineError, UpskillError
+from upskill.redaction import redactor_from
+from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
+from upskill.reporting.pictures import (
+    Drawer,
+    DrawnPicture,
+    Picture,
+    PictureFailed,
+    TokenRatio,
+    asked_pictures,
+)
+from upskill.reporting.pictures.sufficient import ENOUGH
+from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.settings import Settings
+from upskill.storage import RunFolder, RunRecord
+from upskill.storage.engine_logs import LogSamples
+from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.own_keys import without_own_keys
+from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
+
+REPORT_FILE = "report.html"
+MOST_TRIALS = 30_000
+"""Nobody waits for the report of more at the end of an evaluation; it is made when it is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """A run, read and ready to be shown in any form."""
+
+    run: Path
+    evaluation: Evaluation
+    facts: RunFacts
+    cases: tuple[CaseText, ...]
+    pictures: tuple[Picture, ...]
+    record: RunRecord
+    counted: frozenset[tuple[str, str, int]]
+    """Student, case and repeat of what the verdict rests on."""
+    shown: Mapping[int, int]
+    """Lines of the trials that the map shows, and how often each was tried."""
+
+    def page(self, drawn: Mapping[str, DrawnPicture]) -> str:
+        """The page, with these drawings in it. Reads the answers one at a time."""
+        clean = redactor_from(os.environ).clean_own
+        page = report_page(
+            self.evaluation,
+            self.facts,
+            cases=self.cases,
+            trials=self._logged(),
+            pictures=self.pictures,
+            drawn=drawn,
+        )
+        return clean(page)
+
+    def _logged(self) -> Iterator[LoggedTrial]:
+        """Those of them that are shown, with where each stands."""
+        log = RunFolder(path=self.run).trials
+        redactor = redactor_from(os.environ)
+        samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
+        number = {student.name: place for place, student in enumerate(self.record.students, 1)}
+        for line, trial in enumerate(_readable(log.read()), 1):
+            if line not in self.shown:
+                continue
+            place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
+            yield LoggedTrial(
+                trial=without_own_keys(trial, redactor.clean_own) if redactor.knows_any else trial,
+                line=line,
+                counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
+                log=None if place is None or trial.stored_at else place[0],
+                sample=None if place is None or trial.stored_at else place[1],
+                tries=self.shown[line],
+            )
+
+
+def _readable(trials: Iterator[Trial]) -> Iterator[Trial]:
+    """As far as they can be read; damage was noted when they were read first."""
+    try:
+        yield from trials
+    except UpskillError:
+        return
+
+
+def read_report(
+    run: Path,
+    *,
+    evaluation: Evaluation | None = None,
+    cases: Sequence[Case] | None = None,
+    enough: float = ENOUGH,
+) -> Report:
+    """Read a run. `evaluation` and `cases` are taken from its folder where they are not at hand."""
+    record = storage.read_run(run)
+    problems: list[str] = []
+    trials = _trials(run, problems)
+    known = _known_cases(run, record, cases, problems)
+    stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
+    plan = recorded_plan(record, stubs)
+    by_student: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        by_student[trial.student].append(trial)
+    with storage.collector_paused():
+        replays = {
+            student.name: replay(plan, student.name, by_student[student.name], min_lift=record.min_lift)
+            for student in plan.students
+        }
+    if evaluation is None:
+        evaluation = _evaluation(run, record, plan, trials, replays, problems)
+    clean = redactor_from(os.environ).clean_own
+    ratios = _ratios(plan, by_student, replays)
+    return Report(
+        run=run,
+        evaluation=evaluation,
+        facts=_facts(run, record, problems),
+        cases=tuple(_case_text(reference.id, known.get(reference.id), clean) for reference in record.cases),
+        pictures=asked_pictures(evaluation, paths=[one.path for one in replays.values()], ratios=ratios, enough=enough),
+        record=record,
+        counted=frozenset(
+            (trial.student, trial.case_id, trial.repeat)
+            for trial in trials
+            if trial.student in replays and replays[trial.student].schedule.counts(trial)
+        ),
+        shown=_shown(trials),
+    )
+
+
+def _shown(trials: Sequence[Trial]) -> dict[int, int]:
+    """The last trial of each student, case, arm and repeat; one that was scored goes before one that was not."""
+    tries: Counter[tuple[str, str, str, int]] = Counter()
+    last: dict[tuple[str, str, str, int], int] = {}
+    scored: set[tuple[str, str, str, int]] = set()
+    for line, trial in enumerate(trials, 1):
+        key = (trial.student, trial.case_id, trial.arm, trial.repeat)
+        tries[key] += 1
+        is_scored = isinstance(trial.outcome, Scored)
+        if is_scored or key not in scored:
+            last[key] = line
+        if is_scored:
+            scored.add(key)
+    return {line: tries[key] for key, line in last.items()}
+
+
+def _trials(run: Path, problems: list[str]) -> list[Trial]:
+    trials = []
+    try:
+        with storage.collector_paused():
+            for trial in RunFolder(path=run).trials.read():
+                trials.append(storage.emptied(trial))
+    except UpskillError as error:
+        problems.append(f"{error.message}; what follows it is not shown")
+    return trials
+
+
+def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, problems: list[str]) -> dict[str, Case]:
+    """The cases that are still what was put to the students."""
+    if cases is None:
+        try:
+            cases = storage.read_case_file(run / record.case_source, check_problems=lambda _: []).cases
+        except UpskillError:
+            cases = ()
+    digests = {reference.id: reference.digest for reference in record.cases}
+    found = {case.id: case for case in cases if digests.get(case.id) == case.digest}
+    if len(found) < len(digests):
+        problems.append(
+            f"{len(digests) - len(found)} of {len(digests)} cases have changed since or are gone; "
+            "their prompts are in the engine's logs only"
+        )
+    return found
+
+
+def _case_text(case_id: str, case: Case | None, clean: Callable[[str], str]) -> CaseText:
+    if case is None:
+        return CaseText(id=case_id, prompt=None)
+    return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
+
+
+def _evaluation(
+    run: Path,
+    record: RunRecord,
+    plan: TrialPlan,
+    trials: list[Trial],
+    replays: Mapping[str, Replay],
+    problems: list[str],
+) -> Evaluation:
+    """As it was recorded; for a run that was killed, as far as it came."""
+    skill = skill_of(run, record)
+    if record.results is not None:
+        try:
+            return read_evaluation(
+                record.results,
+                run=run.as_posix(),
+                skill=skill,
+                students=record.students,
+                min_lift=record.min_lift,
+                end=record.end,
+            )
+        except UnreadableResult as error:
+            problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
+    return summarise(
+        plan,
+        trials,
+        skill=skill,
+        run=run.as_posix(),
+        schedules={name: one.schedule for name, one in replays.items()},
+        cut_short=lambda _: "interrupted",
+        min_lift=record.min_lift,
+        case_states=record.case_states,
+        bought=Purchase(
+            calls=sum(trial.calls for trial in trials),
+            failed_calls=0,
+            tokens=sum(trial.usage.tokens or 0 for trial in trials),
+            cost=None,
+        ),
+        notes=record.notes,
+        end=RunEnd(interrupted=True),
+    )
+
+
+def skill_of(run: Path, record: RunRecord) -> Skill:
+    """The skill as it is now, if it is what was measured; otherwise only its name."""
+    try:
+        skill = storage.read_skill(run / record.skill_source)
+    except UpskillError:
+        skill = None
+    if skill is None or skill.digest != record.skill_digest:
+        return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
+    return skill
+
+
+def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
+    if plan.against is None:
+        return []
+    z = measuring.Z_SEQUENTIAL if plan.design == "sequential" else measuring.Z_FIXED
+    ratios = []
+    for student, mine in trials.items():
+        if student not in replays:
+            continue
+        counted = [trial for trial in mine if replays[student].schedule.counts(trial)]
+        ratio = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against, z=z)
+        if ratio is not None:
+            ratios.append(TokenRatio(student=student, typical=ratio.typical, interval=ratio.interval))
+    return ratios
+
+
+def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
+    logs = RunFolder(path=run).logs.absolute()
+    here = logs.is_relative_to(Path.cwd())
+    return RunFacts(
+        folder=run.name,
+        logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
+        logs_from="from the folder in which this report was made" if here else "from any folder",
+        status=record.status,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        harness=record.harness,
+        seed=record.seed,
+        skill_digest=record.skill_digest,
+        versions=record.versions,
+        settings=tuple(
+            (name, _plain(setting.value), setting.origin)
+            for name, setting in record.settings.items()
+            if setting.origin != "default"
+        ),
+        problems=tuple(problems),
+    )
+
+
+def _plain(value: object) -> str:
+    """A setting as somebody would say it."""
+    return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
+
+
+def drawer_for(settings: Settings) -> AbstractContextManager[Drawer | None]:
+    """What draws, loading its library while the students work; nothing where no report is wanted."""
+    return Drawer() if settings.report else nullcontext()
+
+
+def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], drawer: Drawer | None) -> Evaluation:
+    """Write `report.html` into the run folder. Whatever goes wrong becomes a note: the result is not touched."""
+    if drawer is None:
+        return evaluation
+    trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    if trials > MOST_TRIALS:
+        later = f"{REPORT_FILE} of {trials:,} trials takes a while and was not made; `upskill report` makes it"
+        return replace(evaluation, notes=(*evaluation.notes, later))
+    try:
+        report = read_report(run, evaluation=evaluation, cases=cases)
+        drawn, problem = draw(report.pictures, drawer)
+        write_page(report.page(drawn), run / REPORT_FILE)
+    except KeyboardInterrupt:
+        problem = f"{REPORT_FILE} was not written: you did not want to wait; `upskill report` makes it"
+    except Exception as error:  # noqa: BLE001 - a fault in a picture must not take the result with it
+        problem = f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
+    return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
+
+
+def draw(pictures: Sequence[Picture], drawer: Drawer) -> tuple[Mapping[str, DrawnPicture], str | None]:
+    """The drawings; or none, and why."""
+    try:
+        return drawer.draw(pictures), None
+    except PictureFailed as error:
+        return {}, f"the pictures could not be drawn ({error}); the report has their tables"
+
+
+def write_page(page: str, target: Path) -> None:
+    """Whole or not at all."""
+    try:
+        storage.write_atomically(target, page)
+    except OSError as error:
+        raise EngineError(
+            f"{target}: cannot be written ({error.strerror})", hint="name another place with -o FILE"
+        ) from None

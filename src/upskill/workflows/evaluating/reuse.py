@@ -1,0 +1,133 @@
+"""Buying nothing twice: trials of the same request to the same student, from this run or from the trial store."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from upskill import checks, trials
+from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
+from upskill.settings import Settings
+from upskill.storage import SqliteStore, StoredTrial, TrialStore, default_store_path
+from upskill.workflows.evaluating.judge import grade_without_asking
+from upskill.workflows.evaluating.prepare import PreparedEvaluation
+
+Key = tuple[str, str, str, int]
+
+
+def open_store(
+    prepared: PreparedEvaluation, settings: Settings, *, path: Path | None = None
+) -> AbstractContextManager[TrialStore | None]:
+    """The store at `path`, by default the user's; nothing if it is switched off, or if only scripts are asked."""
+    if not settings.store or all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
+        return nullcontext(None)
+    return SqliteStore(path or default_store_path(), age_limit=timedelta(days=settings.store_days))
+
+
+class Reuse:
+    """Finds trials that need not be bought, and keeps those that were."""
+
+    def __init__(
+        self,
+        prepared: PreparedEvaluation,
+        before: list[Trial],
+        *,
+        store: TrialStore | None,
+        days: float,
+        note: Callable[[Trial], None],
+        context: checks.GradingContext,
+    ) -> None:
+        """`before` are the trials of this run that need not be run again; `note` hears of stored ones used."""
+        self._bench = context
+        self._prepared = prepared
+        self._store = store
+        self._newest_after = datetime.now(UTC) - timedelta(days=days)
+        self._note = note
+        self._known: dict[Key, Trial] = {}
+        for trial in before:
+            key = (trial.student, trial.case_id, trial.arm, trial.repeat)
+            if isinstance(trial.outcome, Scored) or key not in self._known:
+                self._known[key] = trial
+        self.reused = 0
+        self.oldest_days: float | None = None
+        self._graded: dict[tuple[str, str], Grade] = {}
+        self._elsewhere: Callable[[str], Trial | None] = lambda _: None
+        self._grade_what_takes_long()
+
+    def also_from(self, recall: Callable[[str], Trial | None]) -> None:
+        """Before the store is asked, look among trials of the same request that were bought a moment ago."""
+        self._elsewhere = recall
+
+    def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
+        """A trial that had ended when the run was resumed. A run whose requests changed is not resumed at all."""
+        return self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
+
+    def recall(self, student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
+        """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
+        known = self.of_this_run(student, planned)
+        if known is not None and known.id == identity:
+            return known
+        if (bought := self._elsewhere(identity)) is not None and bought.case_id == planned.case.id:
+            trial = replace(bought, student=student.name, arm=planned.arm, calls=0)
+            self._note(trial)
+            return trial
+        stored = self._stored(student, identity)
+        if stored is None or not isinstance(stored.trial.outcome, Scored):
+            return None
+        graded = self._graded.get((identity, planned.case.id))
+        grade = graded or self._grade(planned.case, stored.trial)
+        if grade is None:
+            return None
+        days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
+        self.reused += 1
+        self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
+        trial = replace(
+            stored.trial,
+            student=student.name,
+            case_id=planned.case.id,
+            arm=planned.arm,  # what is an older version now may have been the newest then
+            outcome=replace(stored.trial.outcome, grade=grade),
+            calls=0,
+            stored_at=stored.stored_at.isoformat(timespec="seconds"),
+        )
+        self._note(trial)
+        return trial
+
+    def _stored(self, student: Student, identity: str) -> StoredTrial | None:
+        if self._store is None or self._prepared.endpoints[student.name].is_scripted:
+            return None
+        fingerprint = self._prepared.served[student.name].fingerprint
+        return self._store.recall(identity, fingerprint=fingerprint, newest_after=self._newest_after)
+
+    def _grade_what_takes_long(self) -> None:
+        """Checks that run something block, and `recall` is asked on the engine's event loop: they are run before."""
+        prepared = self._prepared
+        slow = {case.id for case in prepared.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
+        if self._store is None or not slow:
+            return
+        requests = trials.Requests(
+            prepared.skill,
+            previous=prepared.previous,
+            harness=prepared.plan.harness,
+            version=prepared.plan.harness_version,
+            trial_limits=prepared.trial_limits,
+        )
+        for student in prepared.plan.students:
+            for planned in prepared.plan.trials():
+                if planned.case.id not in slow:
+                    continue
+                identity = requests.trial_id(planned, student)
+                stored = self._stored(student, identity)
+                if stored is not None and (grade := self._grade(planned.case, stored.trial)) is not None:
+                    self._graded[identity, planned.case.id] = grade
+
+    def _grade(self, case: Case, trial: Trial) -> Grade | None:
+        """`None` where a judgement would have to be bought: then the trial is bought anew, and judged in its turn."""
+        return grade_without_asking(case, trial, self._bench, judge=self._bench.judge)
+
+    def keep(self, trial: Trial) -> None:
+        """Put a trial that was bought into the store."""
+        endpoint = self._prepared.endpoints[trial.student]
+        if self._store is not None and not endpoint.is_scripted and isinstance(trial.outcome, Scored):
+            self._store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)

@@ -1,0 +1,182 @@
+"""The schedule of a student's trials: every turn of the plan, or as many as it takes until a decision falls."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
+from upskill.measuring import Decision, Dropped, Pair, Pairing, Sequential, pair_up
+
+MOST_TRIES = 3
+"""A turn with an errored trial is run again at the end of the queue, but not for ever."""
+NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
+"""Faults that running the trial again would not mend."""
+
+AfterPair = Callable[[Pair | Dropped, bool], None]
+"""Hears of every pair that counts, and whether it was the one that ended the schedule."""
+
+
+def ignore_pair(pair: Pair | Dropped, over: bool) -> None:
+    """Where nobody wants to know."""
+
+
+def _called_off(trials: Mapping[Arm, Trial]) -> bool:
+    """Whether a person or a cap ended one of these: then there was no pair, and none was lost."""
+    return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
+
+
+class FixedSchedule:
+    """Every turn of the plan in order; then those that errored, again."""
+
+    def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = ignore_pair) -> None:
+        self._plan = plan
+        self._after_pair = after_pair
+        self._turns = plan.turns()
+        self._not_begun = len(plan.cases) * plan.repeats
+        self._compared = frozenset(plan.arms[:2])
+        self._again: deque[Turn] = deque()
+        self._tries: Counter[tuple[str, int]] = Counter()
+
+    def take(self) -> Turn | None:
+        """The next turn, or one that must be run again."""
+        turn = next(self._turns, None)
+        if turn is not None:
+            self._not_begun -= 1
+        elif self._again:
+            turn = self._again.popleft()
+        return turn
+
+    @property
+    def has_begun_all(self) -> bool:
+        """Whether nothing of the plan is left but to run again what errored."""
+        return self._not_begun == 0
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Queue an errored turn again, at the end."""
+        self.run_again_if_errored(turn, trials)
+        if self._plan.against is not None and not _called_off(trials):
+            self._after_pair(pair_up(trials[self._plan.measured], trials[self._plan.against]), False)
+
+    def run_again_if_errored(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """A pair that measured nothing is bought again, in all arms, close together.
+
+        What is run beside the pair decides nothing, so an error there sends nothing round again.
+        """
+        compared = [trial.outcome for arm, trial in trials.items() if arm in self._compared]
+        faults = {outcome.fault for outcome in compared if isinstance(outcome, Errored)}
+        self._tries[turn.key] += 1
+        if faults and not faults & NOT_WORTH_ANOTHER_TRY and self._tries[turn.key] < MOST_TRIES:
+            self._again.append(turn)
+
+    def counts(self, trial: Trial) -> bool:
+        """Everything counts in a fixed design."""
+        return True
+
+
+class SequentialSchedule:
+    """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
+
+    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = ignore_pair) -> None:
+        self._queue = FixedSchedule(plan)
+        self._design = design
+        self._after_pair = after_pair
+        self._taken: deque[Turn] = deque()
+        self._waiting: dict[tuple[str, int], Mapping[Arm, Trial]] = {}
+        self._fed: set[tuple[str, int]] = set()
+
+    @property
+    def has_begun_all(self) -> bool:
+        """Whether nothing of the plan is left but to run again what errored."""
+        return self._queue.has_begun_all
+
+    @property
+    def pairing(self) -> Pairing:
+        """The pairs the decision rests on."""
+        return self._design.pairing
+
+    def take(self) -> Turn | None:
+        """The next turn, while no decision could fall among those already taken.
+
+        So near a boundary fewer calls are in flight, and hardly any is bought for nothing.
+        """
+        if self._design.decision.stop or len(self._taken) >= max(1, self._design.least_pairs_to_stop()):
+            return None
+        turn = self._queue.take()
+        if turn is not None:
+            self._taken.append(turn)
+        return turn
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """Feed the design every pair whose turn it is; the others wait for theirs."""
+        self._waiting[turn.key] = dict(trials)
+        while self._taken and self._taken[0].key in self._waiting:
+            first = self._taken.popleft()
+            self._feed(first, self._waiting.pop(first.key))
+
+    def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        if self._design.decision.stop or _called_off(trials):
+            return
+        pair = pair_up(trials[self._design.arm], trials[self._design.against])
+        self._fed.add(turn.key)
+        self._design.add(pair)
+        self._queue.run_again_if_errored(turn, trials)
+        self._after_pair(pair, self._design.decision.stop)
+
+    def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
+        """No more turns will come; a decision that fell before stands."""
+        return self._design.end(reason)
+
+    def counts(self, trial: Trial) -> bool:
+        """Trials that were in flight when the decision fell are kept and paid, and change nothing."""
+        return (trial.case_id, trial.repeat) in self._fed
+
+
+Schedule = FixedSchedule | SequentialSchedule
+
+
+def schedule_for(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPair = ignore_pair) -> Schedule:
+    """The schedule that the design of a plan asks for."""
+    if plan.design == "fixed":
+        return FixedSchedule(plan, after_pair=after_pair)
+    design = Sequential(
+        cases=len(plan.cases),
+        rounds=plan.repeats,
+        min_lift=min_lift,
+        arm=plan.measured,
+        against=plan.against or "baseline",
+    )
+    return SequentialSchedule(plan, design, after_pair=after_pair)
+
+
+class ResumedSchedule:
+    """A schedule that a resumed run goes on with: what had ended is fed to it before the engine is even loaded."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        recall: Callable[[PlannedTrial], Trial | None],
+    ) -> None:
+        """`recall` knows the trials of the run so far."""
+        self._schedule = schedule
+        self._next = schedule.take()
+        while self._next is not None:
+            known = {planned.arm: recall(planned) for planned in self._next.trials()}
+            there = {arm: trial for arm, trial in known.items() if trial is not None}
+            if len(there) < len(known):
+                break
+            schedule.ended(self._next, there)
+            self._next = schedule.take()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to be run."""
+        return self._next is None
+
+    def take(self) -> Turn | None:
+        """First the turn that was not known."""
+        turn, self._next = self._next, None
+        return turn if turn is not None else self._schedule.take()
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """As the schedule itself."""
+        self._schedule.ended(turn, trials)

@@ -1,0 +1,69 @@
+"""The rules of spending: from which price or time on a person is asked first, and the caps of every call."""
+
+from typing import Protocol
+
+from upskill.domain import Scored
+from upskill.errors import UpskillError
+from upskill.models import Budget, CallPolicy, MeteredClient
+from upskill.settings import Settings
+from upskill.storage.runs import RunFolder
+from upskill.workflows.evaluating.estimate import PlanEstimate
+
+ASK_ABOVE_DOLLARS = 1.0
+ASK_ABOVE_MINUTES = 10.0
+
+
+class PricedPlan(Protocol):
+    """What a person is asked about before it is bought, in words."""
+
+    @property
+    def price(self) -> str:
+        """Dollars, expected and at most."""
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes."""
+
+
+def is_much(estimate: PlanEstimate) -> bool:
+    """Whether a person is asked first."""
+    return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
+
+
+def client_for(settings: Settings) -> MeteredClient:
+    """The metered client, with the caps that were set."""
+    minutes = settings.max_time_minutes
+    return MeteredClient(
+        policy=CallPolicy(
+            attempt_seconds=settings.attempt_timeout_seconds,
+            call_seconds=settings.call_timeout_seconds,
+            max_retries=settings.max_retries,
+            max_wait_seconds=settings.max_retry_wait_seconds,
+            concurrency=settings.concurrency,
+        ),
+        budget=Budget(
+            max_cost=settings.max_cost,
+            max_calls=settings.max_calls,
+            max_total_tokens=settings.max_total_tokens,
+            max_seconds=None if minutes is None else minutes * 60,
+        ),
+    )
+
+
+def spent_in(folder: RunFolder) -> tuple[int, int, float | None]:
+    """Calls, tokens and dollars of all trials that an evaluation bought and that have ended."""
+    calls = tokens = 0
+    cost: float | None = 0.0
+    try:
+        for trial in folder.trials.read():
+            if not trial.calls:
+                continue
+            calls += trial.calls
+            tokens += trial.usage.tokens or 0
+            if trial.usage.cost is not None and cost is not None:
+                cost += trial.usage.cost
+            elif isinstance(trial.outcome, Scored):
+                cost = None
+    except UpskillError:
+        cost = None
+    return calls, tokens, cost

@@ -1,0 +1,1 @@
+"""Generating a skill."""

@@ -1,0 +1,232 @@
+"""What a `generate` will take, before anything is bought: the teacher's share and the students' share apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from upskill import measuring
+from upskill.domain import DEFAULT_HARNESS, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain.case import Json
+from upskill.models import Endpoint
+from upskill.models.question import MOST_OUTPUT_TOKENS
+from upskill.reporting import dollars
+from upskill.settings import Settings
+from upskill.teaching.answers import REPAIRS
+from upskill.teaching.case_split import CaseCounts
+from upskill.teaching.material import Material
+from upskill.trials import TrialLimits, load_harness
+from upskill.workflows.evaluating.estimate import (
+    EXPECTED_ANSWER_TOKENS,
+    EXPECTED_SHARE,
+    calls_in_words,
+    minutes_in_words,
+    seconds_per_call,
+)
+from upskill.workflows.generating.prove import SCREEN_ROUNDS
+
+PROMPT_TOKENS = 2_000
+"""What the teacher is told around the material."""
+CASE_TOKENS = 350
+"""One case with its reference and wrong answers."""
+DRAFT_TOKENS = 2_500
+REVISION_TOKENS = 1_500
+FAILURES_TOKENS = 4_000
+"""What a teacher is shown of failures for one revision."""
+TOKENS_PER_SECOND = 60
+"""How fast a large model writes."""
+STUDENT_PROMPT_TOKENS = 1_200
+"""Frame, skill and task; the skill is not written yet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Share:
+    """What one side will take."""
+
+    calls_expected: int
+    calls_at_most: int
+    price_expected: float | None
+    """Dollars; `None` where a price is unknown."""
+    price_at_most: float | None
+    minutes_expected: float | None
+    minutes_at_most: float | None
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        calls = calls_in_words(self.calls_expected, self.calls_at_most)
+        if self.price_expected is None or self.price_at_most is None:
+            price = "price unknown"
+        elif self.price_at_most == 0:
+            price = "price $0"
+        else:
+            price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
+        return f"{calls}; {price}; {self.minutes}"
+
+    @property
+    def minutes(self) -> str:
+        """How long it takes, in words."""
+        return minutes_in_words(self.minutes_expected, self.minutes_at_most)
+
+    def as_json(self) -> Json:
+        """The same for programs; what is unknown is null."""
+        return {
+            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
+            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
+            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeachingEstimate:
+    """Both shares. Retries are not counted."""
+
+    teacher: Share
+    students: Share | None
+    """`None` where nothing is measured."""
+    cap: float | None
+    """Dollars at which spending ends."""
+
+    @property
+    def price_at_most(self) -> float:
+        """Dollars, as far as prices are known, and never more than the cap."""
+        known = sum(share.price_at_most or 0.0 for share in (self.teacher, self.students) if share is not None)
+        return known if self.cap is None else min(known, self.cap)
+
+    @property
+    def minutes_expected(self) -> float:
+        """As far as it is known. At most it can be many times that, if every answer must be mended."""
+        return sum(share.minutes_expected or 0.0 for share in (self.teacher, self.students) if share is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Teaching:
+    """What an estimate is made from."""
+
+    material: Material
+    counts: CaseCounts
+    """The cases that students are put to, whoever wrote them."""
+    cases_to_write: int
+    """How many of them a teacher writes."""
+    drafts: bool
+    """Whether a first draft is written; an existing skill may begin as it is."""
+    lessons: int
+    """Questions for lessons."""
+    revisions: int
+    proposals_per_revision: int = 1
+    evaluates: bool = True
+    harness: str = DEFAULT_HARNESS
+
+
+def estimate_teaching(
+    teaching: Teaching, *, teacher: Endpoint, writer: Endpoint, students: Sequence[Student], settings: Settings
+) -> TeachingEstimate:
+    """Expected, and at most: every answer mended as often as is allowed, every revision made, every trial run."""
+    return TeachingEstimate(
+        teacher=_teacher(teaching, teacher, writer),
+        students=_students(teaching, students, settings) if teaching.evaluates else None,
+        cap=settings.max_cost,
+    )
+
+
+def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
+    seen = PROMPT_TOKENS + _material_tokens(teaching.material)
+    cases = teaching.cases_to_write
+    revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
+    # Each line: who is asked, how often at least and at most, tokens in, tokens out.
+    asked = [
+        (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
+        (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
+        (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
+        (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
+    ]
+    expected: float | None = 0.0
+    at_most: float | None = 0.0
+    calls = most_calls = seconds = most_seconds = 0.0
+    for who, usual, most, sent, said in asked:
+        calls += usual
+        most_calls += most * (1 + REPAIRS)
+        seconds += usual * said / TOKENS_PER_SECOND
+        most_seconds += most * (1 + REPAIRS) * said / TOKENS_PER_SECOND
+        if not most:
+            continue
+        if who.price is None or expected is None or at_most is None:
+            expected = at_most = None
+            continue
+        expected += usual * who.price.of(input_tokens=sent, output_tokens=said)
+        longest = MOST_OUTPUT_TOKENS
+        mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
+        at_most += most * (1 + REPAIRS) * mended
+    scripted = teacher.is_scripted and writer.is_scripted
+    return Share(
+        calls_expected=int(calls),
+        calls_at_most=int(most_calls),
+        price_expected=expected,
+        price_at_most=at_most,
+        minutes_expected=0.0 if scripted else seconds / 60,
+        minutes_at_most=0.0 if scripted else most_seconds / 60,
+    )
+
+
+def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Share:
+    trials, most_trials = _trials_of_a_student(teaching)
+    harness = load_harness(teaching.harness)
+    trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
+    calls = most_calls = 0.0
+    expected: float | None = 0.0
+    at_most: float | None = 0.0
+    for student in students:
+        longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
+        said = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = harness.expected(1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=said, trial_limits=trial_limits)
+        most = harness.at_most(
+            1, prompt_tokens=2 * STUDENT_PROMPT_TOKENS, answer_tokens=longest, trial_limits=trial_limits
+        )
+        calls += trials * usual.turns
+        most_calls += most_trials * most.turns
+        if student.price is None or expected is None or at_most is None:
+            expected = at_most = None
+            continue
+        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
+        at_most += most_trials * most.cost(student.price)
+    pace = _pace(students, settings)
+    return Share(
+        calls_expected=round(calls),
+        calls_at_most=round(most_calls),
+        price_expected=expected,
+        price_at_most=at_most,
+        minutes_expected=None if pace is None else calls * pace / 60,
+        minutes_at_most=None if pace is None else most_calls * pace / 60,
+    )
+
+
+def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
+    """Expected, and at most: every revision made, no decision before the last round, every case suspected."""
+    counts, old = teaching.counts, teaching.material.skill is not None
+    # Besides the baseline, which is bought once for the learn cases.
+    given = len(harness_info(teaching.harness).arms) - 1
+    compared = 2 if old else 1 + given
+    change = 1 if old and teaching.drafts else 0
+    learn = counts.learn * (1 + given * (1 + max(change, min(1, teaching.revisions))))
+    learn_most = counts.learn * (1 + given * (1 + max(change, teaching.revisions)))
+    if not counts.held_out:
+        return learn, learn_most
+    held_out_most = counts.held_out * compared * measuring.default_rounds(counts.held_out)
+    guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
+    suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
+    return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+
+
+def _pace(students: Sequence[Student], settings: Settings) -> float | None:
+    if all(student.model.startswith("scripted/") for student in students):
+        return 0.01
+    plan = TrialPlan(cases=(), students=tuple(students), arms=("baseline", "with_skill"), repeats=1)
+    return seconds_per_call(plan, Path(settings.runs_dir))
+
+
+def _material_tokens(material: Material) -> int:
+    texts = [material.task, *material.examples, *(document.text for document in material.documents)]
+    if material.digest is not None:
+        texts.append(material.digest.text)
+    if material.skill is not None:
+        texts.append(material.skill.body)
+    return sum(map(estimate_tokens, texts))

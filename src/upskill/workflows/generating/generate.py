@@ -1,0 +1,199 @@
+"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with what is known.
+
+Every stage is kept when it ends, every answer of a teacher when it comes, every trial when it ends. Going on with a
+run is running the same again: what was bought is found, and only what is missing is bought.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from upskill import checks, storage
+from upskill.domain import Case
+from upskill.domain.generated import GenerateResult
+from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
+from upskill.models import NoAnswer
+from upskill.settings import Resolved
+from upskill.storage.draft_folder import read_draft
+from upskill.storage.runs import Status, now
+from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
+from upskill.workflows.evaluating.judge import identity
+from upskill.workflows.evaluating.record import recorded_settings, settings_record, versions
+from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
+from upskill.workflows.generating.order import (
+    GenerateOrder,
+    Roles,
+    improved_skill,
+    order_from,
+    order_json,
+    roles_for,
+    with_cap,
+)
+from upskill.workflows.generating.plan import (
+    GeneratePlan,
+    Listener,
+    Unheard,
+    drafts,
+    own_cases,
+    plan_generate,
+    writes_cases,
+)
+from upskill.workflows.generating.stages import GenerateStages
+
+__all__ = ["GenerateOrder", "GeneratePlan", "Listener", "Unheard", "generate", "plan_generate", "resume_generate"]
+
+
+def generate(
+    order: GenerateOrder,
+    *,
+    settings: Resolved,
+    listener: Listener | None = None,
+    confirm: Callable[[GeneratePlan], bool] = lambda _: True,
+    piped: BinaryIO | None = None,
+) -> GenerateResult:
+    """Make a skill, or a better one. Raises before any call if it could not succeed."""
+    listener = listener or Unheard()
+    settings = with_cap(settings)
+    plan = plan_generate(order, settings=settings, listener=listener, piped=piped)
+    order, gathered, roles = plan.order, plan.gathered, plan.roles
+    listener.planned(plan)
+    if plan.is_much and not confirm(plan):
+        raise UsageError("nothing was run, nothing was spent")
+    folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
+    own = own_cases(order, gathered.skill_folder, judge=True)
+    if gathered.skill_folder is not None and gathered.material.skill is not None:
+        previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
+        # It may have been edited while a person thought about the price: what is improved is what was set aside.
+        gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
+    if own:
+        storage.write_case_file(folder.path / OWN_CASES, own)
+    folder.save(MATERIAL, gathered_text(gathered))
+    record = _first_record(order, roles, settings, gathered)
+    folder.write_record(record)
+    return _carry_out(folder, record, order, gathered, roles, settings, listener)
+
+
+MATERIAL = "material.json"
+OWN_CASES = "own-cases.json"
+
+
+def resume_generate(run: Path, *, max_cost: float | None = None, listener: Listener | None = None) -> GenerateResult:
+    """Go on with a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
+
+    `max_cost` raises the cap; what was spent before counts.
+    """
+    record = read_teaching_run(run)
+    folder = TeachingFolder(path=run)
+    order = order_from(record.order)
+    settings = recorded_settings(record.settings)
+    if max_cost is not None:
+        values = replace(settings.values, max_cost=max_cost)
+        settings = Resolved(values=values, origins={**settings.origins, "max_cost": "--max-cost"})
+        record = replace(record, settings=settings_record(settings))
+    text = folder.saved(MATERIAL)
+    if text is None:
+        raise UsageError(f"{run}: ended before anything was read or spent", hint="start it anew")
+    gathered = read_gathered(text, previous=folder.previous, skill_folder=improved_skill(order))
+    roles = roles_for(settings, evaluate=order.evaluate)
+    if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
+        raise UsageError(
+            f"{run}: cannot be gone on with: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
+            hint="start a new run instead",
+        )
+    return _carry_out(folder, record, order, gathered, roles, settings, listener or Unheard())
+
+
+def _carry_out(
+    folder: TeachingFolder,
+    record: TeachingRecord,
+    order: GenerateOrder,
+    gathered: GatheredMaterial,
+    roles: Roles,
+    settings: Resolved,
+    listener: Listener,
+) -> GenerateResult:
+    with storage.only_one_in(folder.path):
+        record = replace(record, status="running", finished_at=None)
+        folder.write_record(record)
+        listener.begun(folder.path)
+        kept = _kept_own_cases(folder)
+        schedule = GenerateStages(
+            folder,
+            record,
+            order=order,
+            gathered=gathered,
+            roles=roles,
+            settings=settings,
+            own_cases=kept,
+            writes_cases=writes_cases(order, gathered, kept),
+            drafts=drafts(order, gathered),
+            listener=listener,
+        )
+
+        try:
+            return schedule.run()
+        except KeyboardInterrupt:
+            _note_end(folder, schedule.record, "interrupted")
+            raise
+        except NoAnswer as error:
+            _note_end(folder, schedule.record, "failed")
+            raise _unanswered(error, folder) from None
+        except UpskillError as error:
+            _note_end(folder, schedule.record, "failed")
+            if error.hint is None:
+                error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
+            raise
+        except BaseException:
+            _note_end(folder, schedule.record, "failed")
+            raise
+
+
+def _note_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
+    """Where a disk is full, what happened matters more than that it could not be noted; it can be gone on with."""
+    with suppress(EngineError):
+        folder.write_record(replace(record, status=status, finished_at=now()))
+
+
+def resume_command(run: Path) -> str:
+    """What to type to go on."""
+    return f"`upskill generate --resume {run.as_posix()}`"
+
+
+def _unanswered(error: NoAnswer, folder: TeachingFolder) -> UpskillError:
+    command = resume_command(folder.path).strip("`")
+    if error.fault == "budget":
+        return ProviderError(
+            f"nothing was saved: {error}", hint=f"go on, with a higher cap: {command} --max-cost DOLLARS"
+        )
+    if error.fault == "crash":
+        return EngineError(f"nothing was saved: {error}", hint=f"go on with {command}")
+    return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"go on with {command}")
+
+
+def _kept_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:
+    path = folder.path / OWN_CASES
+    if not path.exists():
+        return ()
+    return storage.read_case_file(path, check_problems=partial(checks.check_problems, judge=True)).cases
+
+
+def _about(gathered: GatheredMaterial) -> str:
+    skill = gathered.material.skill
+    return skill.name if skill is not None else " ".join(gathered.material.task.split())[:30]
+
+
+def _first_record(order: GenerateOrder, roles: Roles, settings: Resolved, gathered: GatheredMaterial) -> TeachingRecord:
+    return TeachingRecord(
+        started_at=now(),
+        versions=versions(),
+        # The task as it is sent: a person may have typed a secret into it.
+        order=order_json(replace(order, task=gathered.material.task if order.task else None, examples=())),
+        teacher=identity(roles.teacher) or "",
+        case_writer=identity(roles.writer) or "",
+        students=tuple(identity(student) or "" for student in roles.students),
+        settings=settings_record(settings),
+        notes=gathered.notes,
+    )

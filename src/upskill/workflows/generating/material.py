@@ -1,0 +1,340 @@
+"""What a teacher is given to work from: recordings, documents, a repository, a skill, examples; all without secrets."""
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from pydantic import TypeAdapter, ValidationError
+
+from upskill import storage
+from upskill.domain import digest_of
+from upskill.domain.skill import SKILL_FILE
+from upskill.domain.text import whole_characters
+from upskill.domain.trace_digest import TraceDigest
+from upskill.errors import EngineError, UsageError
+from upskill.redaction import redactor_from
+from upskill.storage.draft_folder import read_draft
+from upskill.storage.records import first_problem, record_text
+from upskill.storage.skill_meta import read_meta
+from upskill.teaching.material import Document, Material
+from upskill.traces.detecting import detect
+from upskill.traces.folders import learnable_below, recordings_below
+from upskill.traces.recording import FileRecording
+from upskill.workflows.read_trace import read_all
+
+Say = Callable[[str], None]
+
+DIGEST_BUDGET = 24_000
+"""Tokens of what is kept of recordings: more than a person would read, and a tenth of a large teacher's window."""
+MOST_DOCUMENT_CHARACTERS = 200_000
+"""Of all documents together, about 50,000 tokens."""
+MOST_OF_ONE = 60_000
+MOST_FILE_BYTES = 2_000_000
+MOST_FILES = 20_000
+"""Of a repository. More are not even looked at."""
+_TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
+"""A text of such a name that a person calls a source is taken for a record of work; other texts are documents."""
+_FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
+_PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
+_CODE = frozenset(
+    {".py", ".js", ".ts", ".tsx", ".rs", ".go", ".c", ".h", ".cc", ".cpp", ".cu", ".cuh", ".java", ".rb", ".sh"}
+    | {".nix", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".html", ".tex", ".sql", ".json"}
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GatheredMaterial:
+    """The material, and what a person should know of how it came to be."""
+
+    material: Material
+    skill_folder: Path | None = None
+    """The skill that is to be improved."""
+    sources: tuple[str, ...] = ()
+    trace_digest: str | None = None
+    """The SHA-256 of what was kept of the traces."""
+    redacted: int = 0
+    """How many secrets were taken out."""
+    notes: tuple[str, ...] = ()
+    wish: str | None = None
+    """What to improve, in the person's words; `None` where nothing was said, or the skill is new."""
+
+
+def gather(
+    task: str | None,
+    *,
+    examples: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    folder: Path,
+    unseen: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    say: Say = lambda _: None,
+    piped: BinaryIO | None = None,
+) -> GatheredMaterial:
+    """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
+
+    `unseen` is the file of the cases that the skill will be tested on: no teacher is given it.
+    """
+    environment = os.environ if environment is None else environment
+    redactor = redactor_from(environment)
+
+    def clean(text: str) -> str:
+        # What is typed, and names of files, need not be UTF-8; what is kept and sent must be.
+        return redactor.clean(whole_characters(text))
+
+    skills = [found for source in sources if (found := skill_in(source)) is not None]
+    if len(skills) > 1:
+        raise UsageError("only one skill can be improved at a time", hint="name one skill with --from, and its traces")
+    skill_folder = skills[0] if skills else None
+    recordings: list[str] = []
+    documents: list[Document] = []
+    notes: list[str] = []
+    for source in sources:
+        if skill_in(source) is not None:
+            continue
+        if unseen is not None and _is_file(Path(source).expanduser(), unseen):
+            raise UsageError(
+                f"{source}: holds the cases that the skill is tested on, and cannot be learned from as well",
+                hint="leave it out of --from, or name another file of cases with -t",
+            )
+        texts = _documents(source, notes, unseen)
+        if texts is None:
+            recordings.append(source)
+        else:
+            documents += texts
+    digest, taken_out = None, 0
+    if recordings:
+        read = read_all(
+            recordings,
+            budget=DIGEST_BUDGET,
+            folder=folder,
+            environment=environment,
+            say=say,
+            now=time.time(),
+            piped=piped,
+        )
+        digest, taken_out = read.digest, sum(read.redactions.values())
+        notes += [*read.notes, *(f"not read: {why}" for why in read.refused)]
+    material = Material(
+        task=clean(_task(task, skill_folder, digest)),
+        examples=tuple(map(clean, examples)),
+        digest=digest,
+        documents=_cleaned(documents, clean, notes),
+        skill=None if skill_folder is None else read_draft(skill_folder),
+    )
+    return GatheredMaterial(
+        material=material,
+        skill_folder=skill_folder,
+        sources=tuple(map(clean, sources)),
+        trace_digest=None if digest is None else digest_of(digest.text),
+        redacted=taken_out + redactor.found.total,
+        notes=tuple(dict.fromkeys(map(whole_characters, notes))),
+        wish=clean(task) if task and skill_folder is not None else None,
+    )
+
+
+def skill_in(source: str) -> Path | None:
+    """The folder of a skill that a source names; `None` where it names something else."""
+    path = Path(source).expanduser()
+    try:
+        if path.name == SKILL_FILE and path.is_file():
+            return path.parent
+        return path if path.is_dir() and (path / SKILL_FILE).is_file() else None
+    except OSError:
+        return None
+
+
+def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> str:
+    """What was typed; for a skill what it was made for; for a recording what its person asked."""
+    if task:
+        return task
+    if skill is not None:
+        provenance = read_meta(skill).provenance
+        return provenance.task if provenance is not None else storage.read_skill(skill).description
+    if digest is not None:
+        asked = next((finding for finding in digest.kept if finding.kind == "task"), None)
+        if asked is not None:
+            return asked.parts[0].text if asked.parts else asked.title
+    raise UsageError(
+        "what shall the skill be for? no task was given",
+        hint='type it, for example upskill generate "parse YAML", or name a skill to improve with --from',
+    )
+
+
+def _is_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Document] | None:
+    """The texts of a document or a repository; `None` where a source is a recording, or nothing that could be read."""
+    if source in ("-", "last") or source.startswith("last:"):
+        return None
+    path = Path(source).expanduser()
+    if path.is_dir():
+        return None if _holds_recordings(path) else _repository(path, notes, unseen)
+    if path.suffix.lower() in _TRACE_TEXTS or not path.is_file():
+        return None
+    try:
+        if detect(FileRecording(path)) != "text":
+            return None
+    except UsageError:
+        # JSON of no known format is a document as good as any; what is binary is refused when it is read.
+        if path.suffix.lower() not in {".json", ".jsonl"}:
+            return None
+    text = _text(path)
+    return None if text is None else [Document(name=path.name, text=text)]
+
+
+def _holds_recordings(folder: Path) -> bool:
+    """Whether a folder is one of recordings: a README among them makes no repository of it."""
+    for number, path in enumerate(recordings_below(folder)):
+        if number >= MOST_FILES:
+            return False
+        try:
+            if path.suffix not in {".md", ".txt"} and detect(FileRecording(path)) != "text":
+                return True
+        except UsageError:
+            continue
+    return False
+
+
+def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
+    """Its prose first, then its code, as much as a teacher can read; not the cases that will be put to a student."""
+    below = list(islice(_below(folder), MOST_FILES + 1))
+    if len(below) > MOST_FILES:
+        notes.append(
+            f"{folder.as_posix()}: holds more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were seen"
+        )
+    files = sorted(below[:MOST_FILES], key=lambda path: _rank(path.relative_to(folder)))
+    found: list[Document] = []
+    room = MOST_DOCUMENT_CHARACTERS
+    left_out = 0
+    for path in files:
+        if unseen is not None and _is_file(path, unseen):
+            continue
+        text = _text(path) if room > 0 else ""
+        if text is None:
+            continue
+        if room <= 0 or len(text) > MOST_OF_ONE * 4:
+            left_out += 1
+            continue
+        found.append(Document(name=path.relative_to(folder).as_posix(), text=text[:MOST_OF_ONE]))
+        room -= min(len(text), MOST_OF_ONE)
+    if not found:
+        raise UsageError(
+            f"{folder.as_posix()}: neither a recording nor a text that could be read in it",
+            hint="pass a file that an agent recorded, a document, or a skill's folder",
+        )
+    if left_out:
+        notes.append(f"{folder.as_posix()}: {left_out:,} files did not fit and were not read; the prose came first")
+    return found
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for place, folders, names in learnable_below(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = place / name
+            # What begins with a dot is for machines, and `.env` for nobody else.
+            if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
+                continue
+            yield path
+
+
+def _rank(path: Path) -> tuple[int, int, str]:
+    prose = path.suffix.lower() in _PROSE
+    named = path.parts[0].lower().startswith(_FIRST)
+    return (0 if prose and named else 1 if prose else 2, len(path.parts), path.as_posix())
+
+
+def _text(path: Path) -> str | None:
+    """The text of a file; `None` where it is none, or too large to be one."""
+    try:
+        found = path.stat()
+        # A pipe would be waited for until somebody writes into it.
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if b"\0" in data:
+        return None
+    return data.decode("utf-8", "replace").strip() or None
+
+
+def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list[str]) -> tuple[Document, ...]:
+    cleaned: list[Document] = []
+    room = MOST_DOCUMENT_CHARACTERS
+    for document in documents:
+        text = clean(document.text)
+        if len(text) > min(room, MOST_OF_ONE):
+            notes.append(f"{document.name}: only the first {min(room, MOST_OF_ONE):,} of {len(text):,} characters read")
+        text = text[: min(room, MOST_OF_ONE)]
+        room -= len(text)
+        if text:
+            cleaned.append(Document(name=clean(document.name), text=text))
+    return tuple(cleaned)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Kept:
+    """`material.json`: everything but the skill, which is kept as a folder."""
+
+    task: str
+    examples: tuple[str, ...]
+    digest: TraceDigest | None
+    documents: tuple[Document, ...]
+    sources: tuple[str, ...]
+    trace_digest: str | None
+    redacted: int
+    notes: tuple[str, ...]
+    wish: str | None
+
+
+_KEPT = TypeAdapter(_Kept)
+
+
+def gathered_text(gathered: GatheredMaterial) -> str:
+    """The material as it is kept in the run folder."""
+    material = gathered.material
+    kept = _Kept(
+        task=material.task,
+        examples=material.examples,
+        digest=material.digest,
+        documents=material.documents,
+        sources=gathered.sources,
+        trace_digest=gathered.trace_digest,
+        redacted=gathered.redacted,
+        notes=gathered.notes,
+        wish=gathered.wish,
+    )
+    return record_text(_KEPT, kept)
+
+
+def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> GatheredMaterial:
+    """What was kept; the skill is read from where it was set aside, not from where it may have changed."""
+    try:
+        kept = _KEPT.validate_json(text)
+    except ValidationError as error:
+        raise EngineError(
+            f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run instead"
+        ) from None
+    material = Material(task=kept.task, examples=kept.examples, digest=kept.digest, documents=kept.documents)
+    if previous is not None:
+        material = replace(material, skill=read_draft(previous))
+    return GatheredMaterial(
+        material=material,
+        skill_folder=skill_folder,
+        sources=kept.sources,
+        trace_digest=kept.trace_digest,
+        redacted=kept.redacted,
+        notes=kept.notes,
+        wish=kept.wish,
+    )

@@ -1,0 +1,179 @@
+"""What a person asked `generate` for, who teaches and who learns, and where the skill goes. Nothing is spent here."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
+from upskill.errors import UsageError
+from upskill.models import Endpoint, ServedModel, probe
+from upskill.sandbox import Backend
+from upskill.settings import Resolved, Settings
+from upskill.teaching.case_split import CaseCounts
+from upskill.workflows.evaluating.prepare import student_endpoint
+from upskill.workflows.generating.material import skill_in
+from upskill.workflows.generating.teachers import case_writer_for, teacher_for
+
+MAX_COST = 10.0
+"""Dollars for teacher and students together, where nothing else was set."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Where a skill goes."""
+
+    folder: Path | None = None
+    """The skill's own folder; `None` where it is named after the draft, in `parent`."""
+    parent: Path
+    """The folder it lies in."""
+    in_place: bool = False
+    """Whether it takes the place of the skill that is improved."""
+
+    def for_name(self, name: str) -> Path:
+        """The skill's folder, once its name is known."""
+        return self.folder if self.folder is not None else self.parent / name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateOrder:
+    """What was typed."""
+
+    task: str | None = None
+    examples: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    output: str | None = None
+    """Where the skill is to be saved, if somewhere else than in the skills folder, or in the place of the old one."""
+    counts: CaseCounts = field(default_factory=CaseCounts)
+    case_file: str | None = None
+    evaluate: bool = True
+    revisions: int = 3
+    effort: Literal["low", "high"] = "low"
+    sandbox: Backend = "bubblewrap"
+    avoid: tuple[str, ...] = ()
+    """Names that were taken when the run began."""
+    target: Target | None = None
+    """Where the skill goes, as it was settled when the run began."""
+
+
+_ORDER = TypeAdapter(GenerateOrder)
+
+
+def order_json(order: GenerateOrder) -> dict[str, JsonValue]:
+    """As a run records it."""
+    value: dict[str, JsonValue] = _ORDER.dump_python(order, mode="json")
+    return value
+
+
+def order_from(value: dict[str, JsonValue]) -> GenerateOrder:
+    """As it was recorded."""
+    return _ORDER.validate_python(value)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Roles:
+    """Who teaches, who writes the cases, and under which settings the students are measured."""
+
+    teacher: Endpoint
+    writer: Endpoint
+    teacher_served: ServedModel
+    writer_served: ServedModel
+    students: tuple[Endpoint, ...]
+    student_settings: Resolved
+    chosen: bool
+    """Whether the teacher was chosen by us, for its key."""
+
+
+def roles_for(settings: Resolved, *, evaluate: bool = True) -> Roles:
+    """Resolve everybody, and look whether they can be reached. Raises, with what to do, if one could not."""
+    values = settings.values
+    teacher, writer = teacher_for(values), case_writer_for(values)
+    served = probe(teacher)
+    writer_served = served if writer == teacher else probe(writer)
+    student_settings = replace(settings, values=_for_students(values, teacher))
+    students = tuple(student_endpoint(name, student_settings.values) for name in student_settings.values.models)
+    for student in students if evaluate else ():
+        if (student.model, student.base_url) != (teacher.model, teacher.base_url):
+            probe(student)
+    return Roles(
+        teacher=teacher,
+        writer=writer,
+        teacher_served=served,
+        writer_served=writer_served,
+        students=students,
+        student_settings=student_settings,
+        chosen=values.teacher is None,
+    )
+
+
+def _for_students(values: Settings, teacher: Endpoint) -> Settings:
+    """Those that were named; else the teacher is its own student, where it is served."""
+    names = tuple(dict.fromkeys(values.models))
+    if names:
+        # A name without a place of its own is asked where the teacher of that name is.
+        alone = values.base_url is None and teacher.is_custom and set(names) == {teacher.name}
+        return replace(values, models=names, base_url=teacher.base_url if alone else values.base_url)
+    return replace(
+        values,
+        models=(teacher.name,),
+        base_url=teacher.base_url if teacher.is_custom else None,
+        teacher_base_url=teacher.base_url if teacher.is_custom else None,
+    )
+
+
+def with_cap(settings: Resolved) -> Resolved:
+    """The cap of `generate`, unless another was set."""
+    if settings.origins["max_cost"] != "default":
+        return settings
+    return replace(settings, values=replace(settings.values, max_cost=MAX_COST))
+
+
+def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:
+    """Where the skill will be saved. Refuses, before anything is spent, what would be overwritten."""
+    if order.output is None and skill is not None:
+        return _in_place(skill)
+    if order.output is None:
+        return Target(parent=Path(settings.skills_dir).resolve())
+    output = Path(order.output).expanduser()
+    if skill is not None and output.resolve() == skill.resolve():
+        return _in_place(skill)
+    if (output / SKILL_FILE).exists():
+        raise UsageError(
+            f"{order.output}: there is a skill already, and it would be overwritten",
+            hint=f"name another folder with -o, or improve that one: --from {order.output}",
+        )
+    if output.is_dir():
+        return Target(parent=output.resolve())
+    if output.exists() or output.is_symlink():
+        raise UsageError(f"{order.output}: exists and is no folder", hint="name another folder with -o")
+    if not is_skill_name(output.name):
+        raise UsageError(
+            f"{order.output}: a skill is named like its folder, and {output.name!r} cannot be the name of one",
+            hint=NAME_RULE,
+        )
+    return Target(folder=output.resolve(), parent=output.resolve().parent)
+
+
+def _in_place(skill: Path) -> Target:
+    if skill.is_symlink():
+        raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
+    folder = skill.resolve()
+    if not is_skill_name(folder.name):
+        raise UsageError(
+            f"{skill}: {folder.name!r} cannot be the name of a skill, so no better one can take its place",
+            hint="name another folder for the better one with -o",
+        )
+    return Target(folder=folder, parent=folder.parent, in_place=True)
+
+
+def taken_names(target: Target) -> tuple[str, ...]:
+    """Names of folders that a new skill must not have."""
+    if target.folder is not None or not target.parent.is_dir():
+        return ()
+    return tuple(sorted(path.name for path in target.parent.iterdir()))
+
+
+def improved_skill(order: GenerateOrder) -> Path | None:
+    """The skill that is to be improved, wherever it was typed from; `None` for a new one."""
+    return next((found for source in order.sources if (found := skill_in(source)) is not None), None)

@@ -1,0 +1,301 @@
+"""Tests a draft on held-out cases, once, and says what was shown."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from upskill import measuring
+from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
+from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
+from upskill.measuring.pairs import CaseTally
+from upskill.measuring.verdict import figures
+from upskill.workflows.generating.measure import Measure, Measurement
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StudentProof:
+    """What the held-out cases showed for one student."""
+
+    student: str
+    verdict: Verdict
+    claim: str | None
+    """How far it reaches: `cases like these`, `these cases`, or nothing is claimed."""
+    lift: Lift | None
+    superior: bool
+    """Better, for cases like these where there are six or more: what a revision must be to be taken."""
+    level: float
+    """The one-sided error that this use of the held-out cases was allowed."""
+    worse: tuple[WorsenedCase, ...]
+    """Cases that are significantly worse, from fresh pairs."""
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proof:
+    """What is claimed of a draft, and whether it is taken."""
+
+    proven: bool
+    """It helps at least one student, hurts none, and makes no case significantly worse. Only then does a revision
+    replace what was there; a new skill is saved in any case, with what is known of it."""
+    sentence: str
+    """What is taken and why, for a person."""
+    reason: str
+    """The same without what becomes of the old version."""
+    students: tuple[StudentProof, ...]
+    uses: int
+    """How often these held-out cases have been used, this time included; 0 where they were not needed."""
+    held_out: tuple[str, ...]
+    """The digests of the cases that were used: whoever uses one of them again spends more of its error."""
+    evaluation: Evaluation | None
+    """The held-out evaluation."""
+    guarded: bool
+    """Whether the never-worse guard was run to its end."""
+
+
+def say_student(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
+    """One student in one sentence; `reported` is what the evaluation itself says, `seen` how many cases were run."""
+    held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
+    where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
+    if proof.verdict == "cheaper":
+        return f"{_WORDS['undecided', True]}, only {reported}{where}" if revision else f"{reported}{where}"
+    if proof.lift is None or proof.verdict == "invalid":
+        return reported
+    wide = proof.lift.cases_like_these
+    narrow = wide is None or proof.claim == "these cases"
+    measured = figures(proof.lift, proof.lift.these_cases if wide is None or narrow else wide)
+    match proof.verdict:
+        case "no difference":
+            return f"no difference: {measured}{where}"
+        case "helps" | "hurts" as side:
+            word = _WORDS[side, revision]
+        case _:
+            return f"{_WORDS['undecided', revision]}: {measured}{where}"
+    if not narrow:
+        return f"{word}: {measured}{where}"
+    rest = "too few to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
+    return f"{word} on these {held_out}: {measured}; {rest}"
+
+
+_WORDS = {
+    ("helps", False): "helps",
+    ("hurts", False): "hurts",
+    ("undecided", False): "not proven",
+    ("helps", True): "the new version is better",
+    ("hurts", True): "the new version is worse",
+    ("undecided", True): "the new version is not proven better",
+}
+
+
+def say_taken(*, proven: bool, revision: bool) -> str:
+    """What becomes of the old version, before the reason; empty where there is none."""
+    if not revision:
+        return ""
+    return "the old version is replaced: " if proven else "the old version stays: "
+
+
+def say_reason(proofs: Sequence[StudentProof], *, revision: bool, uses: int, unguarded: bool) -> str:
+    """Why a draft is taken or not. `unguarded` says that the guard was wanted and could not be run to its end."""
+    if len(proofs) == 1:
+        said = proofs[0].sentence
+    else:
+        helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
+        better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
+        said = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        said += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
+    if uses > 1:
+        said += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
+    for one in proofs:
+        said += _say_worse(one, named=len(proofs) > 1, revision=revision)
+    if unguarded:
+        said += "; it ended before it was known whether single cases became worse"
+    return said
+
+
+def _say_worse(proof: StudentProof, *, named: bool, revision: bool) -> str:
+    if not proof.worse:
+        return ""
+    before, now = ("before", "now") if revision else ("without it", "with it")
+    listed = ", ".join(
+        f"{one.case_id} ({one.passed_against} of {one.pairs} {before}, {one.passed} {now})" for one in proof.worse[:3]
+    )
+    count = len(proof.worse)
+    where = f" for {proof.student}" if named else ""
+    more = f" and {count - 3} more" if count > 3 else ""
+    return f"; but {count} case{' is' if count == 1 else 's are'} worse{where}: {listed}{more}"
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"
+
+
+SCREEN_ROUNDS = 3
+"""So many pairs a case must have before the guard's screen can tell a broken case from bad luck."""
+
+
+def repeats_of_use(uses: int, *, students: int, revision: bool) -> int | None:
+    """How the held-out test is designed: `None` for the design that stops when it knows.
+
+    That one spends one in forty on a false gain, which is the level of a first use. A later use, and a revision that
+    several students have a chance to wave through, are held to less, by a design of fixed size.
+    """
+    return None if uses == 1 and (students == 1 or not revision) else REPEATS_OF_A_LATER_USE
+
+
+def prove(
+    best: Draft,
+    *,
+    held_out: Sequence[Case],
+    negative: Sequence[Case] = (),
+    measure: Measure,
+    against: Draft | None = None,
+    uses: int = 1,
+    students: int = 1,
+) -> Proof:
+    """Test a draft on held-out cases, then look for cases that it made worse.
+
+    `against` is the version that it would replace; `None` for a new skill. `uses` counts the uses of these held-out
+    cases, this one included: see `measuring.number_of_use`. Raises what `measure` raises.
+    """
+    if not held_out:
+        return _without("not proven: there are no held-out cases to test it on")
+    revision = against is not None
+    repeats = repeats_of_use(uses, students=students, revision=revision)
+    level = level_of_use(uses) / (students if revision else 1)
+    measured = measure("held-out", best, held_out, against=against, repeats=repeats)
+    proofs = [
+        _judge(report, measured, cases=len(held_out), level=level, fixed=repeats is not None, revision=revision)
+        for report in measured.evaluation.students
+    ]
+    # A revision must be superior for cases like these; of a new skill the narrower claim is worth saying as well.
+    taken = any(one.superior or (not revision and one.verdict == "helps") for one in proofs)
+    # Where nothing will be taken anyway, nothing more is bought to find out whether it should not be.
+    promising = taken and not any(one.verdict == "hurts" for one in proofs)
+    guarded = False
+    if promising and measured.cut_short is None:
+        guard = _Guard(best, measure, against=against)
+        worse = guard.find(measured, held_out, negative)
+        guarded = guard.cut_short is None
+        proofs = [replace(one, worse=worse.get(one.student, ())) for one in proofs]
+    proven = promising and not any(one.worse for one in proofs) and (guarded or not revision)
+    reason = say_reason(proofs, revision=revision, uses=uses, unguarded=promising and not guarded)
+    return Proof(
+        proven=proven,
+        sentence=say_taken(proven=proven, revision=revision) + reason,
+        reason=reason,
+        students=tuple(proofs),
+        uses=uses,
+        held_out=tuple(sorted(case.digest for case in held_out)),
+        evaluation=measured.evaluation,
+        guarded=guarded,
+    )
+
+
+def old_version_stays() -> Proof:
+    """Where no revision did better on learn cases: nothing is tested, and no held-out case is used."""
+    return _without("no revision did better on the learn cases, so no held-out case was used", revision=True)
+
+
+def _without(reason: str, *, revision: bool = False) -> Proof:
+    return Proof(
+        proven=False,
+        sentence=say_taken(proven=False, revision=revision) + reason,
+        reason=reason,
+        students=(),
+        uses=0,
+        held_out=(),
+        evaluation=None,
+        guarded=False,
+    )
+
+
+def _judge(
+    report: StudentReport, measured: Measurement, *, cases: int, level: float, fixed: bool, revision: bool
+) -> StudentProof:
+    name = report.student.name
+    verdict, claim = report.verdict or "invalid", report.claim
+    lift = report.lifts[0] if report.lifts else None
+    superior = verdict == "helps" and (claim == "cases like these" or cases < FEWEST_CASES)
+    if fixed:
+        arm, against = report.compared
+        pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
+        gate = measuring.pass_gate(pairing, level)
+        better = gate is not None and gate.superior
+        # Six cases of which one never got an answer are five: they speak of themselves.
+        superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
+        if better:
+            verdict = "helps"
+        elif verdict in ("helps", "cheaper"):
+            # The report asked for one in twenty, as if these cases had never been used.
+            verdict = "undecided"
+        # What the report claims on another side, it claims for the cases and with the interval that it found.
+        if gate is not None and lift is not None and verdict in ("helps", "undecided"):
+            lift = _at_level(lift, gate)
+            claim = "cases like these" if gate.wide else "these cases"
+    proof = StudentProof(
+        student=name,
+        verdict=verdict,
+        claim=claim if verdict in ("helps", "hurts", "cheaper", "no difference") else None,
+        lift=lift,
+        superior=superior,
+        level=level,
+        worse=(),
+        sentence="",
+    )
+    seen = len(_tallies(measured, name))
+    return replace(proof, sentence=say_student(proof, report.sentence, cases=cases, seen=seen, revision=revision))
+
+
+def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:
+    """The lift with the interval that belongs to the level of this use."""
+    if gate.wide:
+        return replace(lift, mean=gate.mean, cases_like_these=gate.interval)
+    return replace(lift, mean=gate.mean, these_cases=gate.interval, cases_like_these=None)
+
+
+class _Guard:
+    """The never-worse guard: a screen over held-out and negative cases, then fresh pairs on the suspects alone."""
+
+    def __init__(self, best: Draft, measure: Measure, *, against: Draft | None) -> None:
+        self._best, self._measure, self._against = best, measure, against
+        self.cut_short: str | None = None
+
+    def find(
+        self, measured: Measurement, held_out: Sequence[Case], negative: Sequence[Case]
+    ) -> dict[str, tuple[WorsenedCase, ...]]:
+        """The cases that are significantly worse, by student."""
+        seen = [self._with_enough(measured, held_out)]
+        if negative and self.cut_short is None:
+            seen.append(self._run("negative", negative, repeats=SCREEN_ROUNDS))
+        suspects = {
+            name: {tally.case_id for one in seen for tally in measuring.screen_cases(_tallies(one, name))}
+            for name in (report.student.name for report in measured.evaluation.students)
+        }
+        wanted = [case for case in (*held_out, *negative) if any(case.id in mine for mine in suspects.values())]
+        if not wanted or self.cut_short is not None:
+            return {}
+        fresh = self._run("suspects", wanted, repeats=FRESH_PAIRS, fresh=True)
+        return {
+            name: measuring.confirm_worse([tally for tally in _tallies(fresh, name) if tally.case_id in mine])
+            for name, mine in suspects.items()
+        }
+
+    def _with_enough(self, measured: Measurement, held_out: Sequence[Case]) -> Measurement:
+        """A test that stopped early has one or two pairs a case, too few to screen a version that would be replaced."""
+        enough = all(
+            len(tallies := _tallies(measured, report.student.name)) == len(held_out)
+            and all(tally.pairs >= SCREEN_ROUNDS for tally in tallies)
+            for report in measured.evaluation.students
+        )
+        if enough or self._against is None:
+            return measured
+        return self._run("held-out-screen", held_out, repeats=SCREEN_ROUNDS)
+
+    def _run(self, stage: str, cases: Sequence[Case], *, repeats: int, fresh: bool = False) -> Measurement:
+        measured = self._measure(stage, self._best, cases, against=self._against, repeats=repeats, fresh=fresh)
+        self.cut_short = self.cut_short or measured.cut_short
+        return measured
+
+
+def _tallies(measured: Measurement, student: str) -> tuple[CaseTally, ...]:
+    arm, against = measured.compared(student)
+    return measuring.pair_trials(measured.of(student), arm=arm, against=against).tallies

@@ -1,0 +1,133 @@
+"""Who teaches, and the one way by which anything reaches a teacher: without secrets, remembered, metered."""
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from upskill.errors import ProviderError, UsageError
+from upskill.models import Ask, Endpoint, Question, Reply, Teacher, resolve_model
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
+from upskill.models.preflight import is_installed
+from upskill.models.teacher import PaidReply
+from upskill.redaction import Redactor
+from upskill.settings import Settings
+from upskill.storage.journal import Journal, PaidAnswer
+from upskill.storage.runs import now
+from upskill.workflows.evaluating.judge import identity
+
+STRONGEST_FIRST = (
+    "opus",
+    "openai/gpt-5.5",
+    "google/gemini-3.1-pro-preview",
+    "grok/grok-4.7",
+    "moonshot/kimi-k3.1-pro",
+    "deepseek/deepseek-v4-pro",
+    "mistral/mistral-large-4",
+    "kimi",
+    "openrouter/anthropic/claude-opus-5.5",
+)
+"""Who teaches when nobody is named: the first for which there is a key."""
+
+
+def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """The teacher that was named, or the strongest for which a key is present. Raises where there is none."""
+    environment = os.environ if environment is None else environment
+    if settings.teacher is not None:
+        return _with_own_key(
+            resolve_model(settings.teacher, base_url=settings.teacher_base_url, aliases=settings.aliases), settings
+        )
+    if settings.teacher_base_url is not None:
+        raise UsageError(
+            f"{settings.teacher_base_url}: which model is asked there?", hint="name it with --model, any name will do"
+        )
+    return strongest(settings, environment)
+
+
+def case_writer_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
+    """Who writes the cases: the model named for it, or the teacher. It is at the teacher's server unless its name
+    resolves to somewhere else."""
+    name = settings.test_gen_model
+    if name is None or name == settings.teacher:
+        return teacher_for(settings, environment=environment)
+    try:
+        return resolve_model(name, aliases=settings.aliases)
+    except UsageError:
+        if settings.teacher_base_url is None:
+            raise
+        return _with_own_key(resolve_model(name, base_url=settings.teacher_base_url), settings)
+
+
+def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
+    """The first of the known teachers whose key is set and whose package is there."""
+    wanted: list[str] = []
+    for name in STRONGEST_FIRST:
+        endpoint = resolve_model(name, aliases=settings.aliases)
+        wanted += (variable for variable in endpoint.key_variables if variable not in wanted)
+        ready = endpoint.key_variable(environment) is not None or not endpoint.key_required
+        if ready and (endpoint.package is None or is_installed(endpoint.package)):
+            return endpoint
+    raise ProviderError(
+        f"there is no teacher: no key is set ({', '.join(wanted)})",
+        hint="set one of them, or name a local model: --model NAME --base-url http://localhost:8080/v1",
+    )
+
+
+def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
+    """A teacher at a base URL has a key of its own; the students' key is for it only where there is one server."""
+    if not endpoint.is_custom:
+        return endpoint
+    apart = settings.base_url is not None and settings.base_url.strip().rstrip("/") != endpoint.base_url
+    return replace(endpoint, key_variables=(TEACHER_KEY,) if apart else (TEACHER_KEY, ENDPOINT_KEY))
+
+
+def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
+    """Everything that a teacher is asked goes through this.
+
+    What is sent holds no secret. What was answered is kept at once, and never bought again: asked the same question
+    for the second time, a run that is gone on with gets its second answer.
+    """
+    name = identity(teacher.endpoint) or ""
+    asked: Counter[str] = Counter()
+
+    def ask(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        clean = [_cleaned(question, redactor) for question in questions]
+        replies: dict[int, Reply] = {}
+        missing: list[int] = []
+        for place, question in enumerate(clean):
+            number = asked[question.digest]
+            asked[question.digest] += 1
+            known = journal.answers(name, question.digest)
+            if number < len(known):
+                replies[place] = known[number].reply
+            else:
+                missing.append(place)
+
+        def keep(heard: PaidReply) -> None:
+            place = missing[heard.place]
+            # A server can send a key of the user's own back.
+            reply = replace(heard.reply, text=redactor.clean_own(heard.reply.text))
+            journal.append(
+                PaidAnswer(
+                    teacher=name,
+                    digest=clean[place].digest,
+                    question=clean[place],
+                    reply=reply,
+                    at=now(),
+                    calls=heard.calls,
+                    tokens=heard.tokens,
+                    cost=heard.cost,
+                )
+            )
+            replies[place] = reply
+
+        if missing:
+            teacher.ask([clean[place] for place in missing], heard=keep)
+        return tuple(replies[place] for place in range(len(clean)))
+
+    return ask
+
+
+def _cleaned(question: Question, redactor: Redactor) -> Question:
+    messages = tuple(replace(message, text=redactor.clean(message.text)) for message in question.messages)
+    return replace(question, system=redactor.clean(question.system), messages=messages)
