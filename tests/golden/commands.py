@@ -194,6 +194,10 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
     return left
 
 
+ADDED = frozenset({"end"})
+"""Keys that came after the frozen version: a key may be added, never changed or taken away."""
+
+
 def _shape(value: Any, path: str = "") -> Iterator[str]:
     """The path of every key; whose keys are names of somebody's own ends there."""
     if isinstance(value, dict) and path not in (".files", ".order", ".settings"):
@@ -210,6 +214,8 @@ def differences(frozen: Any, now: Any, path: str = "") -> Iterator[str]:
     key = path.rpartition(".")[2].partition("[")[0]
     if isinstance(frozen, dict) and isinstance(now, dict):
         for name in frozen.keys() | now.keys():
+            if name in ADDED and name not in frozen:
+                continue
             if name not in now or name not in frozen:
                 yield f"{path}.{name}: {'is gone' if name in frozen else 'is new'}"
             else:
@@ -219,12 +225,18 @@ def differences(frozen: Any, now: Any, path: str = "") -> Iterator[str]:
             yield from differences(one, other, f"{path}[{number}]")
     elif isinstance(frozen, list) and isinstance(now, list):
         gone, new = ([one for one in these if one not in others] for these, others in ((frozen, now), (now, frozen)))
-        yield f"{path}: gone {gone}, new {new}, {len(now)} entries where {len(frozen)} were"
+        if gone or not all(map(_was_added, new)) or len(now) - len(new) != len(frozen):
+            yield f"{path}: gone {gone}, new {new}, {len(now)} entries where {len(frozen)} were"
     elif key in PROSE and isinstance(frozen, str) and isinstance(now, str):
         if missing := said(frozen) - said(now):
             yield f"{path}: {sorted(missing)} no longer said in {now!r}"
     elif type(frozen) is not type(now) or frozen != now:
         yield f"{path}: was {frozen!r}, is {now!r}"
+
+
+def _was_added(entry: Any) -> bool:
+    """Whether this is the path of a key that came later, or of one below it."""
+    return isinstance(entry, str) and any(part.removesuffix("[]") in ADDED for part in entry.split("."))
 
 
 def said(text: str) -> set[str]:
