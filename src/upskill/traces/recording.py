@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from upskill.errors import UsageError
-from upskill.traces.shortening import cut, joined, tidy
+from upskill.traces.excerpt import cut, joined, tidy
 from upskill.traces.source import OBSERVED, READ, Clean
 
 MEGABYTE = 1_000_000

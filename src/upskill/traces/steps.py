@@ -1,35 +1,17 @@
 """Steps put together in the order they happened: what readers of flat recordings share."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
+from upskill.traces.excerpt import looks_failed, tidy
 from upskill.traces.fields import as_json, mapping, string
-from upskill.traces.shortening import tidy
 from upskill.traces.source import OBSERVED, READ, SAID, Recording
 
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
 LONGEST_ID = 200
-LOOKED_AT = 20_000
-SIGNS = re.compile(
-    r"""^(?:
-        Traceback[ ]\(most[ ]recent[ ]call[ ]last\)
-      | (?:[\w./+-]+:[ ])*(?:fatal|error|panic)(?:\[\w+\])?:[ ]
-      | E[ ]{3,}\w+(?:Error|Exception)\b
-      | \w*(?:Error|Exception):[ ]
-      | (?:FAILED|FAIL)\b
-      | npm[ ](?:ERR!|error)[ ]
-      | make(?:\[\d+\])?:[ ]\*\*\*[ ]
-      | (?:\S+:[ ])+(?:command[ ]not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied)$
-      | \S+[(:]\d+(?:[,:]\d+)?\)?:[ ](?:fatal[ ])?error\b
-      | (?:Process[ ]exited[ ]with[ ]code|[Ee]xit[ ]code:?)[ ][1-9]
-      | ={3,}+[^\n]*?\b[1-9]\d*[ ](?:failed|errors?)\b
-    )""",
-    re.MULTILINE | re.VERBOSE,
-)
 NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 
@@ -215,13 +197,6 @@ def arguments_text(arguments: Any) -> str:
         if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
             return string(command)
     return "" if arguments is None else as_json(arguments)
-
-
-def looks_failed(text: str) -> bool:
-    """Whether the head or the tail reads like a failure."""
-    if len(text) > 2 * LOOKED_AT:
-        return bool(SIGNS.search(text[:LOOKED_AT]) or SIGNS.search(text[-LOOKED_AT:]))
-    return bool(SIGNS.search(text))
 
 
 DEEPEST = 100

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from upskill.domain.fences import Fence, fence_after
 from upskill.domain.trace_digest import Finding, Part, Place
-from upskill.traces.digesting.excerpt import (
+from upskill.traces.excerpt import (
     Generalise,
     error_line,
     one_line,

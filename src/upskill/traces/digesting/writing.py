@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceDigest
-from upskill.traces.digesting.words import TASK_POINTS
+from upskill.traces.digesting.requests import TASK_POINTS
 
 SECTIONS: dict[FindingKind, str] = {
     "task": "The task, as the person put it",
