@@ -24,10 +24,10 @@ from upskill.traces.claude_graph import (
     prompt_text,
     steering_text,
 )
-from upskill.traces.claude_messages import add_message, add_result, blocks, tagged, typed
-from upskill.traces.fields import mapping, string
-from upskill.traces.recording import FileRecording, parse
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.claude_messages import add_message, add_result, tagged, typed
+from upskill.traces.fields import blocks, mapping, parsed, string
+from upskill.traces.recording import FileRecording
+from upskill.traces.source import Reader, Record, Recording, any_record
 from upskill.traces.steps import Draft, Drafts, Thread, nest
 
 RECORDER = "claude-code"
@@ -114,7 +114,7 @@ def _raw(recording: Recording) -> Iterator[tuple[int, Callable[[], Any]]]:
     """The lines, each to be parsed only if it is wanted."""
     if isinstance(recording, FileRecording):
         for line, raw in recording.numbered():
-            yield line, partial(parse, raw)
+            yield line, partial(parsed, raw)
     else:
         for line, record in recording.records():
             yield line, partial(dict, record)
@@ -231,7 +231,7 @@ def _noted_call(path: Path) -> str:
         content = meta.read_bytes() if meta.stat().st_size <= LARGEST_META else b""
     except OSError:
         return ""
-    return string(mapping(parse(content)).get("toolUseId"))
+    return string(mapping(parsed(content)).get("toolUseId"))
 
 
 CLAUDE = frozenset(
@@ -250,4 +250,4 @@ def _is_claude(record: Record) -> bool:
     )
 
 
-READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=lambda records: any(map(_is_claude, records)))
+READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=any_record(_is_claude))

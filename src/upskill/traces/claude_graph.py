@@ -8,8 +8,8 @@ from array import array
 from dataclasses import dataclass, field
 from typing import Any
 
-from upskill.traces.claude_messages import blocks, result_text, typed
-from upskill.traces.fields import items, mapping, string
+from upskill.traces.claude_messages import result_text, typed
+from upskill.traces.fields import blocks, items, mapping, string
 
 MAIN = 0
 ROOT = -1

@@ -9,7 +9,7 @@ from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
-from upskill.traces.fields import items, mapping, string
+from upskill.traces.fields import at, items, mapping, objects, string
 from upskill.traces.source import Reader, Record, Recording
 
 RECORDER = "cline"
@@ -53,17 +53,16 @@ def read(recording: Recording) -> Iterator[Trace]:
     document = recording.document()
     messages = items(document) or items(mapping(document).get("messages"))
     conversation, model = Conversation(recording), ""
-    for message in map(mapping, messages):
-        model = model or string(mapping(message.get("modelInfo")).get("id"))
+    for message in objects(messages):
+        model = model or string(at(message, "modelInfo", "id"))
         if message.get("role") == "user":
-            _tell_user(conversation, message)
+            _add_user(conversation, message)
         elif message.get("role") == "assistant":
-            _tell_agent(conversation, message)
-    if not conversation.empty:
-        yield conversation.trace(RECORDER, model=model)
+            _add_agent(conversation, message)
+    yield conversation.trace(RECORDER, model=model)
 
 
-def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_user(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
     tell_outputs(conversation, content)
     text = split_tags(visible(content), "environment_details", open_end=True).rest
@@ -78,7 +77,7 @@ def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
         conversation.person(text)
     else:
         conversation.harness(text)
-    for block in map(mapping, items(content)):
+    for block in objects(content):
         if block.get("type") == "tool_result":
             conversation.person(_feedback(visible(block.get("content"))))
 
@@ -102,7 +101,7 @@ def _result(text: str) -> tuple[str, str]:
     return begun.group(1), text[end + len(RESULT_END) :].strip()
 
 
-def _tell_agent(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_agent(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
     thoughts = split_tags(visible(content), "thinking")
     used = split_tags(thoughts.rest, USED)

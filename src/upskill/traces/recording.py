@@ -1,7 +1,6 @@
 """A file of recorded work, opened as often as needed: lines streamed, every size bounded, what is broken counted."""
 
 import io
-import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, BinaryIO
 
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
+from upskill.traces.fields import parsed
 from upskill.traces.source import OBSERVED, READ, Clean
 
 MEGABYTE = 1_000_000
@@ -33,14 +33,6 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 def unchanged(text: str) -> str:
     """The `Clean` that takes nothing out: for recordings without secrets, as in tests."""
     return text
-
-
-def parse(line: bytes) -> Any:
-    """The JSON value, or `None` where there is none that can be read: broken, too deep, a number too long."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
 
 
 class FileRecording:
@@ -76,10 +68,9 @@ class FileRecording:
         return part
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """See `Recording`."""
         broken = last_broken = number = 0
         for number, line in self.numbered():
-            record = parse(line)
+            record = parsed(line)
             if isinstance(record, dict):
                 yield number, record
             else:
@@ -136,12 +127,11 @@ class FileRecording:
                     hint="pass the recording as JSON lines, or split it",
                 )
             self._size = max(self._size, len(content))
-            self._document = parse(content.removeprefix(BYTE_ORDER_MARK))
+            self._document = parsed(content.removeprefix(BYTE_ORDER_MARK))
             self._parsed = True
         return self._document
 
     def lines(self) -> Iterator[str]:
-        """See `Recording`."""
         size = 0
         with closing(self._open()) as file:
             while line := file.readline(LONGEST_LINE + 1):
@@ -166,7 +156,6 @@ class FileRecording:
         return joined(head, tail, limit=limit, lines=text.count("\n"), length=len(text))
 
     def note(self, what: str, *, line: int | None = None) -> None:
-        """See `Recording`."""
         whole = self
         while whole._parent is not None:
             whole = whole._parent

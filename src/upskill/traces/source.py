@@ -1,4 +1,4 @@
-"""One recording as a reader sees it: lines, a document or text, each streamed and bounded."""
+"""What a reader is given, and what a reader is: a recording, streamed and bounded, and a `Reader`. Knows no formats."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -64,6 +64,11 @@ class Recording(Protocol):
 Record = dict[str, Any]
 
 
+def any_record(is_one: Callable[[Record], bool]) -> Callable[[Sequence[Record]], bool]:
+    """Recognises JSON lines by one of them."""
+    return lambda records: any(map(is_one, records))
+
+
 def _never(*_: object) -> bool:
     return False
 
@@ -72,8 +77,8 @@ def _never(*_: object) -> bool:
 class Reader:
     """One recorder: its name, its title for people, how its recordings are recognised, and how one is read.
 
-    A recogniser is handed the beginning only. It may raise `UsageError` for a file of this recorder that is not its
-    recording.
+    A trace without steps that `read` yields is left out. A recogniser is handed the beginning only. It may raise
+    `UsageError` for a file of this recorder that is not its recording.
     """
 
     name: str

@@ -5,7 +5,7 @@ failed.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,10 @@ from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import function_call, reasoning_of, tell
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import items, mapping, string, texts
+from upskill.traces.fields import first_string, items, mapping, objects, string, texts
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
 from upskill.traces.source import Reader, Record, Recording
-from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, spans_in
+from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, raw_spans, span_of
 
 MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 
@@ -101,19 +101,11 @@ def _gather(recording: Recording) -> _SpanGroup:
 
 
 def _spans(recording: Recording) -> Iterator[Span]:
-    number = 0
+    records: Iterable[Record] = (record for _, record in recording.records())
     if recording.is_document:
         document = recording.document()
-        for record in items(document) or [document]:
-            if isinstance(record, dict):
-                for span in spans_in(record, first_number=number):
-                    number += 1
-                    yield span
-        return
-    for _, record in recording.records():
-        for span in spans_in(record, first_number=number):
-            number += 1
-            yield span
+        records = objects(items(document) or [document])
+    return (span_of(raw, number) for number, raw in enumerate(raw for record in records for raw in raw_spans(record)))
 
 
 def _length(span: Span) -> int:
@@ -285,7 +277,7 @@ def _result(span: Span) -> str:
 
 
 def _text(span: Span, *names: str) -> str:
-    return next(filter(None, (string(span.attributes.get(name)) for name in names)), "")
+    return first_string(span.attributes, *names)
 
 
 def _is_export(record: Record) -> bool:
@@ -295,7 +287,7 @@ def _is_export(record: Record) -> bool:
 def _has(record: Record, attribute: str) -> bool:
     attributes = record.get("attributes")
     if isinstance(attributes, list):
-        return any(mapping(part).get("key") == attribute for part in attributes)
+        return any(part.get("key") == attribute for part in objects(attributes))
     return attribute in mapping(attributes)
 
 

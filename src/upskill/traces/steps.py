@@ -1,4 +1,4 @@
-"""Steps put together in the order they happened: what readers of flat recordings share."""
+"""Steps in the order they happened: what readers of flat recordings share. Knows no formats."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +50,18 @@ class Drafts:
         draft = Draft(source)
         self.steps.append(draft)
         return draft
+
+    def agent(self, text: str = "", *, reasoning: str = "") -> Draft:
+        """A new step of the model."""
+        draft = self.begin("agent")
+        self.say(draft, text)
+        self.think(draft, reasoning)
+        return draft
+
+    def add_details(self, *, folder: str = "", model: str = "") -> None:
+        """Where the work was done and by which model; the first that is not empty counts."""
+        self.folder = self.folder or folder or None
+        self.model = self.model or model or None
 
     def person(self, text: str) -> None:
         """A turn typed by a person; blank text is none."""
@@ -128,7 +140,7 @@ class Drafts:
 
     def drop_turns(self, count: int) -> None:
         """Undo the last `count` turns of the person, with all after them."""
-        turns = [place for place, draft in enumerate(self.steps) if draft.source == "person"]
+        turns = [number for number, draft in enumerate(self.steps) if draft.source == "person"]
         if count <= 0 or not turns:
             return
         start = turns[max(0, len(turns) - count)]
@@ -136,7 +148,7 @@ class Drafts:
         self.drop_from(start)
 
     def drop_from(self, start: int) -> None:
-        """Undo the steps from this place on."""
+        """Undo the steps from this index on."""
         for draft in self.steps[start:]:
             self.empty(draft)
         del self.steps[start:]

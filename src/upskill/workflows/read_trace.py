@@ -12,10 +12,10 @@ from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces import read_traces
-from upskill.traces.detecting import detect
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
 from upskill.traces.folders import recordings_below
 from upskill.traces.plain_text import cleaned_lines
+from upskill.traces.readers import detect
 from upskill.traces.recording import FileRecording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 

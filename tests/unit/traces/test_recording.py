@@ -8,8 +8,8 @@ import zstandard
 
 from upskill.errors import UsageError
 from upskill.traces import read_traces, recording
-from upskill.traces.detecting import detect
 from upskill.traces.excerpt import cut, tidy
+from upskill.traces.readers import detect
 from upskill.traces.recording import FileRecording
 from upskill.traces.source import OBSERVED, SAID
 

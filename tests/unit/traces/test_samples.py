@@ -7,8 +7,7 @@ import pytest
 from unit.traces.counting import EXPECTED, SAMPLES, counts, everything
 from upskill.errors import UsageError
 from upskill.traces import read_traces
-from upskill.traces.detecting import detect
-from upskill.traces.readers import READERS
+from upskill.traces.readers import READERS, detect
 from upskill.traces.recording import FileRecording
 
 READ = {name: expected for name, expected in EXPECTED.items() if expected.get("traces")}

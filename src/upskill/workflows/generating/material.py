@@ -22,8 +22,8 @@ from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import first_problem, record_text
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
-from upskill.traces.detecting import detect
 from upskill.traces.folders import learnable_below, recordings_below
+from upskill.traces.readers import detect
 from upskill.traces.recording import FileRecording
 from upskill.workflows.read_trace import read_all
 
