@@ -58,6 +58,12 @@ class Finding:
     support: int = 1
     """In how many traces it was seen."""
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """Where it was seen first: the trace, and the line or step of it."""
+        first = self.places[0] if self.places else Place(trace=0)
+        return first.trace, (first.lines or first.steps or (0,))[0]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceDigest:
