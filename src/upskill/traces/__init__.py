@@ -6,8 +6,7 @@ from pathlib import Path
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.readers import READERS, detect
-from upskill.traces.recording import FileRecording, unchanged
-from upskill.traces.source import Clean
+from upskill.traces.recording import Clean, Recording, unchanged
 
 __all__ = ["Clean", "Reading", "read_traces"]
 
@@ -33,7 +32,7 @@ def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
 
     Raises `UsageError` where there is nothing to read: no such file, empty, of no known format.
     """
-    recording = FileRecording(path, clean=clean)
+    recording = Recording(path, clean=clean)
     recorder = detect(recording)
     traces = tuple(trace for trace in READERS[recorder].read(recording) if trace.steps or trace.whole is not None)
     if not traces:

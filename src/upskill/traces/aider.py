@@ -6,7 +6,7 @@ from typing import Literal
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import Reader, Recording
 
 RECORDER = "aider"
 START = "# aider chat started at"

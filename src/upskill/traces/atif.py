@@ -7,7 +7,7 @@ from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.chat_messages import output_text, visible
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import at, mapping, objects, string
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import Reader, Recording
 
 RECORDER = "atif"
 DEEPEST = 100

@@ -10,7 +10,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import as_json, at, first_string, flag, items, mapping, objects, string, texts
-from upskill.traces.source import Reader, Record, Recording, any_record
+from upskill.traces.recording import Reader, Record, Recording, any_record
 
 RECORDER = "chat"
 SESSIONS = "hf-sts"

@@ -5,9 +5,8 @@ each cleaned and cut as it is read. Nothing else of the file is ever held.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,7 @@ from upskill.traces.claude_graph import (
 )
 from upskill.traces.claude_messages import add_message, add_result, tagged, typed
 from upskill.traces.fields import blocks, mapping, parsed, string
-from upskill.traces.recording import FileRecording
-from upskill.traces.source import Reader, Record, Recording, any_record
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import Draft, Drafts, Thread, nest
 
 RECORDER = "claude-code"
@@ -40,10 +38,7 @@ NOTIFICATION = "<task-notification>"
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace of the session, subagents under the calls that began them."""
     session = _read_file(recording, alone=True)
-    threads = session.threads
-    if isinstance(recording, FileRecording):
-        threads = [*threads, *_subagents(recording, session)]
-    yield nest(RECORDER, session.main, threads, recording)
+    yield nest(RECORDER, session.main, [*session.threads, *_subagents(recording, session)], recording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +92,15 @@ def _fill(
     }
     removed = {line for line, text in graph.removed if text not in graph.steered}
     node, count = 0, len(graph.line)
-    for line, raw in _raw(recording):
+    for line, raw in recording.numbered():
         while node < count and graph.line[node] < line:
             node += 1
         if node < count and graph.line[node] == line:
             if kept[node] and graph.thread[node] in fillers:
-                fillers[graph.thread[node]].add(node, mapping(raw()))
+                fillers[graph.thread[node]].add(node, mapping(parsed(raw)))
         elif line in removed and MAIN in fillers:
-            fillers[MAIN].steer(prompt_text(mapping(raw()).get("content")))
+            fillers[MAIN].steer(prompt_text(mapping(parsed(raw)).get("content")))
     return {thread: filler.drafts for thread, filler in fillers.items()}
-
-
-def _raw(recording: Recording) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """The lines, each to be parsed only if it is wanted."""
-    if isinstance(recording, FileRecording):
-        for line, raw in recording.numbered():
-            yield line, partial(parsed, raw)
-    else:
-        for line, record in recording.records():
-            yield line, partial(dict, record)
 
 
 class _ThreadFiller:
@@ -186,7 +171,7 @@ class _ThreadFiller:
             self.drafts.revise(call_id, answer, failed=failed)
 
 
-def _subagents(recording: FileRecording, session: _Session) -> Iterator[Thread]:
+def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
     """The subagents' own files: in a folder named like the session, or, older, beside it."""
     folder = recording.path.with_suffix("") / "subagents"
     found = sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else []

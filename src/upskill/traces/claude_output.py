@@ -11,7 +11,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.claude_messages import EXIT_CODE, add_message, add_result, typed
 from upskill.traces.fields import blocks, distinct, mapping, string
-from upskill.traces.source import Reader, Record, Recording, any_record
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts, nest
 
 CALL = re.compile(r"\A● ((?:mcp__)?[A-Z][\w-]*|mcp__[\w-]+)\((.*)\Z", re.DOTALL)

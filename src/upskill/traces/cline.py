@@ -10,35 +10,17 @@ from upskill.errors import UsageError
 from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import at, items, mapping, objects, string
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "cline"
 HISTORY = "api_conversation_history.json"
 SPEAKING = ("attempt_completion", "plan_mode_respond", "ask_followup_question")
 """Tools that speak to the person: what they say is a message, and no call."""
-TOOLS = (
-    *SPEAKING,
-    "execute_command",
-    "read_file",
-    "write_to_file",
-    "replace_in_file",
-    "apply_diff",
-    "insert_content",
-    "search_and_replace",
-    "search_files",
-    "list_files",
-    "list_code_definition_names",
-    "codebase_search",
-    "browser_action",
-    "use_mcp_tool",
-    "access_mcp_resource",
-    "fetch_instructions",
-    "web_fetch",
-    "update_todo_list",
-    "switch_mode",
-    "new_task",
+USED = (
+    "attempt_completion|plan_mode_respond|ask_followup_question|execute_command|read_file|write_to_file|replace_in_file"
+    "|apply_diff|insert_content|search_and_replace|search_files|list_files|list_code_definition_names|codebase_search"
+    "|browser_action|use_mcp_tool|access_mcp_resource|fetch_instructions|web_fetch|update_todo_list|switch_mode|new_task"
 )
-USED = "|".join(TOOLS)
 PARAMETER = r"\w{1,40}"
 TYPED = "task|feedback|answer|user_message"
 """Around what a person wrote."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.fields import at, distinct, flag, items, mapping, objects, parsed, string, texts, whole
-from upskill.traces.source import Reader, Record, Recording, any_record
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 INJECTED = (

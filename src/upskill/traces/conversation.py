@@ -8,7 +8,7 @@ from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.fields import parsed
-from upskill.traces.source import Recording
+from upskill.traces.recording import Recording
 from upskill.traces.steps import LONGEST_ID, Draft, Drafts
 
 MOST_UNCLOSED = 50

@@ -7,7 +7,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.claude_output import is_stream
 from upskill.traces.fields import as_json, mapping, string, texts, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 from upskill.traces.steps import Draft, Drafts
 
 SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")

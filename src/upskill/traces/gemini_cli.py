@@ -6,7 +6,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.fields import at, mapping, objects, string, texts
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 from upskill.traces.steps import Draft, Drafts
 
 INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")

@@ -15,8 +15,7 @@ from upskill.errors import UsageError
 from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import at, mapping, objects, parsed, string
-from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, Reader, Recording
 
 RECORDER = "inspect"
 END = "submit"
@@ -29,8 +28,7 @@ RIGHT, WRONG = ("C", 1, True), ("I", "N", 0, False)
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per sample, in the order of the log."""
-    with recording.path.open("rb") as file:
-        packed = file.read(4) == ZIP
+    packed = recording.magic == ZIP
     for sample in _samples_in_archive(recording) if packed else objects(at(recording.document(), "samples")):
         yield _trace(recording, sample)
 

@@ -7,7 +7,7 @@ from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, output_text, visible
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import first_string, items, mapping, objects, string, texts
-from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
+from upskill.traces.recording import LOOKED_AT, Reader, Record, Recording
 
 RECORDER = "openai-responses"
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_call", "computer_call")

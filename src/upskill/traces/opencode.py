@@ -5,7 +5,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.fields import at, distinct, first_string, items, mapping, objects, string, whole
-from upskill.traces.source import LOOKED_AT, Reader, Record, Recording, any_record
+from upskill.traces.recording import LOOKED_AT, Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import at, first_string, flag, mapping, objects, string, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "openhands"
 SAID = ("message", "finish", "reject", "think")

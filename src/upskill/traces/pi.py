@@ -5,7 +5,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.fields import blocks, flag, mapping, string, texts
-from upskill.traces.source import Reader, Record, Recording, any_record
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import Draft, Drafts
 
 

@@ -1,5 +1,9 @@
-"""The recorders whose recordings can be read, one line each, and which of them wrote a file, by what is in it."""
+"""The recorders whose recordings can be read, one line each; which of them wrote a file; which files may be recordings.
 
+What lies beside a recording and belongs to it is left to its reader.
+"""
+
+import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -28,8 +32,7 @@ from upskill.traces import (
     swe_agent,
 )
 from upskill.traces.fields import items, mapping, objects, parsed
-from upskill.traces.recording import LONGEST_LINE, ZIP, FileRecording
-from upskill.traces.source import LOOKED_AT, Reader, Record
+from upskill.traces.recording import LONGEST_LINE, LOOKED_AT, ZIP, Reader, Record, Recording
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -79,7 +82,7 @@ OTHER_FILES = {
 }
 
 
-def detect(recording: FileRecording) -> str:
+def detect(recording: Recording) -> str:
     """The name of the format. Refuses what is empty, binary, or JSON of no known format."""
     path = recording.path
     for magic, what in OTHER_FILES.items():
@@ -108,7 +111,7 @@ def _in_archive(path: Path) -> str:
     raise UsageError(f"{path}: an archive, but not a log of Inspect", hint="unpack it and pass the recording")
 
 
-def _in_json(recording: FileRecording, opening: bytes) -> str:
+def _in_json(recording: Recording, opening: bytes) -> str:
     """A file of one line can be both, so documents are tried first; several lines that parse are lines."""
     records: list[Record] = []
     first = parsed(opening) if len(opening) <= LONGEST_LINE else None
@@ -146,7 +149,7 @@ def _keys(records: Sequence[Record]) -> Iterator[str]:
     return islice(plain, KEYS_NAMED)
 
 
-def _in_text(recording: FileRecording) -> str:
+def _in_text(recording: Recording) -> str:
     lines = [line[:200] for line in islice(recording.lines(), TEXT_LOOKED_AT)]
     return _first(lambda reader: reader.in_text(lines)) or "text"
 
@@ -160,3 +163,44 @@ def _document_format(document: Any, path: Path) -> str | None:
 
 def _first(recognised: Callable[[Reader], bool]) -> str | None:
     return next((name for name, reader in READERS.items() if recognised(reader)), None)
+
+
+ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".traj", ".chat.history.md", ".md", ".txt")
+SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", "dist"})
+BESIDE = frozenset({"ui_messages.json", "package.json", "package-lock.json", "tsconfig.json"})
+_RUNS_OF_OURS = (frozenset({"run.json", "trials.jsonl"}), frozenset({"generate.json", "material.json"}))
+
+
+def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """As `os.walk`, without what nobody is to learn from: packages and the like, and the cases of skills.
+
+    Those lie in `skill_meta.json`, in the `evals` beside a `SKILL.md`, and in run folders of upskill with all that
+    was answered to them. Held-out cases would reach the teacher that way, and prove nothing any more. A run folder that
+    is named itself is looked into: whoever names it wants it.
+    """
+    for path, folders, names in os.walk(folder):
+        below = Path(path)
+        if below != folder and any(marks.issubset(names) for marks in _RUNS_OF_OURS):
+            folders.clear()
+            continue
+        cases = {"evals"} if "SKILL.md" in names else set()
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and name.casefold() not in cases)
+        yield below, folders, sorted(name for name in names if name.casefold() != "skill_meta.json")
+
+
+def recordings_below(folder: Path) -> Iterator[Path]:
+    """Files that may be recordings, in the order of their names. Links to folders are not followed."""
+    for below, folders, names in learnable_below(folder):
+        if below.name == "subagents" and below.parent.with_suffix(".jsonl").is_file():
+            # Read with their session, under the calls that began them.
+            folders.clear()
+            continue
+        sessions = any(name.endswith(".jsonl") and not name.startswith("agent-") for name in names)
+        for name in names:
+            if sessions and name.startswith("agent-") and name.endswith(".jsonl"):
+                # An older layout of the same.
+                continue
+            if name.endswith(ENDINGS) and name not in BESIDE and not name.endswith(".meta.json"):
+                path = below / name
+                if path.is_file():
+                    yield path

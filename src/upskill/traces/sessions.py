@@ -18,7 +18,7 @@ from typing import Any
 from upskill.errors import UpskillError, UsageError
 from upskill.traces import claude_code, codex, gemini_cli, opencode
 from upskill.traces.fields import at, items, mapping, objects, parsed, string
-from upskill.traces.recording import FileRecording
+from upskill.traces.recording import Recording
 
 AGENTS: Mapping[str, str] = {
     reader.name: reader.title for reader in (claude_code.READER, codex.ROLLOUT, gemini_cli.READER, opencode.EXPORT)
@@ -274,7 +274,7 @@ def _written(path: Path) -> float:
 def _first_value(path: Path, value: Callable[[Mapping[str, Any]], str]) -> str:
     """The first value that is not empty, near the head of a file. What cannot be read names nothing."""
     try:
-        records = islice(FileRecording(path).records(), _LOOKED_AT)
+        records = islice(Recording(path).records(), _LOOKED_AT)
         return next(filter(None, (value(record) for _, record in records)), "")
     except (UpskillError, OSError, ValueError):
         return ""

@@ -6,7 +6,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import items, mapping, objects, parsed, string
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "sharegpt"
 PERSON = ("human", "user")

@@ -36,6 +36,24 @@ class Span:
     attributes: dict[str, Any]
     events: list[Any]
 
+    def text(self, *names: str) -> str:
+        """The first text under one of these attributes that is not empty."""
+        return first_string(self.attributes, *names)
+
+    @property
+    def call_id(self) -> str:
+        """The id of the call that a tool span answers."""
+        return self.text("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+
+    @property
+    def tool_name(self) -> str:
+        return self.text("gen_ai.tool.name", "tool.name")
+
+    @property
+    def result(self) -> str:
+        """What a tool span brought."""
+        return self.text("gen_ai.tool.call.result", "output.value")
+
 
 def raw_spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The span that a record is, or the spans that an export in OTLP holds."""

@@ -11,7 +11,7 @@ from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, function_call, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import at, first_string, items, mapping, objects, string, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "swe-agent"
 ENDS = ("submit", "exit", "exit_cost", "exit_context", "exit_error", "exit_format", "exit_forfeit")

@@ -23,8 +23,7 @@ from upskill.traces.digesting.writing import fill
 from upskill.traces.excerpt import generalising, one_line, plain
 from upskill.traces.plain_text import RECORDER
 from upskill.traces.readers import title_of
-from upskill.traces.recording import unchanged
-from upskill.traces.source import Clean
+from upskill.traces.recording import Clean, unchanged
 
 DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
