@@ -4,7 +4,7 @@ Not to be taken for the digest of a content (`upskill.domain.digest`), which is 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 FindingKind = Literal["task", "correction", "fix", "proof", "dead end", "fact", "passage"]
@@ -58,6 +58,12 @@ class Finding:
     support: int = 1
     """In how many traces it was seen."""
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """Where it was seen first: the trace, and the line or step of it."""
+        first = self.places[0] if self.places else Place(trace=0)
+        return first.trace, (first.lines or first.steps or (0,))[0]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceDigest:
@@ -82,28 +88,28 @@ class TraceSummary:
     recorder: str
     title: str
     """The recorder as people know it."""
-    model: str | None
-    folder: str | None
-    success: bool | None
-    turns: int
+    model: str | None = None
+    folder: str | None = None
+    success: bool | None = None
+    turns: int = 0
     """Typed by the person."""
-    agent_steps: int
-    calls: int
-    tools: Mapping[str, int]
+    agent_steps: int = 0
+    calls: int = 0
+    tools: Mapping[str, int] = field(default_factory=dict)
     """How often each tool was used, most used first; subagents counted too."""
-    marked_failures: int
-    unmarked_failures: int
+    marked_failures: int = 0
+    unmarked_failures: int = 0
     """Calls that look failed by their text, where the recording marks nothing."""
-    fixes: int
-    corrections: int
-    proofs: int
-    dead_ends: int
-    subagents: int
-    commands: int
-    dropped_branches: int
+    fixes: int = 0
+    corrections: int = 0
+    proofs: int = 0
+    dead_ends: int = 0
+    subagents: int = 0
+    commands: int = 0
+    dropped_branches: int = 0
     tokens: int
     """Of the text that was kept of it."""
-    task: str | None
+    task: str | None = None
     """The first words of the person; `None` where the recording does not hold them."""
     same_as: str | None = None
     """The name of an equal trace that came before it; such a one is counted once."""

@@ -1,7 +1,7 @@
-"""What must never leave: secrets are taken out of traces, skills and logs before anything is shown, sent or stored.
+"""Removes secrets from traces, skills and logs before anything is shown, sent or stored.
 
-Two layers. The exact values of the user's own keys, in every usual encoding; and patterns, for other people's keys.
-Knows nothing of files or models: text in, text out.
+Two layers: the exact values of the user's own keys, in every usual encoding, and patterns for other people's keys.
+Text in, text out: knows nothing of files or models.
 """
 
 from upskill.redaction.redactor import Redactions, Redactor, redactor_from

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
 from upskill.redaction.plausibility import looks_random
-from upskill.redaction.span import Span
 from upskill.redaction.token_index import LEAST as LEAST_RUN
+from upskill.redaction.token_index import Span
 
 LEAST = 8
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|_PWD$|_PASS$|_PAT$|COOKIE")

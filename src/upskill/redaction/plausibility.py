@@ -1,4 +1,4 @@
-"""Is it a secret? What a name says of the value behind it, and what the value itself looks like."""
+"""Whether a value is plausibly a secret: by the name before it, and by its own look. Knows no positions in a text."""
 
 import re
 from functools import lru_cache
@@ -76,28 +76,12 @@ def is_password(value: str, *, quoted: bool) -> bool:
 
 Sort = Literal["password", "secret", "key", "signature"]
 
-
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _SPLIT = re.compile(r"[-_.$:]+")
-_PASSWORDS = frozenset(
-    {"password", "passwords", "passwd", "passphrase", "passcode", "pass", "pwd", "psw", "pw", "passwort"}
-)
-_SECRETS = frozenset(
-    {"secret", "secrets", "token", "tokens", "credential", "credentials", "creds", "apikey", "auth", "pat"}
-)
-_ENDS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-    "authkey",
-)
+_PASSWORDS = _words("password passwords passwd passphrase passcode pass pwd psw pw passwort")
+_SECRETS = _words("secret secrets token tokens credential credentials creds apikey auth pat")
 _ENDS_OF_PASSWORDS = ("password", "passwd", "passphrase")
+_ENDS = (*_ENDS_OF_PASSWORDS, "secret", "token", "apikey", "secretkey", "accesskey", "privatekey", "authkey")
 _KEYS = _words(
     """api access secret private signing encryption account auth master client service app application consumer shared
     subscription license deploy storage function host webhook session admin server jwt hmac aes crypto cipher wallet sas
@@ -105,7 +89,7 @@ _KEYS = _words(
 )
 _TAILS = _words(
     """value prod production dev development staging live test base old new raw plain text b64 base64 data string str
-    env     param header admin root main default material info"""
+    env param header admin root main default material info"""
 )
 _HARMLESS = _words(
     """page next prev continuation continue cursor sync resume eos bos pad unk sep cls mask stop special start end image

@@ -1,16 +1,13 @@
-"""The whole of it: both layers over a text, and a count of what was taken out."""
+"""Both layers over a text, and a count of what was removed. Knows no kind of secret itself."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from upskill.redaction.blocks import private_keys
-from upskill.redaction.contexts import assigned
+from upskill.redaction.contexts import named_secrets, request_secrets
 from upskill.redaction.exact import ExactValues, secrets_in
-from upskill.redaction.families import tokens
-from upskill.redaction.headers import in_requests
-from upskill.redaction.span import Span, merged, placeholder
-from upskill.redaction.token_index import TokenIndex
+from upskill.redaction.families import private_keys, tokens
+from upskill.redaction.token_index import Span, TokenIndex
 
 _ROUNDS = 6
 """Taking one secret out can uncover the name before another. Ends much earlier unless someone made it not to."""
@@ -57,7 +54,7 @@ class Redactor:
             return self._clean(text)
         keys = list(private_keys(text))
         if keys:
-            text = self._without(text, merged(keys))
+            text = self._without(text, _merged(keys))
         done: list[str] = []
         carried = ""
         for stretch in _stretches(text):
@@ -68,7 +65,7 @@ class Redactor:
 
     def _clean(self, text: str) -> str:
         for _ in range(_ROUNDS):
-            spans = merged(self._all(text))
+            spans = _merged(self._all(text))
             if not spans:
                 break
             text = self._without(text, spans)
@@ -76,22 +73,22 @@ class Redactor:
 
     def clean_own(self, text: str) -> str:
         """The text without the user's own keys: for what our process writes, where a pattern could harm an answer."""
-        spans = merged(self._exact.spans(text))
+        spans = _merged(self._exact.spans(text))
         return self._without(text, spans) if spans else text
 
     def _all(self, text: str) -> Iterator[Span]:
-        searched = TokenIndex(text)
-        yield from self._exact.spans(text, searched.runs)
+        index = TokenIndex(text)
+        yield from self._exact.spans(text, index.runs)
         yield from private_keys(text)
-        yield from tokens(searched)
-        yield from in_requests(searched)
-        yield from assigned(searched)
+        yield from tokens(index)
+        yield from request_secrets(index)
+        yield from named_secrets(index)
 
     def _without(self, text: str, spans: Iterable[Span]) -> str:
         parts: list[str] = []
         done = 0
         for span in spans:
-            parts += [text[done : span.start], placeholder(span.kind)]
+            parts += [text[done : span.start], f"[redacted: {span.kind}]"]
             done = span.end
             self._counts[span.kind] += 1
         parts.append(text[done:])
@@ -114,3 +111,16 @@ def _stretches(text: str) -> Iterator[str]:
 def _last_lines(text: str) -> str:
     start = text.find("\n", max(0, len(text) - _CARRIED)) + 1
     return text[start:] if start else ""
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """In order, without overlaps."""
+    result: list[Span] = []
+    for span in sorted(spans):
+        if result and span.start < result[-1].end:
+            last = result[-1]
+            heavier = span if span.weight > last.weight else last
+            result[-1] = Span(last.start, max(last.end, span.end), heavier.kind, heavier.weight)
+        else:
+            result.append(span)
+    return result

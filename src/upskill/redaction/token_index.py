@@ -1,11 +1,12 @@
-"""A text made ready to be searched: as bytes, in lower case, and its long runs of letters and digits by themselves.
+"""An index of a text for fast search: its bytes, in lower case too, and its long runs of letters and digits.
 
-Looking for a piece of text runs at the speed of memory, a pattern at a hundredth of it. So pieces are looked for first,
-and where it can be done only in the long runs: tokens are in them, and most of a text is not.
+Searching for a literal is a hundred times faster than matching a pattern. So anchors are searched for first, and in the
+long runs only where that is possible: tokens are in them, and most of a text is not. Knows no kind of secret.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import NamedTuple
 
 LEAST = 20
 """A token has at least this many letters and digits on end."""
@@ -17,8 +18,17 @@ _TELLING = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _MARKS = bytes(65 if chr(code) in _TELLING else 32 for code in range(256))
 
 
+class Span(NamedTuple):
+    """A secret in a text. Where two overlap, the more specific kind (the higher `weight`) names the whole."""
+
+    start: int
+    end: int
+    kind: str
+    weight: int
+
+
 class TokenIndex:
-    """One text. `raw` and `low` have one byte for each character, so that places in them are places in the text."""
+    """One text. `raw` and `low` have one byte for each character, so that offsets in them are offsets in the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -43,25 +53,25 @@ class TokenIndex:
         """Every run of letters, digits, `_` and `-` that is long enough to be a token, with its lead, a line each."""
         self._offsets: list[int] = []
 
-    def places_in_runs(self, piece: bytes) -> Iterator[int]:
-        """Where a piece of a run is, as a place in the text."""
+    def offsets_in_runs(self, piece: bytes) -> Iterator[int]:
+        """Where a piece of a run occurs, as offsets in the text."""
         if not self._offsets:
             offset = 0
             for start, end in zip(self._starts, self._ends, strict=True):
                 self._offsets.append(offset)
                 offset += end - max(0, start - LEAD) + 1
-        for place in places(self.runs, piece):
-            number = bisect_right(self._offsets, place) - 1
-            yield max(0, self._starts[number] - LEAD) + place - self._offsets[number]
+        for found in offsets(self.runs, piece):
+            number = bisect_right(self._offsets, found) - 1
+            yield max(0, self._starts[number] - LEAD) + found - self._offsets[number]
 
     def runs_of(self, least: int) -> list[int]:
         """Where the runs of at least that length begin."""
         return [start for start, end in zip(self._starts, self._ends, strict=True) if end - start >= least]
 
 
-def places(text: bytes, piece: bytes) -> Iterator[int]:
-    """Where a piece of text occurs."""
-    place = text.find(piece)
-    while place >= 0:
-        yield place
-        place = text.find(piece, place + 1)
+def offsets(text: bytes, piece: bytes) -> Iterator[int]:
+    """Where a piece of text occurs, overlaps included."""
+    found = text.find(piece)
+    while found >= 0:
+        yield found
+        found = text.find(piece, found + 1)

@@ -1,5 +1,6 @@
 """What was understood of recorded work, for a terminal and as JSON. Shows counts of secrets, never secrets."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
@@ -7,7 +8,7 @@ from rich.text import Text
 
 from upskill.domain.case import Json
 from upskill.domain.text import count, printable
-from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceSource, TraceSummary
+from upskill.domain.trace_digest import Finding, FindingKind, TraceSource, TraceSummary
 from upskill.reporting.listings import show_rows
 
 TRACE_SCHEMA = "upskill.trace/1"
@@ -15,6 +16,7 @@ _SHOWN = 8
 _INDENT = 11
 """The width of the names before what is said of them."""
 _WIDE = 100
+_WIDE_ONLY = frozenset({"failed", "corrected", "proofs"})
 _NOTES = 12
 _SECTIONS: dict[FindingKind, str] = {
     "correction": "Corrections by the person",
@@ -65,30 +67,27 @@ def _one(trace: TraceSummary, width: int) -> Iterator[Text]:
     yield _row("failures", _failures(trace))
     if trace.success is not None:
         yield _row("outcome", "scored as a success" if trace.success else "scored as a failure")
-    left = []
-    if trace.dropped_branches:
-        left.append(f"{count(trace.dropped_branches, 'branch', 'branches')} that the person took back")
-    if trace.commands:
-        left.append(f"{count(trace.commands, 'slash command')}")
-    if left:
-        yield _row("left out", ", ".join(left))
+    branches = f"{count(trace.dropped_branches, 'branch', 'branches')} that the person took back"
+    left_out = [branches] if trace.dropped_branches else []
+    left_out += [count(trace.commands, "slash command")] if trace.commands else []
+    if left_out:
+        yield _row("left out", ", ".join(left_out))
 
 
 def _failures(trace: TraceSummary) -> str:
-    said = []
+    counts = []
     if trace.marked_failures or not trace.unmarked_failures:
-        said.append(f"{trace.marked_failures} marked by the recording")
+        counts.append(f"{trace.marked_failures} marked by the recording")
     if trace.unmarked_failures:
-        said.append(f"{trace.unmarked_failures} by their text alone, not marked")
-    return f"{', '.join(said)}; {count(trace.fixes, 'fix', 'fixes')}, {count(trace.dead_ends, 'dead end')}"
+        counts.append(f"{trace.unmarked_failures} by their text alone, not marked")
+    return f"{', '.join(counts)}; {count(trace.fixes, 'fix', 'fixes')}, {count(trace.dead_ends, 'dead end')}"
 
 
 def _tools(tools: Mapping[str, int]) -> str:
     if not tools:
         return ""
-    named = list(tools.items())
-    more = f" and {len(named) - 6} more" if len(named) > 6 else ""
-    return ": " + ", ".join(f"{_cut(name, 30)} {count}" for name, count in named[:6]) + more
+    more = f" and {len(tools) - 6} more" if len(tools) > 6 else ""
+    return ": " + ", ".join(f"{_cut(name, 30)} {uses}" for name, uses in itertools.islice(tools.items(), 6)) + more
 
 
 def _rows(source: TraceSource, console: Console) -> None:
@@ -107,20 +106,16 @@ def _rows(source: TraceSource, console: Console) -> None:
         }
         for number, trace in _numbered(source.traces)
     ]
-    columns = ["trace", "file", "recorder", "turns", "calls", "fixes"]
-    if console.width >= _WIDE:
-        columns = ["trace", "file", "recorder", "turns", "calls", "failed", "fixes", "corrected", "proofs"]
+    columns = [name for name in rows[0] if console.width >= _WIDE or name not in _WIDE_ONLY] if rows else []
     show_rows(rows, columns, console, folded=["file"])
     console.print()
 
 
 def _numbered(traces: Sequence[TraceSummary]) -> Iterator[tuple[int | None, TraceSummary]]:
     """Numbers as findings use them: equal traces are counted once."""
-    number = 0
+    numbers = itertools.count(1)
     for trace in traces:
-        if trace.same_as is None:
-            number += 1
-        yield (number if trace.same_as is None else None), trace
+        yield (next(numbers) if trace.same_as is None else None), trace
 
 
 def _totals(source: TraceSource) -> Iterator[Text]:
@@ -139,9 +134,9 @@ def _totals(source: TraceSource) -> Iterator[Text]:
         size = f"~{digest.tokens:,} tokens, the whole text ~{whole:,}"
     yield _row("digest", f"{size}, budget {digest.budget:,}")
     if digest.left_out or digest.cut:
-        said = [count(digest.cut, "finding") + " in brief"] if digest.cut else []
-        said += [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []
-        yield _row("", f"{len(digest.kept)} findings kept, {', '.join(said)}")
+        brief = [count(digest.cut, "finding") + " in brief"] if digest.cut else []
+        left_out = [f"{len(digest.left_out)} left out as worth less"] if digest.left_out else []
+        yield _row("", f"{len(digest.kept)} findings kept, {', '.join([*brief, *left_out])}")
     else:
         yield _row("", f"{count(len(digest.kept), 'finding')}, all in full")
     yield Text()
@@ -158,7 +153,7 @@ def _findings(source: TraceSource, width: int) -> Iterator[Text]:
     many = len(source.traces) > 1
     found = [*source.digest.kept, *source.digest.left_out]
     for kind, title in _SECTIONS.items():
-        mine = sorted((finding for finding in found if finding.kind == kind), key=_order)
+        mine = sorted((finding for finding in found if finding.kind == kind), key=lambda finding: finding.position)
         if not mine:
             continue
         yield Text(title, style="bold")
@@ -216,19 +211,13 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _order(finding: Finding) -> tuple[int, int]:
-    first = finding.places[0] if finding.places else Place(trace=0)
-    return first.trace, first.steps[0] if first.steps else 0
-
-
 def _where(finding: Finding, *, many: bool) -> str:
     if many and finding.support > 1:
         return f"{finding.support} traces"
     place = finding.places[0]
     steps = f"step{'' if len(place.steps) == 1 else 's'} {_range(place.steps)}" if place.steps else ""
-    words = [f"trace {place.trace}" if many else "", place.thread, steps]
-    said = " ".join(word for word in words if word)
-    return f"{said}, {finding.count} times" if finding.count > 1 else said
+    where = " ".join(filter(None, [f"trace {place.trace}" if many else "", place.thread, steps]))
+    return f"{where}, {finding.count} times" if finding.count > 1 else where
 
 
 def _range(steps: tuple[int, ...]) -> str:
@@ -261,40 +250,28 @@ def trace_json(source: TraceSource) -> dict[str, Json]:
     }
 
 
+_WHAT_WAS_READ = ("name", "same_as", "recorder", "model", "folder", "success", "task", "turns", "agent_steps", "calls")
+_WHAT_WAS_FOUND = ("fixes", "corrections", "proofs", "dead_ends", "subagents", "commands", "dropped_branches", "tokens")
+_FINDING_KEYS = ("kind", "title", "marked", "points", "count", "support")
+
+
+def _values(value: TraceSummary | Finding, names: Sequence[str]) -> dict[str, Json]:
+    return {name: getattr(value, name) for name in names}
+
+
 def _trace(number: int | None, trace: TraceSummary) -> Json:
     return {
         "number": number,
-        "name": trace.name,
-        "same_as": trace.same_as,
-        "recorder": trace.recorder,
-        "model": trace.model,
-        "folder": trace.folder,
-        "success": trace.success,
-        "task": trace.task,
-        "turns": trace.turns,
-        "agent_steps": trace.agent_steps,
-        "calls": trace.calls,
+        **_values(trace, _WHAT_WAS_READ),
         "tools": dict(trace.tools),
         "failures": {"marked": trace.marked_failures, "by_text": trace.unmarked_failures},
-        "fixes": trace.fixes,
-        "corrections": trace.corrections,
-        "proofs": trace.proofs,
-        "dead_ends": trace.dead_ends,
-        "subagents": trace.subagents,
-        "commands": trace.commands,
-        "dropped_branches": trace.dropped_branches,
-        "tokens": trace.tokens,
+        **_values(trace, _WHAT_WAS_FOUND),
     }
 
 
 def _finding(finding: Finding) -> Json:
     return {
-        "kind": finding.kind,
-        "title": finding.title,
-        "marked": finding.marked,
-        "points": finding.points,
-        "count": finding.count,
-        "support": finding.support,
+        **_values(finding, _FINDING_KEYS),
         "places": [
             {
                 "trace": place.trace,
@@ -304,9 +281,5 @@ def _finding(finding: Finding) -> Json:
             }
             for place in finding.places
         ],
-        "parts": [_part(part) for part in finding.parts],
+        "parts": [{"label": part.label or None, "text": part.text} for part in finding.parts],
     }
-
-
-def _part(part: Part) -> Json:
-    return {"label": part.label or None, "text": part.text}

@@ -1,14 +1,12 @@
-"""Recorded work -> Trace. One reader per recorder; detection by content."""
+"""Recorded work -> Trace. One reader per recorder, recognised by content. Knows no use of a trace."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.detecting import detect
-from upskill.traces.readers import READERS
-from upskill.traces.recording import FileRecording, unchanged
-from upskill.traces.source import Clean
+from upskill.traces.readers import READERS, detect
+from upskill.traces.recording import Clean, Recording, unchanged
 
 __all__ = ["Clean", "Reading", "read_traces"]
 
@@ -34,10 +32,10 @@ def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
 
     Raises `UsageError` where there is nothing to read: no such file, empty, of no known format.
     """
-    recording = FileRecording(path, clean=clean)
+    recording = Recording(path, clean=clean)
     recorder = detect(recording)
-    traces = tuple(READERS[recorder].read(recording))
-    if recorder != "text" and not any(trace.steps for trace in traces):
+    traces = tuple(trace for trace in READERS[recorder].read(recording) if trace.steps or trace.whole is not None)
+    if not traces:
         raise UsageError(f"{path}: a recording of {recorder} in which nothing was said or done")
     return Reading(
         recorder=recorder, traces=traces, bad_lines=recording.bad_lines, notes=recording.notes, size=recording.size

@@ -6,7 +6,7 @@ from typing import Literal
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import Reader, Recording
 
 RECORDER = "aider"
 START = "# aider chat started at"
@@ -28,7 +28,7 @@ def read(recording: Recording) -> Iterator[Trace]:
     marked: bool | None = None
     for line in recording.lines():
         if line.startswith(START):
-            yield from chat.trace()
+            yield chat.trace()
             chat = _Chat(recording)
             continue
         if marked is None and line.startswith((TYPED, PRINTED)):
@@ -37,7 +37,7 @@ def read(recording: Recording) -> Iterator[Trace]:
         if not marked or line.endswith(END):
             speaker = "person" if line.startswith(TYPED) else "harness" if line.startswith(PRINTED) else "agent"
         chat.add(speaker, line)
-    yield from chat.trace()
+    yield chat.trace()
 
 
 class _Chat:
@@ -50,19 +50,18 @@ class _Chat:
 
     def add(self, speaker: Speaker, line: str) -> None:
         if speaker != self._speaker:
-            self._tell()
+            self._end_message()
             self._speaker = speaker
         self._length += len(line)
         if self._length <= LONGEST:
             mark = {"person": TYPED, "harness": PRINTED, "agent": ""}[speaker]
             self._lines.append(line.removeprefix(mark).rstrip() if mark else line)
 
-    def trace(self) -> Iterator[Trace]:
-        self._tell()
-        if not self._conversation.empty:
-            yield self._conversation.trace(RECORDER, model=self._model)
+    def trace(self) -> Trace:
+        self._end_message()
+        return self._conversation.trace(RECORDER, model=self._model)
 
-    def _tell(self) -> None:
+    def _end_message(self) -> None:
         text = "\n".join(self._lines).strip()
         self._lines, self._length = [], 0
         if self._speaker == "agent":
@@ -72,9 +71,9 @@ class _Chat:
             model = MODEL.search(text)
             self._model = self._model or (model.group(1) if model else "")
         else:
-            self._tell_person(text)
+            self._add_person(text)
 
-    def _tell_person(self, text: str) -> None:
+    def _add_person(self, text: str) -> None:
         command, _, asked = text.partition(" ")
         if not command.startswith("/"):
             self._conversation.person(text)

@@ -6,8 +6,8 @@ from typing import Any
 from upskill.domain.trace import Subtrace, Trace
 from upskill.traces.chat_messages import output_text, visible
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Reader, Recording
+from upskill.traces.fields import at, mapping, objects, string
+from upskill.traces.recording import Reader, Recording
 
 RECORDER = "atif"
 DEEPEST = 100
@@ -16,16 +16,14 @@ DEEPEST = 100
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace, with the trajectories of its subagents."""
-    trace = _trace(recording, mapping(recording.document()), depth=0)
-    if trace.steps:
-        yield trace
+    yield _trace(recording, mapping(recording.document()), depth=0)
 
 
 def _trace(recording: Recording, trajectory: dict[str, Any], *, depth: int) -> Trace:
     conversation = Conversation(recording)
     began: dict[str, str] = {}
     called = bool(depth)
-    for step in map(mapping, items(trajectory.get("steps"))):
+    for step in objects(trajectory.get("steps")):
         if step.get("is_copied_context") is True:
             continue
         if called and step.get("source") == "user":
@@ -33,51 +31,46 @@ def _trace(recording: Recording, trajectory: dict[str, Any], *, depth: int) -> T
             conversation.harness(visible(step.get("message")))
             called = False
         else:
-            _tell(conversation, step)
+            _add(conversation, step)
         began.update(_subagents_begun(step))
     if trajectory.get("continued_trajectory_ref"):
         recording.note("the work goes on in another file, which is not read here")
-    agent = mapping(trajectory.get("agent"))
-    return conversation.trace(
-        RECORDER,
-        model=string(agent.get("model_name")),
-        subtraces=_subtraces(recording, trajectory, began, depth=depth),
-    )
+    subtraces = _subtraces(recording, trajectory, began, depth=depth)
+    return conversation.trace(RECORDER, model=string(at(trajectory, "agent", "model_name")), subtraces=subtraces)
 
 
-def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
+def _add(conversation: Conversation, step: dict[str, Any]) -> None:
     source, text = step.get("source"), visible(step.get("message"))
     if source == "user":
         conversation.person(text)
     elif source == "system":
         conversation.harness(text)
     elif source == "agent":
-        calls = [_asked(mapping(call)) for call in items(step.get("tool_calls"))]
+        calls = [
+            ToolUse(
+                id=string(call.get("tool_call_id")),
+                name=string(call.get("function_name")),
+                arguments=call.get("arguments"),
+            )
+            for call in objects(step.get("tool_calls"))
+        ]
         conversation.agent(text, reasoning=string(step.get("reasoning_content")), calls=calls)
-    for result in map(mapping, items(mapping(step.get("observation")).get("results"))):
+    for result in objects(at(step, "observation", "results")):
         conversation.output(output_text(result.get("content")), call_id=string(result.get("source_call_id")))
-
-
-def _asked(call: dict[str, Any]) -> ToolUse:
-    return ToolUse(
-        id=string(call.get("tool_call_id")),
-        name=string(call.get("function_name")),
-        arguments=call.get("arguments"),
-    )
 
 
 def _subagents_begun(step: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Ids of trajectories, each with the call that its result came back to."""
-    for result in map(mapping, items(mapping(step.get("observation")).get("results"))):
-        for reference in items(result.get("subagent_trajectory_ref")):
-            if begun := string(mapping(reference).get("trajectory_id")):
+    for result in objects(at(step, "observation", "results")):
+        for reference in objects(result.get("subagent_trajectory_ref")):
+            if begun := string(reference.get("trajectory_id")):
                 yield begun, string(result.get("source_call_id"))
 
 
 def _subtraces(
     recording: Recording, trajectory: dict[str, Any], began: dict[str, str], *, depth: int
 ) -> tuple[Subtrace, ...]:
-    below = [mapping(each) for each in items(trajectory.get("subagent_trajectories"))]
+    below = objects(trajectory.get("subagent_trajectories"))
     if below and depth >= DEEPEST:
         recording.note(f"subagents more than {DEEPEST} deep, left out")
         return ()

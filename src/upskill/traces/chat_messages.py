@@ -1,6 +1,7 @@
-"""Chats as lists of messages: a list, a request body, one message per line, or one chat per line.
+"""Chats as lists of messages: a list, a request body, one message per line, one chat per line, or session traces.
 
-The blocks of Anthropic's messages are read too, wherever they stand in for plain text.
+Session traces are what the Hugging Face Hub shows: a session line, then one message per line. The blocks of
+Anthropic's messages are read too, wherever they stand in for plain text.
 """
 
 from collections.abc import Iterator
@@ -8,10 +9,11 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import as_json, flag, items, mapping, string, texts
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.fields import as_json, at, first_string, flag, items, mapping, objects, string, texts
+from upskill.traces.recording import Reader, Record, Recording, any_record
 
 RECORDER = "chat"
+SESSIONS = "hf-sts"
 HARNESS_ROLES = ("system", "developer")
 PERSON_ROLES = ("user", "human")
 AGENT_ROLES = ("assistant", "ai")
@@ -26,7 +28,7 @@ def read(recording: Recording) -> Iterator[Trace]:
     else:
         document = recording.document()
         body = mapping(document)
-        yield from _one_chat(recording, items(document) or items(body.get("messages")), model=body.get("model"))
+        yield _chat(recording, items(document) or body.get("messages"), model=body.get("model"))
 
 
 def _read_lines(recording: Recording) -> Iterator[Trace]:
@@ -34,19 +36,31 @@ def _read_lines(recording: Recording) -> Iterator[Trace]:
     conversation = Conversation(recording)
     for _, record in recording.records():
         if "messages" in record:
-            yield from _one_chat(recording, items(record.get("messages")), model=record.get("model"))
+            yield _chat(recording, record.get("messages"), model=record.get("model"))
         else:
             tell(conversation, record)
-    if not conversation.empty:
-        yield conversation.trace(RECORDER)
+    yield conversation.trace(RECORDER)
 
 
-def _one_chat(recording: Recording, messages: list[Any], *, model: Any) -> Iterator[Trace]:
+def _chat(recording: Recording, messages: Any, *, model: Any) -> Trace:
     conversation = Conversation(recording)
-    for message in messages:
-        tell(conversation, mapping(message))
-    if not conversation.empty:
-        yield conversation.trace(RECORDER, model=string(model))
+    for message in objects(messages):
+        tell(conversation, message)
+    return conversation.trace(RECORDER, model=string(model))
+
+
+def read_sessions(recording: Recording) -> Iterator[Trace]:
+    """One trace per session line."""
+    conversation, model = Conversation(recording), ""
+    for _, record in recording.records():
+        if record.get("type") == "session":
+            yield conversation.trace(SESSIONS, model=model)
+            conversation, model = Conversation(recording), ""
+        elif record.get("type") == "message":
+            message = mapping(record.get("message"))
+            tell(conversation, message)
+            model = string(message.get("model")) or model
+    yield conversation.trace(SESSIONS, model=model)
 
 
 def tell(conversation: Conversation, message: dict[str, Any]) -> None:
@@ -61,11 +75,8 @@ def tell(conversation: Conversation, message: dict[str, Any]) -> None:
         calls = [*_calls(message), *call_blocks(content)]
         conversation.agent(visible(content), reasoning=reasoning_of(message), calls=calls)
     elif role in ("tool", "function"):
-        conversation.output(
-            output_text(content),
-            call_id=string(message.get("tool_call_id")),
-            name="" if message.get("tool_call_id") else string(message.get("name")),
-        )
+        call_id = first_string(message, "tool_call_id", "toolCallId")
+        conversation.output(output_text(content), call_id=call_id, name="" if call_id else string(message.get("name")))
 
 
 def visible(content: Any) -> str:
@@ -73,8 +84,8 @@ def visible(content: Any) -> str:
     blocks = items(content)
     if not blocks:
         return texts(content)
-    said = [_visible_block(block) for block in blocks]
-    return "\n".join(text for text in said if text)
+    shown = ["[an image]" if mapping(block).get("type") in IMAGE_TYPES else texts([block]) for block in blocks]
+    return "\n".join(filter(None, shown))
 
 
 def output_text(content: Any) -> str:
@@ -84,8 +95,7 @@ def output_text(content: Any) -> str:
 
 def tell_outputs(conversation: Conversation, content: Any) -> None:
     """The outputs that Anthropic's messages carry under the role of the user."""
-    for block in items(content):
-        block = mapping(block)
+    for block in objects(content):
         if block.get("type") == "tool_result":
             conversation.output(
                 output_text(block.get("content")),
@@ -96,8 +106,7 @@ def tell_outputs(conversation: Conversation, content: Any) -> None:
 
 def call_blocks(content: Any) -> Iterator[ToolUse]:
     """The calls among Anthropic's blocks."""
-    for block in items(content):
-        block = mapping(block)
+    for block in objects(content):
         if block.get("type") == "tool_use":
             yield ToolUse(id=string(block.get("id")), name=string(block.get("name")), arguments=block.get("input"))
 
@@ -105,33 +114,21 @@ def call_blocks(content: Any) -> Iterator[ToolUse]:
 def reasoning_of(message: dict[str, Any]) -> str:
     """What the model thought before it spoke, under any of its names."""
     beside = [texts(message.get(key)) for key in REASONING_KEYS]
-    blocks = [mapping(block) for block in items(message.get("content"))]
-    within = [string(block.get("thinking")) or string(block.get("reasoning")) for block in blocks]
-    return "\n".join(text for text in (*beside, *within) if text)
+    within = [first_string(block, "thinking", "reasoning") for block in objects(message.get("content"))]
+    return "\n".join(filter(None, (*beside, *within)))
 
 
 def function_call(call: Any) -> ToolUse:
     """One entry of `tool_calls`."""
-    function = mapping(mapping(call).get("function"))
-    return ToolUse(
-        id=string(mapping(call).get("id")),
-        name=string(function.get("name")),
-        arguments=function.get("arguments"),
-    )
+    function = mapping(at(call, "function"))
+    return ToolUse(id=string(at(call, "id")), name=string(function.get("name")), arguments=function.get("arguments"))
 
 
 def _calls(message: dict[str, Any]) -> Iterator[ToolUse]:
-    for call in items(message.get("tool_calls")):
-        yield function_call(call)
+    yield from map(function_call, items(message.get("tool_calls")) or items(message.get("toolCalls")))
     older = mapping(message.get("function_call"))
     if older:
         yield ToolUse(name=string(older.get("name")), arguments=older.get("arguments"))
-
-
-def _visible_block(block: Any) -> str:
-    if mapping(block).get("type") in IMAGE_TYPES:
-        return "[an image]"
-    return texts([block])
 
 
 def is_message(record: Record) -> bool:
@@ -153,5 +150,11 @@ READER = Reader(
     read=read,
     in_document=_is_chat,
     in_list=lambda parts, _: any(map(is_message, parts)),
-    in_lines=lambda records: any(map(_is_line, records)),
+    in_lines=any_record(_is_line),
+)
+SESSION_READER = Reader(
+    name=SESSIONS,
+    title="Hugging Face session trace",
+    read=read_sessions,
+    in_lines=any_record(lambda record: record.get("type") == "session" and "harness" in record),
 )

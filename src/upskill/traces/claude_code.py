@@ -5,29 +5,27 @@ each cleaned and cut as it is read. Nothing else of the file is ever held.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.claude_branch import branches
 from upskill.traces.claude_graph import (
     ASSISTANT,
     MAIN,
     STEERING,
     USER,
     Graph,
+    branches,
     injected,
     prompt_text,
     steering_text,
 )
-from upskill.traces.claude_messages import add_message, add_result, blocks, tagged, typed
-from upskill.traces.fields import mapping, string
-from upskill.traces.recording import FileRecording, parse
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.claude_messages import add_message, add_result, tagged, typed
+from upskill.traces.fields import blocks, mapping, parsed, string
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import Draft, Drafts, Thread, nest
 
 RECORDER = "claude-code"
@@ -40,10 +38,7 @@ NOTIFICATION = "<task-notification>"
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace of the session, subagents under the calls that began them."""
     session = _read_file(recording, alone=True)
-    threads = session.threads
-    if isinstance(recording, FileRecording):
-        threads = [*threads, *_subagents(recording, session)]
-    yield nest(RECORDER, session.main, threads, recording)
+    yield nest(RECORDER, session.main, [*session.threads, *_subagents(recording, session)], recording)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +57,9 @@ def _read_file(recording: Recording, *, alone: bool) -> _Session:
     for line, record in recording.records():
         graph.add(line, record)
     graph.finish()
-    found = branches(graph)
+    branched = branches(graph)
+    found, kept = branched.by_thread, branched.kept
     main = MAIN if MAIN in found or not found else min(found)
-    kept = bytearray(len(graph.line))
-    for branch in found.values():
-        for node in branch.nodes:
-            kept[node] = 1
     undone = frozenset(call for call, node in graph.node_of_call.items() if not kept[node])
     calls = {thread: _call_of(graph, thread) for thread in found if thread != main}
     found = {thread: branch for thread, branch in found.items() if calls.get(thread) not in undone}
@@ -94,33 +86,24 @@ def _fill(
     recording: Recording, graph: Graph, kept: bytearray, threads: list[int], *, main: int, alone: bool
 ) -> dict[int, Drafts]:
     """The second reading: the kept records in the order of the file."""
-    fillings = {
-        thread: _Filling(recording, graph, person=thread == MAIN, asked=alone and thread == main) for thread in threads
+    fillers = {
+        thread: _ThreadFiller(recording, graph, person=thread == MAIN, asked=alone and thread == main)
+        for thread in threads
     }
     removed = {line for line, text in graph.removed if text not in graph.steered}
     node, count = 0, len(graph.line)
-    for line, raw in _raw(recording):
+    for line, raw in recording.numbered():
         while node < count and graph.line[node] < line:
             node += 1
         if node < count and graph.line[node] == line:
-            if kept[node] and graph.thread[node] in fillings:
-                fillings[graph.thread[node]].add(node, mapping(raw()))
-        elif line in removed and MAIN in fillings:
-            fillings[MAIN].steer(prompt_text(mapping(raw()).get("content")))
-    return {thread: filling.drafts for thread, filling in fillings.items()}
+            if kept[node] and graph.thread[node] in fillers:
+                fillers[graph.thread[node]].add(node, mapping(parsed(raw)))
+        elif line in removed and MAIN in fillers:
+            fillers[MAIN].steer(prompt_text(mapping(parsed(raw)).get("content")))
+    return {thread: filler.drafts for thread, filler in fillers.items()}
 
 
-def _raw(recording: Recording) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """The lines, each to be parsed only if it is wanted."""
-    if isinstance(recording, FileRecording):
-        for line, raw in recording.numbered():
-            yield line, partial(parse, raw)
-    else:
-        for line, record in recording.records():
-            yield line, partial(dict, record)
-
-
-class _Filling:
+class _ThreadFiller:
     """One thread becoming steps."""
 
     def __init__(self, recording: Recording, graph: Graph, *, person: bool, asked: bool) -> None:
@@ -132,46 +115,46 @@ class _Filling:
 
     def add(self, node: int, record: dict[str, Any]) -> None:
         kind, message = self._graph.kind[node], mapping(record.get("message"))
-        self.drafts.folder = self.drafts.folder or string(record.get("cwd")) or None
+        self.drafts.add_details(folder=string(record.get("cwd")))
         if kind == ASSISTANT:
-            self._said(node, record, message)
+            self._add_agent(node, record, message)
         elif kind == USER:
-            self._heard(record, message)
+            self._add_user(record, message)
         elif kind == STEERING:
             self.steer(steering_text(record))
 
-    def _said(self, node: int, record: dict[str, Any], message: dict[str, Any]) -> None:
+    def _add_agent(self, node: int, record: dict[str, Any], message: dict[str, Any]) -> None:
         """One model message is written as several lines: each belongs to its parent's, if that has the same id."""
         model = string(message.get("model"))
         if model == "<synthetic>" or record.get("isApiErrorMessage") is True:
             return
-        self.drafts.model = self.drafts.model or model or None
+        self.drafts.add_details(model=model)
         parent, messages = self._graph.parent[node], self._graph.message
         same = parent >= 0 and messages[parent] == messages[node] != 0
-        draft = (self._draft_of.get(parent) if same else None) or self.drafts.begin("agent")
+        draft = (self._draft_of.get(parent) if same else None) or self.drafts.agent()
         self._draft_of[node] = draft
         add_message(self.drafts, draft, message.get("content"))
 
-    def _heard(self, record: dict[str, Any], message: dict[str, Any]) -> None:
-        said: list[str] = []
+    def _add_user(self, record: dict[str, Any], message: dict[str, Any]) -> None:
+        texts: list[str] = []
         for block in blocks(message.get("content")):
             if block.get("type") == "tool_result":
                 add_result(self.drafts, block)
             elif block.get("type") == "text" and not injected(record):
-                said.append(string(block.get("text")))
+                texts.append(string(block.get("text")))
         if self._person:
-            for text in said:
+            for text in texts:
                 self.steer(text)
-        elif self._asked and said:
+        elif self._asked and texts:
             # A subagent's own file: what it was asked came from another agent.
-            self.drafts.harness("\n".join(said))
+            self.drafts.harness("\n".join(texts))
             self._asked = False
 
     def steer(self, text: str) -> None:
         """Words under the role of the person, typed or not."""
         text = text.strip()
         if text.startswith(NOTIFICATION):
-            self._notified(text)
+            self._add_notification(text)
             return
         found = typed(text)
         self.drafts.commands += found.command
@@ -179,7 +162,7 @@ class _Filling:
             self.drafts.harness("[the person interrupted]")
         self.drafts.person(found.text)
 
-    def _notified(self, text: str) -> None:
+    def _add_notification(self, text: str) -> None:
         """The answer of an agent in the background: it belongs to the call that began it."""
         call_id = tagged(text, "tool-use-id") or self._graph.call_of_agent.get(tagged(text, "task-id"), "")
         answer = tagged(text, "result")
@@ -188,7 +171,7 @@ class _Filling:
             self.drafts.revise(call_id, answer, failed=failed)
 
 
-def _subagents(recording: FileRecording, session: _Session) -> Iterator[Thread]:
+def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
     """The subagents' own files: in a folder named like the session, or, older, beside it."""
     folder = recording.path.with_suffix("") / "subagents"
     found = sorted(folder.rglob("agent-*.jsonl"))[:AGENT_FILES] if folder.is_dir() else []
@@ -231,7 +214,7 @@ def _noted_call(path: Path) -> str:
         content = meta.read_bytes() if meta.stat().st_size <= LARGEST_META else b""
     except OSError:
         return ""
-    return string(mapping(parse(content)).get("toolUseId"))
+    return string(mapping(parsed(content)).get("toolUseId"))
 
 
 CLAUDE = frozenset(
@@ -250,4 +233,4 @@ def _is_claude(record: Record) -> bool:
     )
 
 
-READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=lambda records: any(map(_is_claude, records)))
+READER = Reader(name=RECORDER, title="Claude Code", read=read, in_lines=any_record(_is_claude))

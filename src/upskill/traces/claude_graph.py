@@ -1,15 +1,17 @@
-"""The records of a Claude Code session as a graph, and the branch of it that was kept.
+"""The records of a Claude Code session as a graph, and the branch of each thread that belongs to the work as it stands.
 
 Holds no content: ids become numbers, texts become hashes, so that a session of any length fits. Parents are never
-followed by recursion, and a circle ends the walk.
+followed by recursion, and a circle ends the walk. Most forks are no rewinds: parallel calls, late results and replays
+fork too. What remains outside a branch is what the person went back on.
 """
 
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from upskill.traces.claude_messages import blocks, result_text, typed
-from upskill.traces.fields import items, mapping, string
+from upskill.traces.claude_messages import result_text, typed
+from upskill.traces.fields import blocks, items, mapping, string
 
 MAIN = 0
 ROOT = -1
@@ -57,14 +59,16 @@ class Graph:
     leaf: str = ""
     leaf_line: int = 0
 
-    _node: dict[str, int] = field(default_factory=dict)
+    node_of_uuid: dict[str, int] = field(default_factory=dict)
+    last_of_thread: dict[int, int] = field(default_factory=dict)
+    """The last record of the conversation in each thread in which somebody spoke."""
+
     _waiting: dict[int, str] = field(default_factory=dict)
     _messages: dict[str, int] = field(default_factory=dict)
     _threads: dict[str, int] = field(default_factory=dict)
-    _last: dict[int, int] = field(default_factory=dict)
 
     def add(self, line: int, record: dict[str, Any]) -> None:
-        """Take in one record; the first of several with one id counts."""
+        """Add one record; the first of several with one id counts."""
         kind = string(record.get("type"))
         if kind == "last-prompt":
             self.leaf, self.leaf_line = string(record.get("leafUuid")), line
@@ -73,52 +77,40 @@ class Graph:
             if text:
                 self.removed.append((line, hash(text)))
         uuid = string(record.get("uuid"))
-        if not uuid or uuid in self._node:
+        if not uuid or uuid in self.node_of_uuid:
             return
         node = len(self.line)
-        self._node[uuid] = node
+        self.node_of_uuid[uuid] = node
         self.line.append(line)
         self.parent.append(self._parent(node, record))
         self.time.append(hash(string(record.get("timestamp"))))
         self.thread.append(self._thread(node, record))
-        self.previous.append(self._last.get(self.thread[node], ROOT))
+        self.previous.append(self.last_of_thread.get(self.thread[node], ROOT))
         self.message.append(0)
         self.flags.append(0)
         self.kind.append(self._kind(node, kind, record))
         if self.kind[node] in CONVERSATION:
-            self._last[self.thread[node]] = node
+            self.last_of_thread[self.thread[node]] = node
 
     def finish(self) -> None:
         """Resolve parents that came after their children."""
         for node, uuid in self._waiting.items():
-            self.parent[node] = self._node.get(uuid, MISSING)
+            self.parent[node] = self.node_of_uuid.get(uuid, MISSING)
         self._waiting.clear()
 
     def forget_ids(self) -> None:
         """They are half of what the graph holds, and once the branch is found nothing asks for them."""
-        self._node.clear()
+        self.node_of_uuid.clear()
         self._messages.clear()
         self.results.clear()
         self.node_of_call.clear()
         self.call_of_prompt.clear()
 
-    def node(self, uuid: str) -> int | None:
-        """The record of this id."""
-        return self._node.get(uuid)
-
-    def threads(self) -> list[int]:
-        """The threads in which somebody spoke, the main one first if it is there."""
-        return sorted(self._last)
-
-    def last(self, thread: int) -> int:
-        """The last record of the conversation in a thread."""
-        return self._last[thread]
-
     def _parent(self, node: int, record: dict[str, Any]) -> int:
         parent = string(record.get("parentUuid"))
         if not parent:
             return ROOT
-        known = self._node.get(parent)
+        known = self.node_of_uuid.get(parent)
         if known is None:
             self._waiting[node] = parent
             return MISSING
@@ -147,7 +139,7 @@ class Graph:
             self._calls(node, message.get("content"))
             return ASSISTANT
         if kind == "user":
-            self._heard(node, record, message.get("content"))
+            self._add_user(node, record, message.get("content"))
             return USER
         if kind == "system" and record.get("subtype") == "compact_boundary":
             about = mapping(record.get("compactMetadata"))
@@ -169,7 +161,7 @@ class Graph:
                 if prompt:
                     self.call_of_prompt.setdefault(hash(prompt.strip()), []).append(call_id)
 
-    def _heard(self, node: int, record: dict[str, Any], content: Any) -> None:
+    def _add_user(self, node: int, record: dict[str, Any], content: Any) -> None:
         found = blocks(content)
         results = [block for block in found if block.get("type") == "tool_result"]
         for block in results:
@@ -219,3 +211,144 @@ def _preserved(about: dict[str, Any]) -> tuple[str, ...]:
         for part in parts[:PRESERVED]:
             found += [string(one) for one in (items(part) or [mapping(part).get("uuid", part)])[:PRESERVED]]
     return tuple(filter(None, found[:PRESERVED]))
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What was found out about the branch of one thread."""
+
+    dropped: int
+    """Branches beside it in which somebody spoke."""
+    gaps: tuple[int, ...]
+    """Lines whose parent is not in the file: taken to follow the record before them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The branch of each thread, and for each record whether it is on the branch of its thread."""
+
+    by_thread: dict[int, Branch]
+    kept: bytearray
+
+
+def branches(graph: Graph) -> Branches:
+    """The branches of all threads in which somebody spoke."""
+    members = {thread: array("q") for thread in sorted(graph.last_of_thread)}
+    for node, thread in enumerate(graph.thread):
+        if thread in members:
+            members[thread].append(node)
+    finder = _BranchFinder(graph)
+    found = Branches({}, bytearray(len(graph.line)))
+    for thread, nodes in members.items():
+        found.by_thread[thread] = finder.branch(thread, nodes)
+        for node in nodes:
+            found.kept[node] = finder.kept[node]
+    return found
+
+
+class _BranchFinder:
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        count = len(graph.line)
+        self.kept = bytearray(count)
+        self.gaps: list[int] = []
+        self.first_child = array("q", [ROOT]) * count
+        self.next_child = array("q", [ROOT]) * count
+        for node in range(count - 1, -1, -1):  # from the end, so that children come in order
+            parent = graph.parent[node]
+            if parent >= 0:
+                self.next_child[node] = self.first_child[parent]
+                self.first_child[parent] = node
+        self.results_of: dict[int, list[int]] = {}
+        for call_id, node in graph.results:
+            if call_id in graph.node_of_call:
+                self.results_of.setdefault(graph.node_of_call[call_id], []).append(node)
+
+    def branch(self, thread: int, members: "array[int]") -> Branch:
+        """Mark the records kept of one thread."""
+        self.gaps = []
+        path: list[int] = []
+        node = self._leaf(thread)
+        while node >= 0 and not self.kept[node]:
+            self.kept[node] = 1
+            path.append(node)
+            node = self._above(node)
+        self._rescue(path, thread)
+        return Branch(self._dropped(members), tuple(self.gaps))
+
+    def _leaf(self, thread: int) -> int:
+        """Where the work stands: what the program noted last, if nobody spoke after that; else the last record."""
+        graph = self.graph
+        last = graph.last_of_thread[thread]
+        noted = graph.node_of_uuid.get(graph.leaf) if thread == MAIN and graph.leaf else None
+        if noted is None or graph.line[last] > graph.leaf_line or graph.thread[noted] != thread:
+            return last
+        return last if any(graph.kind[child] in CONVERSATION for child in self._children(noted)) else noted
+
+    def _above(self, node: int) -> int:
+        graph = self.graph
+        parent = graph.parent[node]
+        if parent >= 0 and not self.kept[parent]:
+            return parent
+        if graph.kind[node] == BOUNDARY:
+            return self._before(node)
+        before = graph.previous[node]
+        if parent == ROOT and (graph.flags[node] & PROMPT or before < 0):
+            return ROOT
+        if parent == MISSING and before >= 0:
+            self.gaps.append(graph.line[node])
+        return before
+
+    def _before(self, boundary: int) -> int:
+        """The last record before a compaction. What it names can hang below it: then it is no record before it."""
+        about = self.graph.boundaries[boundary]
+        for uuid in (about.before, *about.preserved):
+            node = self.graph.node_of_uuid.get(uuid)
+            if node is not None and node < boundary and not self.kept[node]:
+                return node
+        return self.graph.previous[boundary]
+
+    def _rescue(self, waiting: list[int], thread: int) -> None:
+        """Add what a fork that is no rewind left beside the path: the rest of a message, results of kept calls."""
+        graph = self.graph
+        while waiting:
+            node = waiting.pop()
+            if graph.kind[node] == ASSISTANT:
+                for child in self._children(node):
+                    if graph.kind[child] == ASSISTANT and graph.message[child] == graph.message[node] != 0:
+                        self._keep_down(child, waiting)
+                for result in self.results_of.get(node, ()):
+                    if graph.thread[result] == thread:
+                        self._keep_down(result, waiting, alone=graph.parent[result] != node)
+            elif graph.kind[node] == USER and graph.flags[node] & RESULT:
+                for child in self._children(node):
+                    if graph.kind[child] == STEERING:
+                        self.kept[child] = 1
+
+    def _keep_down(self, node: int, waiting: list[int], *, alone: bool = False) -> None:
+        """A record beside the path and, unless it is to be `alone`, what came of it, by its last child each time."""
+        while node >= 0 and not self.kept[node]:
+            self.kept[node] = 1
+            waiting.append(node)
+            node = ROOT if alone else max(self._children(node), default=ROOT)
+
+    def _children(self, node: int) -> Iterator[int]:
+        child = self.first_child[node]
+        while child >= 0:
+            yield child
+            child = self.next_child[child]
+
+    def _dropped(self, members: "array[int]") -> int:
+        """Branches left out in which somebody spoke; replays by a compaction are none."""
+        graph, spoken, dropped = self.graph, set[int](), 0
+        replayed = {(graph.parent[node], graph.time[node]) for node in members if self.kept[node]}
+        for node in members:
+            if self.kept[node]:
+                continue
+            inside = graph.parent[node] in spoken
+            speaks = graph.kind[node] == ASSISTANT or bool(graph.flags[node] & PROMPT)
+            if inside or speaks:
+                spoken.add(node)
+            if speaks and not inside and (graph.parent[node], graph.time[node]) not in replayed:
+                dropped += 1
+        return dropped

@@ -1,13 +1,11 @@
 """Claude's messages, in whichever of its files: what blocks say, and what no person typed under the role "user"."""
 
 import base64
-import binascii
-import json
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from upskill.traces.fields import flag, items, mapping, string
+from upskill.traces.fields import blocks, flag, mapping, parsed, string
 from upskill.traces.steps import Draft, Drafts
 
 INJECTED = (
@@ -73,13 +71,6 @@ def without_reminders(text: str) -> str:
     return REMINDER.sub("", text) if "<system-reminder>" in text else text
 
 
-def blocks(content: Any) -> list[dict[str, Any]]:
-    """The content as blocks, whichever of the two forms it has."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [{"type": "text", "text": block} if isinstance(block, str) else mapping(block) for block in items(content)]
-
-
 def add_message(drafts: Drafts, draft: Draft, content: Any) -> None:
     """What the model said, thought and called."""
     for block in blocks(content):
@@ -107,11 +98,9 @@ def add_result(drafts: Drafts, block: dict[str, Any]) -> None:
 
 def result_text(block: dict[str, Any]) -> str:
     """The text of an output; pictures are named, not kept."""
-    found = []
-    for part in blocks(block.get("content")):
-        kind = part.get("type")
-        found.append("[image]" if kind == "image" else string(part.get("text")))
-    return without_reminders("\n".join(filter(None, found)))
+    parts = blocks(block.get("content"))
+    shown = ["[image]" if part.get("type") == "image" else string(part.get("text")) for part in parts]
+    return without_reminders("\n".join(filter(None, shown)))
 
 
 def _open_router(data: str) -> str:
@@ -119,6 +108,7 @@ def _open_router(data: str) -> str:
     if not data.startswith(OPEN_ROUTER):
         return ""
     try:
-        return string(mapping(json.loads(base64.b64decode(data.removeprefix(OPEN_ROUTER)))).get("text"))
-    except (ValueError, RecursionError, binascii.Error):
+        decoded = base64.b64decode(data.removeprefix(OPEN_ROUTER))
+    except ValueError:
         return ""
+    return string(mapping(parsed(decoded)).get("text"))

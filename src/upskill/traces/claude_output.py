@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.claude_messages import EXIT_CODE, add_message, add_result, blocks, typed
-from upskill.traces.fields import mapping, string
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.claude_messages import EXIT_CODE, add_message, add_result, typed
+from upskill.traces.fields import blocks, distinct, mapping, string
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts, nest
 
 CALL = re.compile(r"\A● ((?:mcp__)?[A-Z][\w-]*|mcp__[\w-]+)\((.*)\Z", re.DOTALL)
@@ -21,12 +21,7 @@ RESULT = re.compile(r"\A {1,4}⎿ {0,2}")
 def read_stream(recording: Recording) -> Iterator[Trace]:
     """One trace, subagents under the calls that began them."""
     threads: dict[str, _Thread] = {"": _Thread(Drafts(recording))}
-    seen: set[str] = set()
-    for _, record in recording.records():
-        record_id = string(record.get("uuid"))
-        if record_id and record_id in seen:
-            continue
-        seen.add(record_id)
+    for record in distinct((record for _, record in recording.records()), "uuid"):
         under = string(record.get("parent_tool_use_id"))
         if under not in threads:
             threads[under] = _Thread(Drafts(recording))
@@ -53,8 +48,7 @@ class _Thread:
             self._draft = None
             self._hear(record, message, main=main)
         elif kind == "system":
-            self.drafts.folder = self.drafts.folder or string(record.get("cwd")) or None
-            self.drafts.model = self.drafts.model or string(record.get("model")) or None
+            self.drafts.add_details(folder=string(record.get("cwd")), model=string(record.get("model")))
 
     def _say(self, message: dict[str, Any]) -> None:
         """There is no parent id: only records that follow each other directly are one message."""
@@ -62,7 +56,7 @@ class _Thread:
         if message.get("model") == "<synthetic>":
             return
         if self._draft is None or not message_id or message_id != self._message:
-            self._draft = self.drafts.begin("agent")
+            self._draft = self.drafts.agent()
         self._message = message_id
         add_message(self.drafts, self._draft, message.get("content"))
 
@@ -111,11 +105,10 @@ def _add(drafts: Drafts, block: list[str]) -> None:
             drafts.observe(calls[-1].id, text, failed=failed, exit_code=int(code.group(1)) if code and failed else None)
         return
     call = CALL.match("\n".join([head, *block[1:]]).rstrip())
-    draft = drafts.begin("agent")
     if call and call.group(2).endswith(")"):
-        drafts.call(draft, "", call.group(1), call.group(2)[:-1])
+        drafts.call(drafts.agent(), "", call.group(1), call.group(2)[:-1])
     else:
-        drafts.say(draft, text)
+        drafts.agent(text)
 
 
 STREAM_TYPES = frozenset({"system", "user", "assistant", "tool_call", "thinking", "result"})
@@ -131,9 +124,6 @@ def _is_export(lines: Sequence[str]) -> bool:
 
 
 STREAM = Reader(
-    name="claude-stream",
-    title="Claude Code, as a stream",
-    read=read_stream,
-    in_lines=lambda records: any(map(is_stream, records)),
+    name="claude-stream", title="Claude Code, as a stream", read=read_stream, in_lines=any_record(is_stream)
 )
 EXPORT = Reader(name="claude-export", title="Claude Code, exported as text", read=read_export, in_text=_is_export)

@@ -9,36 +9,18 @@ from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.fields import at, items, mapping, objects, string
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "cline"
 HISTORY = "api_conversation_history.json"
 SPEAKING = ("attempt_completion", "plan_mode_respond", "ask_followup_question")
 """Tools that speak to the person: what they say is a message, and no call."""
-TOOLS = (
-    *SPEAKING,
-    "execute_command",
-    "read_file",
-    "write_to_file",
-    "replace_in_file",
-    "apply_diff",
-    "insert_content",
-    "search_and_replace",
-    "search_files",
-    "list_files",
-    "list_code_definition_names",
-    "codebase_search",
-    "browser_action",
-    "use_mcp_tool",
-    "access_mcp_resource",
-    "fetch_instructions",
-    "web_fetch",
-    "update_todo_list",
-    "switch_mode",
-    "new_task",
+USED = (
+    "attempt_completion|plan_mode_respond|ask_followup_question|execute_command|read_file|write_to_file|replace_in_file"
+    "|apply_diff|insert_content|search_and_replace|search_files|list_files|list_code_definition_names|codebase_search"
+    "|browser_action|use_mcp_tool|access_mcp_resource|fetch_instructions|web_fetch|update_todo_list|switch_mode|new_task"
 )
-USED = "|".join(TOOLS)
 PARAMETER = r"\w{1,40}"
 TYPED = "task|feedback|answer|user_message"
 """Around what a person wrote."""
@@ -53,17 +35,16 @@ def read(recording: Recording) -> Iterator[Trace]:
     document = recording.document()
     messages = items(document) or items(mapping(document).get("messages"))
     conversation, model = Conversation(recording), ""
-    for message in map(mapping, messages):
-        model = model or string(mapping(message.get("modelInfo")).get("id"))
+    for message in objects(messages):
+        model = model or string(at(message, "modelInfo", "id"))
         if message.get("role") == "user":
-            _tell_user(conversation, message)
+            _add_user(conversation, message)
         elif message.get("role") == "assistant":
-            _tell_agent(conversation, message)
-    if not conversation.empty:
-        yield conversation.trace(RECORDER, model=model)
+            _add_agent(conversation, message)
+    yield conversation.trace(RECORDER, model=model)
 
 
-def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_user(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
     tell_outputs(conversation, content)
     text = split_tags(visible(content), "environment_details", open_end=True).rest
@@ -78,7 +59,7 @@ def _tell_user(conversation: Conversation, message: dict[str, Any]) -> None:
         conversation.person(text)
     else:
         conversation.harness(text)
-    for block in map(mapping, items(content)):
+    for block in objects(content):
         if block.get("type") == "tool_result":
             conversation.person(_feedback(visible(block.get("content"))))
 
@@ -102,7 +83,7 @@ def _result(text: str) -> tuple[str, str]:
     return begun.group(1), text[end + len(RESULT_END) :].strip()
 
 
-def _tell_agent(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_agent(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
     thoughts = split_tags(visible(content), "thinking")
     used = split_tags(thoughts.rest, USED)

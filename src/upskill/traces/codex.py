@@ -3,14 +3,13 @@
 Every text is in a rollout twice: only `response_item` is read for what was said.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.fields import flag, items, mapping, string, texts, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.fields import at, distinct, flag, items, mapping, objects, parsed, string, texts, whole
+from upskill.traces.recording import Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 INJECTED = (
@@ -49,7 +48,7 @@ class _Rollout:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.drafts = Drafts(recording)
-        self._thought: list[str] = []
+        self._reasoning: list[str] = []
         self._seen: set[str] = set()
         self._ended: dict[str, tuple[bool | None, int | None]] = {}
 
@@ -60,8 +59,7 @@ class _Rollout:
             self._event(payload)
         elif kind in ("session_meta", "turn_context"):
             # A forked file holds a second `session_meta`: the first owns the identity.
-            self.drafts.folder = self.drafts.folder or string(payload.get("cwd")) or None
-            self.drafts.model = self.drafts.model or string(payload.get("model")) or None
+            self.drafts.add_details(folder=string(payload.get("cwd")), model=string(payload.get("model")))
 
     def _item(self, line: int, item: dict[str, Any]) -> None:
         kind = string(item.get("type"))
@@ -77,7 +75,7 @@ class _Rollout:
         elif kind == "reasoning":
             summary = texts(item.get("summary")) or texts(item.get("content"))
             if summary.strip():
-                self._thought.append(summary)
+                self._reasoning.append(summary)
         elif kind in CALLS or kind in CALLS_WITHOUT_OUTPUT:
             call_id = string(item.get("call_id")) or item_id or f"line-{line}"
             self.drafts.call(self._agent(), call_id, _name(kind, item), _arguments(kind, item))
@@ -94,10 +92,10 @@ class _Rollout:
             self.drafts.person("\n".join(part for part in typed if part.strip()))
 
     def _agent(self) -> Draft:
-        draft = self.drafts.begin("agent")
-        for thought in self._thought:
-            self.drafts.think(draft, thought)
-        self._thought.clear()
+        draft = self.drafts.agent()
+        for summary in self._reasoning:
+            self.drafts.think(draft, summary)
+        self._reasoning.clear()
         return draft
 
     def _output(self, item: dict[str, Any]) -> None:
@@ -114,7 +112,7 @@ class _Rollout:
     def _event(self, event: dict[str, Any]) -> None:
         kind = event.get("type")
         if kind == "thread_rolled_back":
-            self._thought.clear()
+            self._reasoning.clear()
             self.drafts.drop_turns(whole(event.get("num_turns")) or 0)
         elif kind == "turn_aborted":
             self.drafts.harness("[the person stopped the turn]")
@@ -140,10 +138,8 @@ def _arguments(kind: str, item: dict[str, Any]) -> Any:
     if kind != "function_call":
         return mapping(item.get("action")) or mapping(item.get("arguments"))
     arguments = item.get("arguments")
-    try:
-        return json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        return arguments
+    value = parsed(arguments)
+    return arguments if value is None else value
 
 
 def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
@@ -154,12 +150,9 @@ def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
         output = output.get("content")
     text = texts(output)
     if text.startswith('{"') and '"metadata"' in text:
-        try:
-            parsed = mapping(json.loads(text))
-        except (ValueError, RecursionError):
-            parsed = {}
-        if "output" in parsed:
-            return texts(parsed["output"]), whole(mapping(parsed.get("metadata")).get("exit_code")), success
+        body = mapping(parsed(text))
+        if "output" in body:
+            return texts(body["output"]), whole(at(body, "metadata", "exit_code")), success
     head = text[:HEADER_LENGTH]
     code = HEADER.match(head)
     if code is None:
@@ -171,42 +164,36 @@ def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
 def read_exec(recording: Recording) -> Iterator[Trace]:
     """One trace. Only `item.completed` counts: `item.started` says the same before it is known."""
     drafts = Drafts(recording)
-    seen: set[str] = set()
-    for _, record in recording.records():
-        item = mapping(record.get("item"))
-        item_id = string(item.get("id"))
-        if record.get("type") != "item.completed" or (item_id and item_id in seen):
-            continue
-        seen.add(item_id)
-        _add_item(drafts, item_id, item)
+    completed = (record for _, record in recording.records() if record.get("type") == "item.completed")
+    for record in distinct(completed, "item", "id"):
+        _add_item(drafts, mapping(record.get("item")))
     recording.note(NO_PROMPT)
     yield drafts.trace("codex-exec")
 
 
-def _add_item(drafts: Drafts, item_id: str, item: dict[str, object]) -> None:
-    status = string(item.get("status"))
-    failed = True if status == "failed" else False if status == "completed" else None
+def _add_item(drafts: Drafts, item: dict[str, Any]) -> None:
+    item_id = string(item.get("id"))
+    failed = {"failed": True, "completed": False}.get(string(item.get("status")))
     match item.get("type"):
         case "reasoning":
-            drafts.think(drafts.begin("agent"), string(item.get("text")))
+            drafts.agent(reasoning=string(item.get("text")))
         case "agent_message":
-            drafts.say(drafts.begin("agent"), string(item.get("text")))
+            drafts.agent(string(item.get("text")))
         case "command_execution":
-            drafts.call(drafts.begin("agent"), item_id, "shell", {"command": item.get("command")})
+            drafts.call(drafts.agent(), item_id, "shell", {"command": item.get("command")})
             exit_code = whole(item.get("exit_code"))
             marked = failed if exit_code is None else exit_code != 0
             drafts.observe(item_id, string(item.get("aggregated_output")), failed=marked, exit_code=exit_code)
         case "file_change":
-            changes = [mapping(change) for change in items(item.get("changes"))]
-            drafts.call(drafts.begin("agent"), item_id, "file_change", {"changes": changes})
+            drafts.call(drafts.agent(), item_id, "file_change", {"changes": objects(item.get("changes"))})
             if failed:
                 drafts.observe(item_id, "", failed=True)
         case "mcp_tool_call":
             name = ".".join(filter(None, (string(item.get("server")), string(item.get("tool")))))
-            drafts.call(drafts.begin("agent"), item_id, name, item.get("arguments"))
+            drafts.call(drafts.agent(), item_id, name, item.get("arguments"))
             drafts.observe(item_id, string(item.get("output")), failed=failed)
         case "web_search":
-            drafts.call(drafts.begin("agent"), item_id, "web_search", {"query": item.get("query")})
+            drafts.call(drafts.agent(), item_id, "web_search", {"query": item.get("query")})
         case _:
             pass
 
@@ -219,7 +206,5 @@ def _is_exec(record: Record) -> bool:
     return string(record.get("type")).startswith(EXEC_TYPES)
 
 
-ROLLOUT = Reader(name="codex", title="Codex", read=read, in_lines=lambda records: any(map(_is_rollout, records)))
-EXEC = Reader(
-    name="codex-exec", title="codex exec", read=read_exec, in_lines=lambda records: any(map(_is_exec, records))
-)
+ROLLOUT = Reader(name="codex", title="Codex", read=read, in_lines=any_record(_is_rollout))
+EXEC = Reader(name="codex-exec", title="codex exec", read=read_exec, in_lines=any_record(_is_exec))

@@ -1,6 +1,5 @@
-"""Messages in the order told, and each output beside the call that it answers: what readers of chats share."""
+"""Messages in their order, and each output beside the call that it answers: what readers of chats share."""
 
-import json
 import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable
@@ -8,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
-from upskill.traces.source import Recording
+from upskill.traces.fields import parsed
+from upskill.traces.recording import Recording
 from upskill.traces.steps import LONGEST_ID, Draft, Drafts
 
 MOST_UNCLOSED = 50
@@ -61,8 +61,8 @@ class Conversation:
         for asked in calls:
             own = self._own_id(asked)
             self._drafts.call(draft, own, asked.name or "unnamed", _unpacked(asked.arguments))
-            for place in _places(asked.id, asked.name):
-                self._waiting[place][own] = (asked.id, asked.name)
+            for queue in _queues(asked.id, asked.name):
+                self._waiting[queue][own] = (asked.id, asked.name)
 
     def output(
         self,
@@ -80,8 +80,8 @@ class Conversation:
             self._orphans += not call_id or call_id not in self._recorded_ids
             return
         own, recorded = next(iter(waiting.items()))
-        for place in _places(*recorded):
-            self._waiting[place].pop(own, None)
+        for queue in _queues(*recorded):
+            self._waiting[queue].pop(own, None)
         if failed is None and exit_code is not None:
             failed = exit_code != 0
         self._drafts.observe(own, content, failed=failed, exit_code=exit_code)
@@ -98,11 +98,6 @@ class Conversation:
         """Whether a call of that tool has no output yet."""
         return bool(self._waiting.get(("name", name)))
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing was told so far."""
-        return all(draft.empty for draft in self._drafts.steps)
-
     def trace(
         self,
         recorder: str,
@@ -112,13 +107,13 @@ class Conversation:
         success: bool | None = None,
         subtraces: tuple[Subtrace, ...] = (),
     ) -> Trace:
-        """All that was told."""
-        if self._orphans:
+        """All of it as a value. To be called once, at the end."""
+        self._drafts.add_details(model=model, folder=folder)
+        trace = self._drafts.trace(recorder, success=success, subtraces=subtraces)
+        if self._orphans and trace.steps:
             outputs = "an output belongs" if self._orphans == 1 else f"{self._orphans:,} outputs belong"
             self._drafts.recording.note(f"{outputs} to no call, left out")
-        self._drafts.model = model or None
-        self._drafts.folder = folder or None
-        return self._drafts.trace(recorder, success=success, subtraces=subtraces)
+        return trace
 
     def _last_of_agent(self) -> Draft | None:
         last = self._drafts.steps[-1] if self._drafts.steps else None
@@ -137,23 +132,15 @@ class Conversation:
         return own
 
 
-def inner(text: str) -> Any:
-    """The value of JSON inside a string; `None` where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
 def _unpacked(arguments: Any) -> Any:
     """Arguments are an object, or that object as JSON in a string."""
     if isinstance(arguments, str) and arguments.lstrip()[:1] == "{":
-        value = inner(arguments)
+        value = parsed(arguments)
         return value if isinstance(value, dict) else arguments
     return "" if arguments is None else arguments
 
 
-def _places(call_id: str, name: str) -> set[tuple[str, str]]:
+def _queues(call_id: str, name: str) -> set[tuple[str, str]]:
     return {("name", ""), ("id", call_id), ("name", name)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.claude_output import is_stream
 from upskill.traces.fields import as_json, mapping, string, texts, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.recording import Reader, Record, Recording
 from upskill.traces.steps import Draft, Drafts
 
 SPEAKER = re.compile(r"\A\*\*(User|Cursor)\*\*\s*\Z")
@@ -17,21 +17,20 @@ SHOWN = ("stdout", "stderr", "output", "content", "error", "message", "reason")
 def read_stream(recording: Recording) -> Iterator[Trace]:
     """One trace. Calls come twice, begun and done; reasoning comes in pieces."""
     drafts = Drafts(recording)
-    thought: list[str] = []
+    reasoning: list[str] = []
     for _, record in recording.records():
         message = mapping(record.get("message"))
         match record.get("type"):
             case "system":
-                drafts.folder = drafts.folder or string(record.get("cwd")) or None
-                drafts.model = drafts.model or string(record.get("model")) or None
+                drafts.add_details(folder=string(record.get("cwd")), model=string(record.get("model")))
             case "user":
                 drafts.person(texts(message.get("content")))
             case "thinking":
-                thought.append(string(record.get("text")))
+                reasoning.append(string(record.get("text")))
             case "assistant":
-                drafts.say(_agent(drafts, thought), texts(message.get("content")))
+                drafts.say(_agent(drafts, reasoning), texts(message.get("content")))
             case "tool_call":
-                _tool(drafts, thought, record)
+                _add_tool(drafts, reasoning, record)
             case _:
                 pass
     yield drafts.trace("cursor-stream")
@@ -40,40 +39,39 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
 def read_export(recording: Recording) -> Iterator[Trace]:
     """One trace: what was said, by whom."""
     drafts = Drafts(recording)
-    speaker, said = "", list[str]()
+    speaker, message = "", list[str]()
     for line in recording.lines():
         found = SPEAKER.match(line)
         if found:
-            _say(drafts, speaker, said)
-            speaker, said = found.group(1), []
+            _add_message(drafts, speaker, message)
+            speaker, message = found.group(1), []
         elif speaker:
-            said.append(line)
-    _say(drafts, speaker, said)
+            message.append(line)
+    _add_message(drafts, speaker, message)
     recording.note("exported by Cursor without the outputs of tools: what failed and what fixed it is not in it")
     yield drafts.trace("cursor-export")
 
 
-def _say(drafts: Drafts, speaker: str, said: list[str]) -> None:
-    text = "\n".join(said).strip().removesuffix("---").strip()
+def _add_message(drafts: Drafts, speaker: str, lines: list[str]) -> None:
+    text = "\n".join(lines).strip().removesuffix("---").strip()
     if speaker == "User":
         drafts.person(text)
     elif speaker:
-        drafts.say(drafts.begin("agent"), text)
+        drafts.agent(text)
 
 
-def _agent(drafts: Drafts, thought: list[str]) -> Draft:
-    draft = drafts.begin("agent")
-    drafts.think(draft, "".join(thought))
-    thought.clear()
+def _agent(drafts: Drafts, reasoning: list[str]) -> Draft:
+    draft = drafts.agent(reasoning="".join(reasoning))
+    reasoning.clear()
     return draft
 
 
-def _tool(drafts: Drafts, thought: list[str], record: dict[str, Any]) -> None:
+def _add_tool(drafts: Drafts, reasoning: list[str], record: dict[str, Any]) -> None:
     call_id = string(record.get("call_id"))
     name, body = next(((key, mapping(value)) for key, value in mapping(record.get("tool_call")).items()), ("", {}))
     name = string(body.get("name")) or name.removesuffix("ToolCall")
     if not drafts.knows(call_id):
-        drafts.call(_agent(drafts, thought), call_id, name, body.get("args", body.get("arguments")))
+        drafts.call(_agent(drafts, reasoning), call_id, name, body.get("args", body.get("arguments")))
     result = mapping(body.get("result"))
     if record.get("subtype") != "completed" or not result:
         return

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.fields import items, mapping, string, texts
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.fields import at, mapping, objects, string, texts
+from upskill.traces.recording import Reader, Record, Recording
 from upskill.traces.steps import Draft, Drafts
 
 INJECTED = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
@@ -44,13 +44,13 @@ class _Session:
     def _replace(self, header: dict[str, Any]) -> None:
         if isinstance(header.get("messages"), list):
             self._forget(0)
-            for message in items(header["messages"]):
-                self._message(mapping(message))
+            for message in objects(header["messages"]):
+                self._message(message)
 
     def _rewind(self, message_id: str) -> None:
         """Deletes that message and all after it; one that is not there clears everything."""
         draft = self._by_id.get(message_id)
-        start = next((place for place, step in enumerate(self.drafts.steps) if step is draft), 0)
+        start = next((number for number, step in enumerate(self.drafts.steps) if step is draft), 0)
         if self.drafts.steps:
             self.drafts.dropped += 1
         self._forget(start)
@@ -79,12 +79,12 @@ class _Session:
             elif not text.lstrip().startswith(INJECTED):
                 self.drafts.say(draft, text)
             return
-        self.drafts.model = self.drafts.model or string(message.get("model")) or None
+        self.drafts.add_details(model=string(message.get("model")))
         self.drafts.say(draft, text)
-        for thought in map(mapping, items(message.get("thoughts"))):
+        for thought in objects(message.get("thoughts")):
             about = (string(thought.get("subject")), string(thought.get("description")))
             self.drafts.think(draft, ": ".join(filter(None, about)))
-        for call in map(mapping, items(message.get("toolCalls"))):
+        for call in objects(message.get("toolCalls")):
             self._call(draft, call)
 
     def _call(self, draft: Draft, call: dict[str, Any]) -> None:
@@ -106,8 +106,8 @@ def _result(result: Any) -> str:
     if isinstance(result, str):
         return result
     found = []
-    for part in map(mapping, items(result)):
-        response = mapping(mapping(part.get("functionResponse")).get("response"))
+    for part in objects(result):
+        response = mapping(at(part, "functionResponse", "response"))
         found += [texts(response.get(key)) for key in ("output", "error", "content")] + [string(part.get("text"))]
     return "\n".join(filter(None, found))
 

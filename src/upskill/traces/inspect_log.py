@@ -14,9 +14,8 @@ from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, parse
-from upskill.traces.source import Reader, Recording
+from upskill.traces.fields import at, mapping, objects, parsed, string
+from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, Reader, Recording
 
 RECORDER = "inspect"
 END = "submit"
@@ -29,56 +28,48 @@ RIGHT, WRONG = ("C", 1, True), ("I", "N", 0, False)
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per sample, in the order of the log."""
-    with recording.path.open("rb") as file:
-        packed = file.read(4) == ZIP
-    if packed:
-        samples = _samples_in_archive(recording)
-    else:
-        samples = map(mapping, items(mapping(recording.document()).get("samples")))
-    for sample in samples:
-        yield from _trace(recording, sample)
+    packed = recording.magic == ZIP
+    for sample in _samples_in_archive(recording) if packed else objects(at(recording.document(), "samples")):
+        yield _trace(recording, sample)
 
 
-def _trace(recording: Recording, sample: dict[str, Any]) -> Iterator[Trace]:
+def _trace(recording: Recording, sample: dict[str, Any]) -> Trace:
     conversation = Conversation(recording)
     attached = mapping(sample.get("attachments"))
     began = False
-    for message in map(mapping, items(sample.get("messages"))):
+    for message in objects(sample.get("messages")):
         began = began or message.get("role") == "assistant"
-        _tell(conversation, message, attached, began=began)
-    if conversation.empty:
-        return
-    if sample.get("error"):
-        recording.note("a sample ended with an error: it says nothing about success")
-    model = string(mapping(sample.get("output")).get("model"))
+        _add(conversation, message, attached, began=began)
     success = None if sample.get("error") else _success(mapping(sample.get("scores")))
-    yield conversation.trace(RECORDER, model=model, success=success)
+    trace = conversation.trace(RECORDER, model=string(at(sample, "output", "model")), success=success)
+    if sample.get("error") and trace.steps:
+        recording.note("a sample ended with an error: it says nothing about success")
+    return trace
 
 
-def _tell(conversation: Conversation, message: dict[str, Any], attached: dict[str, Any], *, began: bool) -> None:
+def _add(conversation: Conversation, message: dict[str, Any], attached: dict[str, Any], *, began: bool) -> None:
     role, text = message.get("role"), _resolved(visible(message.get("content")), attached)
     if role == "user" and (not began or message.get("source") == "input"):
         conversation.person(text)
     elif role == "user" or role in HARNESS_ROLES:
         conversation.harness(text)  # once the work has begun, a loop speaks for the user: "please go on"
     elif role == "assistant":
-        calls = [_asked(mapping(call)) for call in items(message.get("tool_calls"))]
+        calls = [
+            ToolUse(id=string(call.get("id")), name=string(call.get("function")), arguments=call.get("arguments"))
+            for call in objects(message.get("tool_calls"))
+        ]
         for call in calls:
             if call.name == END:
                 conversation.no_call(call.id)
-                text = "\n".join(filter(None, (text, string(mapping(call.arguments).get("answer")))))
+                text = "\n".join(filter(None, (text, string(at(call.arguments, "answer")))))
         kept = [call for call in calls if call.name != END]
         conversation.agent(text, reasoning=reasoning_of(message), calls=kept)
     elif role == "tool":
-        error = message.get("error")
-        why = string(mapping(error).get("message"))
         conversation.output(
-            text or why, call_id=string(message.get("tool_call_id")) or "unknown", failed=True if error else None
+            text or string(at(message, "error", "message")),
+            call_id=string(message.get("tool_call_id")) or "unknown",
+            failed=True if message.get("error") else None,
         )
-
-
-def _asked(call: dict[str, Any]) -> ToolUse:
-    return ToolUse(id=string(call.get("id")), name=string(call.get("function")), arguments=call.get("arguments"))
 
 
 def _resolved(text: str, attached: dict[str, Any]) -> str:
@@ -106,7 +97,7 @@ def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
     with recording.path.open("rb") as file:
         for number, entry in enumerate(entries, 1):
             content = _unpacked(file, entry)
-            sample = parse(content) if content is not None and len(content) <= LARGEST_DOCUMENT else None
+            sample = parsed(content) if content is not None and len(content) <= LARGEST_DOCUMENT else None
             if isinstance(sample, dict):
                 yield sample
             elif content is not None and len(content) > LARGEST_DOCUMENT:

@@ -6,17 +6,12 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, output_text, visible
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import items, mapping, string, texts
-from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
+from upskill.traces.fields import first_string, items, mapping, objects, string, texts
+from upskill.traces.recording import LOOKED_AT, Reader, Record, Recording
 
 RECORDER = "openai-responses"
 CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_call", "computer_call")
-OUTPUTS = (
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "computer_call_output",
-)
+OUTPUTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output", "computer_call_output")
 
 TOLD_BY = ("function_call", "function_call_output")
 PARTS = (*TOLD_BY, "message", "reasoning")
@@ -29,12 +24,11 @@ def read(recording: Recording) -> Iterator[Trace]:
     conversation.harness(string(body.get("instructions")))
     asked = body.get("input")
     conversation.person(string(asked))
-    told = _Items(conversation)
-    for item in (*items(asked), *items(body.get("output"))):
-        told.tell(mapping(item))
-    told.end()
-    if not conversation.empty:
-        yield conversation.trace(RECORDER, model=string(body.get("model")))
+    exchange = _Items(conversation)
+    for item in (*objects(asked), *objects(body.get("output"))):
+        exchange.add(item)
+    exchange.end()
+    yield conversation.trace(RECORDER, model=string(body.get("model")))
 
 
 class _Items:
@@ -45,14 +39,14 @@ class _Items:
         self._reasoning = ""
         self._after_agent = False
 
-    def tell(self, item: dict[str, Any]) -> None:
+    def add(self, item: dict[str, Any]) -> None:
         kind = item.get("type") or "message"
         if kind == "reasoning":
-            self._reasoning = "\n".join(filter(None, (self._reasoning, _thoughts(item))))
+            self._reasoning = "\n".join(filter(None, (self._reasoning, _reasoning(item))))
         elif kind == "message":
             self._message(item)
         elif kind in CALLS:
-            self._agent(calls=[_asked(item)], joined=self._after_agent and not self._reasoning)
+            self._agent(calls=[_call(item)], joined=self._after_agent and not self._reasoning)
             if kind == "mcp_call" and (item.get("output") or item.get("error")):
                 output = output_text(item.get("output")) or output_text(item.get("error"))
                 self._output(item, output, failed=True if item.get("error") else None)
@@ -80,19 +74,17 @@ class _Items:
         self._reasoning, self._after_agent = "", True
 
     def _output(self, item: dict[str, Any], text: str, *, failed: bool | None = None) -> None:
-        call_id = string(item.get("call_id")) or string(item.get("id"))
-        self._conversation.output(text, call_id=call_id, failed=failed)
+        self._conversation.output(text, call_id=first_string(item, "call_id", "id"), failed=failed)
         self._after_agent = False
 
 
-def _asked(item: dict[str, Any]) -> ToolUse:
-    call_id = string(item.get("call_id")) or string(item.get("id"))
+def _call(item: dict[str, Any]) -> ToolUse:
     name = string(item.get("name")) or string(item.get("type")).removesuffix("_call")
     arguments = next((item[key] for key in ("arguments", "input", "action") if item.get(key)), None)
-    return ToolUse(id=call_id, name=name, arguments=arguments)
+    return ToolUse(id=first_string(item, "call_id", "id"), name=name, arguments=arguments)
 
 
-def _thoughts(item: dict[str, Any]) -> str:
+def _reasoning(item: dict[str, Any]) -> str:
     return texts(item.get("summary")) or texts(item.get("content"))
 
 

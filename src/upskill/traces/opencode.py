@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.fields import items, mapping, string, whole
-from upskill.traces.source import LOOKED_AT, Reader, Record, Recording
+from upskill.traces.fields import at, distinct, first_string, items, mapping, objects, string, whole
+from upskill.traces.recording import LOOKED_AT, Reader, Record, Recording, any_record
 from upskill.traces.steps import NO_PROMPT, Draft, Drafts
 
 
@@ -13,20 +13,15 @@ def read_export(recording: Recording) -> Iterator[Trace]:
     """One trace. A session that was reverted ends before the message it was reverted to."""
     document = mapping(recording.document())
     info = mapping(document.get("info"))
-    reverted_to = string(mapping(info.get("revert")).get("messageID"))
+    reverted_to = string(at(info, "revert", "messageID"))
     drafts = Drafts(recording)
-    drafts.folder = string(info.get("directory")) or None
-    seen: set[str] = set()
-    for message in map(mapping, items(document.get("messages"))):
+    drafts.add_details(folder=string(info.get("directory")))
+    for message in distinct(objects(document.get("messages")), "info", "id"):
         about = mapping(message.get("info"))
-        message_id = string(about.get("id"))
-        if reverted_to and message_id == reverted_to:
+        if reverted_to and about.get("id") == reverted_to:
             drafts.dropped += 1
             break
-        if message_id and message_id in seen:
-            continue
-        seen.add(message_id)
-        _message(drafts, about, [mapping(part) for part in items(message.get("parts"))])
+        _message(drafts, about, objects(message.get("parts")))
     yield drafts.trace("opencode")
 
 
@@ -34,28 +29,22 @@ def read_run(recording: Recording) -> Iterator[Trace]:
     """One trace; the parts of one message are one step."""
     drafts = Drafts(recording)
     steps: dict[str, Draft] = {}
-    seen: set[str] = set()
-    for _, record in recording.records():
-        part = mapping(record.get("part"))
-        part_id, message_id = string(part.get("id")), string(part.get("messageID"))
-        if part_id and part_id in seen:
-            continue
-        seen.add(part_id)
-        draft = steps.get(message_id)
-        if draft is None:
-            draft = steps[message_id] = drafts.begin("agent")
-        _part(drafts, draft, part)
+    for part in distinct((mapping(record.get("part")) for _, record in recording.records()), "id"):
+        message_id = string(part.get("messageID"))
+        if message_id not in steps:
+            steps[message_id] = drafts.agent()
+        _part(drafts, steps[message_id], part)
     recording.note(NO_PROMPT)
     yield drafts.trace("opencode-run")
 
 
 def _message(drafts: Drafts, about: dict[str, Any], parts: list[dict[str, Any]]) -> None:
     if about.get("role") == "user":
-        said = [string(part.get("text")) for part in parts if part.get("type") == "text" and not _injected(part)]
-        drafts.person("\n".join(filter(None, said)))
+        typed = [string(part.get("text")) for part in parts if part.get("type") == "text" and not _injected(part)]
+        drafts.person("\n".join(filter(None, typed)))
     elif about.get("role") == "assistant" and about.get("summary") is not True:
-        drafts.model = drafts.model or string(about.get("modelID")) or None
-        draft = drafts.begin("agent")
+        drafts.add_details(model=string(about.get("modelID")))
+        draft = drafts.agent()
         for part in parts:
             _part(drafts, draft, part)
 
@@ -78,11 +67,10 @@ def _part(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
 
 def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
     state = mapping(part.get("state"))
-    call_id = string(part.get("callID")) or string(part.get("id"))
-    if not drafts.call(draft, call_id, string(part.get("tool")), state.get("input")):
+    if not drafts.call(draft, first_string(part, "callID", "id"), string(part.get("tool")), state.get("input")):
         return
     call_id = draft.calls[-1].id
-    exit_code = whole(mapping(state.get("metadata")).get("exit"))
+    exit_code = whole(at(state, "metadata", "exit"))
     match state.get("status"):
         case "error":
             drafts.observe(call_id, string(state.get("error")), failed=True, exit_code=exit_code)
@@ -96,11 +84,9 @@ RUN_TYPES = frozenset({"step_start", "step_finish", "tool_use", "text"})
 
 
 def _is_export(top: Record) -> bool:
-    messages = [mapping(message) for message in items(top.get("messages"))[:LOOKED_AT]]
+    messages = objects(items(top.get("messages"))[:LOOKED_AT])
     parted = any("info" in message and "parts" in message for message in messages)
-    return "info" in top and (
-        parted or ("messages" in top and string(mapping(top["info"]).get("id")).startswith("ses_"))
-    )
+    return "info" in top and (parted or ("messages" in top and string(at(top, "info", "id")).startswith("ses_")))
 
 
 def _is_run(record: Record) -> bool:
@@ -108,6 +94,4 @@ def _is_run(record: Record) -> bool:
 
 
 EXPORT = Reader(name="opencode", title="opencode", read=read_export, in_document=_is_export)
-RUN = Reader(
-    name="opencode-run", title="opencode run", read=read_run, in_lines=lambda records: any(map(_is_run, records))
-)
+RUN = Reader(name="opencode-run", title="opencode run", read=read_run, in_lines=any_record(_is_run))

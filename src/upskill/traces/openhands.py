@@ -6,8 +6,8 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import flag, items, mapping, string, whole
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.fields import at, first_string, flag, mapping, objects, string, whole
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "openhands"
 SAID = ("message", "finish", "reject", "think")
@@ -20,13 +20,12 @@ STILL_RUNNING = -1
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace from the list of events."""
     events = _Events(Conversation(recording))
-    for event in map(mapping, items(recording.document())):
+    for event in objects(recording.document()):
         if "action" in event:
             events.action(event)
         elif "observation" in event:
             events.observation(event)
-    if not events.conversation.empty:
-        yield events.conversation.trace(RECORDER, model=events.model, folder=events.folder)
+    yield events.conversation.trace(RECORDER, model=events.model, folder=events.folder)
 
 
 class _Events:
@@ -62,7 +61,7 @@ class _Events:
         code = whole(metadata.get("exit_code", extras.get("exit_code")))
         failed = None if code == STILL_RUNNING else _failed(event, extras)
         cause = whole(event.get("cause"))
-        call_id = string(mapping(event.get("tool_call_metadata")).get("tool_call_id"))
+        call_id = string(at(event, "tool_call_metadata", "tool_call_id"))
         if not self.conversation.waits(call_id) and cause is not None:
             call_id = self._calls.get(cause, call_id)
         self.conversation.output(
@@ -73,12 +72,11 @@ class _Events:
         )
 
     def _say(self, kind: str, event: dict[str, Any], arguments: dict[str, Any]) -> None:
-        thought = string(arguments.get("thought"))
         if kind == "think":
-            self.conversation.agent(reasoning=thought)
+            self.conversation.agent(reasoning=string(arguments.get("thought")))
             return
-        said = string(arguments.get("final_thought")) or string(arguments.get("content"))
-        self.conversation.agent(said or thought or string(event.get("message")))
+        text = first_string(arguments, "final_thought", "content", "thought")
+        self.conversation.agent(text or string(event.get("message")))
 
     def _call(self, kind: str, event: dict[str, Any], arguments: dict[str, Any], number: int | None) -> None:
         made = mapping(event.get("tool_call_metadata"))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.fields import flag, items, mapping, string, texts
-from upskill.traces.source import Reader, Record, Recording
-from upskill.traces.steps import Drafts
+from upskill.traces.fields import blocks, flag, mapping, string, texts
+from upskill.traces.recording import Reader, Record, Recording, any_record
+from upskill.traces.steps import Draft, Drafts
 
 
 def read(recording: Recording) -> Iterator[Trace]:
@@ -16,7 +16,7 @@ def read(recording: Recording) -> Iterator[Trace]:
     drafts.dropped = dropped
     for line, record in recording.records():
         if record.get("type") == "session":
-            drafts.folder = drafts.folder or string(record.get("cwd")) or None
+            drafts.add_details(folder=string(record.get("cwd")))
         elif kept is not None and line not in kept:
             continue
         elif record.get("type") == "message":
@@ -57,29 +57,29 @@ def _branch(recording: Recording) -> tuple[set[int] | None, int]:
 
 
 def _message(drafts: Drafts, message: dict[str, Any]) -> None:
+    content = message.get("content")
     match message.get("role"):
         case "user":
-            drafts.person(texts(message.get("content")))
+            drafts.person(texts(content))
         case "assistant":
-            drafts.model = drafts.model or string(message.get("model")) or None
-            draft = drafts.begin("agent")
-            content = message.get("content")
-            for block in (
-                [{"type": "text", "text": content}] if isinstance(content, str) else map(mapping, items(content))
-            ):
-                match block.get("type"):
-                    case "text":
-                        drafts.say(draft, string(block.get("text")))
-                    case "thinking":
-                        drafts.think(draft, string(block.get("thinking")))
-                    case "toolCall":
-                        name = string(block.get("name"))
-                        drafts.call(draft, string(block.get("id")), name, block.get("arguments"))
-                    case _:
-                        pass
+            drafts.add_details(model=string(message.get("model")))
+            draft = drafts.agent()
+            for block in blocks(content):
+                _block(drafts, draft, block)
         case "toolResult":
-            content = texts(message.get("content"))
-            drafts.observe(string(message.get("toolCallId")), content, failed=flag(message.get("isError")))
+            drafts.observe(string(message.get("toolCallId")), texts(content), failed=flag(message.get("isError")))
+        case _:
+            pass
+
+
+def _block(drafts: Drafts, draft: Draft, block: dict[str, Any]) -> None:
+    match block.get("type"):
+        case "text":
+            drafts.say(draft, string(block.get("text")))
+        case "thinking":
+            drafts.think(draft, string(block.get("thinking")))
+        case "toolCall":
+            drafts.call(draft, string(block.get("id")), string(block.get("name")), block.get("arguments"))
         case _:
             pass
 
@@ -88,4 +88,4 @@ def _is_pi(record: Record) -> bool:
     return record.get("type") == "session" and {"version", "cwd"} <= record.keys()
 
 
-READER = Reader(name="pi", title="Pi", read=read, in_lines=lambda records: any(map(_is_pi, records)))
+READER = Reader(name="pi", title="Pi", read=read, in_lines=any_record(_is_pi))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import Reader, Recording
 
 RECORDER = "text"
 LARGEST = 8_000_000

@@ -1,5 +1,16 @@
-"""The recorders whose recordings can be read, one line each, in the order in which they are asked."""
+"""The recorders whose recordings can be read, one line each; which of them wrote a file; which files may be recordings.
 
+What lies beside a recording and belongs to it is left to its reader.
+"""
+
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from upskill.errors import UsageError
 from upskill.traces import (
     aider,
     atif,
@@ -10,7 +21,6 @@ from upskill.traces import (
     codex,
     cursor,
     gemini_cli,
-    hf_sts,
     inspect_log,
     openai_responses,
     opencode,
@@ -21,7 +31,8 @@ from upskill.traces import (
     spans,
     swe_agent,
 )
-from upskill.traces.source import Reader
+from upskill.traces.fields import items, mapping, objects, parsed
+from upskill.traces.recording import LONGEST_LINE, LOOKED_AT, ZIP, Reader, Record, Recording
 
 READERS: dict[str, Reader] = {
     reader.name: reader
@@ -34,7 +45,7 @@ READERS: dict[str, Reader] = {
         codex.ROLLOUT,
         codex.EXEC,
         gemini_cli.READER,
-        hf_sts.READER,
+        chat_messages.SESSION_READER,
         pi.READER,
         cursor.STREAM,
         claude_output.STREAM,
@@ -59,3 +70,137 @@ READERS: dict[str, Reader] = {
 def title_of(recorder: str) -> str:
     """The name of a recorder as people know it."""
     return READERS[recorder].title if recorder in READERS else recorder
+
+
+TEXT_LOOKED_AT = 2_000
+KEYS_NAMED = 12
+
+OTHER_FILES = {
+    b"SQLi": "a database; export the session from the program that wrote it, and pass that",
+    b"\x1f\x8b\x08": "packed with gzip; unpack it first",
+    b"%PDF": "a PDF; pass the recording itself, or its text",
+}
+
+
+def detect(recording: Recording) -> str:
+    """The name of the format. Refuses what is empty, binary, or JSON of no known format."""
+    path = recording.path
+    for magic, what in OTHER_FILES.items():
+        if recording.magic.startswith(magic):
+            raise UsageError(f"{path}: no recording but {what}")
+    if recording.magic == ZIP:
+        return _in_archive(path)
+    opening = recording.opening()
+    if not opening:
+        raise UsageError(f"{path}: nothing in it", hint="pass a recording that has been written to")
+    if opening[:1] in (b"{", b"["):
+        return _in_json(recording, opening)
+    if b"\x00" in opening[:4_000]:
+        raise UsageError(f"{path}: neither text nor a recording that is known")
+    return _in_text(recording)
+
+
+def _in_archive(path: Path) -> str:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise UsageError(f"{path}: a damaged archive") from error
+    if found := _first(lambda reader: reader.in_archive(names)):
+        return found
+    raise UsageError(f"{path}: an archive, but not a log of Inspect", hint="unpack it and pass the recording")
+
+
+def _in_json(recording: Recording, opening: bytes) -> str:
+    """A file of one line can be both, so documents are tried first; several lines that parse are lines."""
+    records: list[Record] = []
+    first = parsed(opening) if len(opening) <= LONGEST_LINE else None
+    if isinstance(first, dict):
+        records = [record for _, record in islice(recording.records(), LOOKED_AT)]
+    if len(records) <= 1:
+        found = _document_format(recording.document(), recording.path)
+        if found:
+            recording.is_document = True
+            return found
+        records = records or [record for _, record in islice(recording.records(), LOOKED_AT)]
+    if found := _first(lambda reader: reader.in_lines(records)):
+        return found
+    whole = recording.document() if len(records) <= 1 else None
+    seen = records or [mapping(part) for part in (items(whole) or [whole])[:LOOKED_AT]]
+    if not any(seen):
+        if whole is None and not _begins_like_json(opening):
+            return _in_text(recording)
+        raise UsageError(f"{recording.path}: begins like JSON and cannot be parsed", hint="is the file complete?")
+    raise UsageError(
+        f"{recording.path}: JSON of no known format; keys seen: {', '.join(_keys(seen)) or 'none'}",
+        hint="pass the recording as its agent wrote it, or the conversation as text",
+    )
+
+
+def _begins_like_json(opening: bytes) -> bool:
+    rest = opening[1:].lstrip()
+    return not rest or rest[:1] in b'{["}]' or opening[:1] == b"{"
+
+
+def _keys(records: Sequence[Record]) -> Iterator[str]:
+    """Names only, and only such as look like names: a key can be content too."""
+    names = dict.fromkeys(key for record in records for key in record)
+    plain = (name for name in names if len(name) <= 40 and name.replace("_", "a").replace("-", "a").isalnum())
+    return islice(plain, KEYS_NAMED)
+
+
+def _in_text(recording: Recording) -> str:
+    lines = [line[:200] for line in islice(recording.lines(), TEXT_LOOKED_AT)]
+    return _first(lambda reader: reader.in_text(lines)) or "text"
+
+
+def _document_format(document: Any, path: Path) -> str | None:
+    if isinstance(document, list):
+        parts = objects(document[:LOOKED_AT])
+        return _first(lambda reader: reader.in_list(parts, path))
+    return _first(lambda reader: reader.in_document(mapping(document)))
+
+
+def _first(recognised: Callable[[Reader], bool]) -> str | None:
+    return next((name for name, reader in READERS.items() if recognised(reader)), None)
+
+
+ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".traj", ".chat.history.md", ".md", ".txt")
+SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", "dist"})
+BESIDE = frozenset({"ui_messages.json", "package.json", "package-lock.json", "tsconfig.json"})
+_RUNS_OF_OURS = (frozenset({"run.json", "trials.jsonl"}), frozenset({"generate.json", "material.json"}))
+
+
+def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """As `os.walk`, without what nobody is to learn from: packages and the like, and the cases of skills.
+
+    Those lie in `skill_meta.json`, in the `evals` beside a `SKILL.md`, and in run folders of upskill with all that
+    was answered to them. Held-out cases would reach the teacher that way, and prove nothing any more. A run folder that
+    is named itself is looked into: whoever names it wants it.
+    """
+    for path, folders, names in os.walk(folder):
+        below = Path(path)
+        if below != folder and any(marks.issubset(names) for marks in _RUNS_OF_OURS):
+            folders.clear()
+            continue
+        cases = {"evals"} if "SKILL.md" in names else set()
+        folders[:] = sorted(name for name in folders if name not in SKIPPED and name.casefold() not in cases)
+        yield below, folders, sorted(name for name in names if name.casefold() != "skill_meta.json")
+
+
+def recordings_below(folder: Path) -> Iterator[Path]:
+    """Files that may be recordings, in the order of their names. Links to folders are not followed."""
+    for below, folders, names in learnable_below(folder):
+        if below.name == "subagents" and below.parent.with_suffix(".jsonl").is_file():
+            # Read with their session, under the calls that began them.
+            folders.clear()
+            continue
+        sessions = any(name.endswith(".jsonl") and not name.startswith("agent-") for name in names)
+        for name in names:
+            if sessions and name.startswith("agent-") and name.endswith(".jsonl"):
+                # An older layout of the same.
+                continue
+            if name.endswith(ENDINGS) and name not in BESIDE and not name.endswith(".meta.json"):
+                path = below / name
+                if path.is_file():
+                    yield path

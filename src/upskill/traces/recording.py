@@ -1,15 +1,29 @@
-"""A file of recorded work, opened as often as needed: lines streamed, every size bounded, what is broken counted."""
+"""A file of recorded work, streamed and bounded, and what a reader of such files is. Knows no formats."""
 
 import io
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.shortening import cut, joined, tidy
-from upskill.traces.source import OBSERVED, READ, Clean
+from upskill.traces.excerpt import cut, joined, tidy
+from upskill.traces.fields import parsed
+
+OBSERVED = 6_000
+"""Characters kept of one output or of one call's arguments."""
+SAID = 20_000
+"""Characters kept of what a person or the model said in one message."""
+READ = 400
+"""Characters kept of a file that was only read: its content is in the repository, not in the lesson."""
+
+LOOKED_AT = 50
+"""Records, or parts of one, by which a recorder is recognised. Recorders say who they are at once."""
+
+Clean = Callable[[str], str]
+"""Takes secrets out of a text. It sees every text that enters a `Trace`, whole, before anything is cut off."""
 
 MEGABYTE = 1_000_000
 LONGEST_LINE = 20 * MEGABYTE
@@ -35,23 +49,19 @@ def unchanged(text: str) -> str:
     return text
 
 
-def parse(line: bytes) -> Any:
-    """The JSON value, or `None` where there is none that can be read: broken, too deep, a number too long."""
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+class Recording:
+    """One file. Reading it again gives the same again; what is broken is counted once.
 
+    Everything it yields is as recorded: readers call `clean` on what they keep.
+    """
 
-class FileRecording:
-    """One file. Reading it again gives the same again; what is broken is counted once."""
-
-    def __init__(self, path: Path, *, clean: Clean = unchanged, parent: "FileRecording | None" = None) -> None:
+    def __init__(self, path: Path, *, clean: Clean = unchanged, parent: "Recording | None" = None) -> None:
         self.path = path
         self.is_document = False
+        """Whether it was recognised as one JSON document; else it is lines."""
         self._remove_secrets = clean
         self._parent = parent
-        self._parts: list[FileRecording] = []
+        self._parts: list[Recording] = []
         self._notes: list[str] = []
         self._more_notes = 0
         self._size = self._broken = self._too_long = 0
@@ -69,17 +79,17 @@ class FileRecording:
         if parent is not None:
             self._limit = min(self._limit, parent._limit)
 
-    def beside(self, path: Path) -> "FileRecording":
+    def beside(self, path: Path) -> "Recording":
         """Another file of the same work, such as a subagent's: its notes and counts end up here."""
-        part = FileRecording(path, clean=self._remove_secrets, parent=self)
+        part = Recording(path, clean=self._remove_secrets, parent=self)
         self._parts.append(part)
         return part
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """See `Recording`."""
+        """The JSON lines that are objects, with their numbers, streamed. The rest is left out and counted."""
         broken = last_broken = number = 0
         for number, line in self.numbered():
-            record = parse(line)
+            record = parsed(line)
             if isinstance(record, dict):
                 yield number, record
             else:
@@ -126,7 +136,7 @@ class FileRecording:
         return b""
 
     def document(self) -> Any:
-        """See `Recording`. Parsed once; `None` where it is no JSON."""
+        """The whole file as one JSON value, parsed once; `None` where it is no JSON. Refuses what is too large."""
         if not self._parsed:
             with closing(self._open()) as file:
                 content = file.read(LARGEST_DOCUMENT + 1)
@@ -136,12 +146,12 @@ class FileRecording:
                     hint="pass the recording as JSON lines, or split it",
                 )
             self._size = max(self._size, len(content))
-            self._document = parse(content.removeprefix(BYTE_ORDER_MARK))
+            self._document = parsed(content.removeprefix(BYTE_ORDER_MARK))
             self._parsed = True
         return self._document
 
     def lines(self) -> Iterator[str]:
-        """See `Recording`."""
+        """The lines of a text file without their ends, streamed."""
         size = 0
         with closing(self._open()) as file:
             while line := file.readline(LONGEST_LINE + 1):
@@ -153,10 +163,10 @@ class FileRecording:
         self._size = max(self._size, size)
 
     def clean(self, text: str, *, limit: int | None = None) -> str:
-        """See `Recording`.
+        """The text as it may be kept: encoded data and control characters dropped, secrets out, then cut.
 
-        Of a text of many megabytes only the two ends are looked through, each far longer than what is kept of it: no
-        secret that lies in what is kept is out of sight.
+        Without a limit it is cut to `OBSERVED` characters, to fewer where the recording is very large. Of a text of
+        many megabytes only the two ends are searched for secrets, each far longer than what is kept of it.
         """
         limit = self._limit if limit is None else limit
         seen = max(SEEN_AT_EACH_END, limit)
@@ -166,7 +176,7 @@ class FileRecording:
         return joined(head, tail, limit=limit, lines=text.count("\n"), length=len(text))
 
     def note(self, what: str, *, line: int | None = None) -> None:
-        """See `Recording`."""
+        """Something a person should know; never content."""
         whole = self
         while whole._parent is not None:
             whole = whole._parent
@@ -238,3 +248,38 @@ class _Unpacked(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+Record = dict[str, Any]
+
+
+def any_record(is_one: Callable[[Record], bool]) -> Callable[[Sequence[Record]], bool]:
+    """Recognises JSON lines by one of them."""
+    return lambda records: any(map(is_one, records))
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """One recorder: its name, its title for people, how its recordings are recognised, and how one is read.
+
+    A trace without steps that `read` yields is left out. A recogniser is handed the beginning only. It may raise
+    `UsageError` for a file of this recorder that is not its recording.
+    """
+
+    name: str
+    title: str
+    read: Callable[[Recording], Iterator[Trace]]
+    in_document: Callable[[Record], bool] = _never
+    """Recognises one JSON object."""
+    in_list: Callable[[Sequence[Record], Path], bool] = _never
+    """Recognises one JSON list, by its items and where it lies."""
+    in_lines: Callable[[Sequence[Record]], bool] = _never
+    """Recognises JSON lines."""
+    in_text: Callable[[Sequence[str]], bool] = _never
+    """Recognises text, by its lines."""
+    in_archive: Callable[[Collection[str]], bool] = _never
+    """Recognises an archive, by the names in it."""

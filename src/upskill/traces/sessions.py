@@ -1,15 +1,14 @@
 """Where agents keep their sessions on this machine, and which of them were recorded in a given folder, newest first.
 
-A session belongs to the folder that it recorded itself. Names of files and folders are not trusted: they lose letters.
+A session belongs to the folder that it recorded itself; names of files and folders lose letters. Reads no traces.
 """
 
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -18,8 +17,8 @@ from typing import Any
 
 from upskill.errors import UpskillError, UsageError
 from upskill.traces import claude_code, codex, gemini_cli, opencode
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.recording import FileRecording
+from upskill.traces.fields import at, items, mapping, objects, parsed, string
+from upskill.traces.recording import Recording
 
 AGENTS: Mapping[str, str] = {
     reader.name: reader.title for reader in (claude_code.READER, codex.ROLLOUT, gemini_cli.READER, opencode.EXPORT)
@@ -63,11 +62,11 @@ def find_sessions(folder: Path, *, environment: Mapping[str, str], agent: str | 
     here = _Folder(folder, environment)
     sessions: list[Session] = []
     looked: list[str] = []
-    for name, find in _FINDERS.items():
-        if agent in (None, name):
-            found, where = find(here, home, environment)
+    for store in _STORES:
+        if agent in (None, store.agent):
+            found, where = store.find(here, home, environment)
             sessions.extend(found)
-            looked.append(f"{AGENTS[name]}: {where}")
+            looked.append(f"{AGENTS[store.agent]}: {where}")
     if agent in (None, "opencode"):
         newest = max((session.written_at for session in sessions), default=0.0)
         found, where = _opencode(here, home, environment, newer_than=newest)
@@ -106,40 +105,28 @@ class _Folder:
             )
         return self._known[recorded]
 
-    @property
-    def hashes(self) -> set[str]:
-        """As Gemini CLI names projects: SHA-256 of the path."""
-        return {hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest() for name in self.names}
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Store:
+    """The folder in which an agent keeps its sessions as files."""
 
-_Finder = Callable[[_Folder, Path, Mapping[str, str]], tuple[list[Session], str]]
+    agent: str
+    variable: str
+    """Names the agent's own folder, if it is set."""
+    default: str
+    """That folder, below the home of the user."""
+    below: str
+    patterns: tuple[str, ...]
+    belongs: Callable[[Path, _Folder], bool]
 
-
-def _claude_code(here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
-    root = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
-    files = [path for path in _files(root, "*/*.jsonl") if not path.name.startswith("agent-")]
-    found = [
-        Session(agent="claude-code", path=path, written_at=_written(path))
-        for path in files
-        if here.is_named(_first_value(path, lambda record: string(record.get("cwd"))))
-    ]
-    return found, _looked(root, len(files))
-
-
-def _codex(here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
-    root = Path(environment.get("CODEX_HOME") or home / ".codex")
-    files = [
-        path
-        for place in ("sessions", "archived_sessions")
-        for path in _files(root / place, "**/rollout-*")
-        if path.name.endswith((".jsonl", ".jsonl.zst"))
-    ]
-    found = [
-        Session(agent="codex", path=path, written_at=_codex_written(path))
-        for path in files
-        if here.is_named(_first_value(path, _codex_folder))
-    ]
-    return found, _looked(root / "sessions", len(files))
+    def find(self, here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
+        """The sessions of a folder, and where was looked."""
+        own = Path(environment.get(self.variable) or home / self.default)
+        files = [path for pattern in self.patterns for path in _files(own, pattern)]
+        root, count = own / self.below, len(files)
+        looked = f"{count:,} session{'' if count == 1 else 's'} in {root}" if root.is_dir() else f"nothing in {root}"
+        found = [path for path in files if self.belongs(path, here)]
+        return [Session(agent=self.agent, path=path, written_at=_written(path)) for path in found], looked
 
 
 def _codex_folder(record: Mapping[str, Any]) -> str:
@@ -150,46 +137,46 @@ def _codex_folder(record: Mapping[str, Any]) -> str:
     return string(payload.get("cwd"))
 
 
-def _codex_written(path: Path) -> float:
-    """A rollout is compressed days later, so then its name says better when it was."""
-    stamp = re.match(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)", path.name)
-    if path.suffix == ".zst" and stamp:
-        try:
-            return min(_written(path), datetime.strptime(stamp.group(1), "%Y-%m-%dT%H-%M-%S").timestamp())
-        except (ValueError, OverflowError):
-            return _written(path)
-    return _written(path)
-
-
-def _gemini_cli(here: _Folder, home: Path, environment: Mapping[str, str]) -> tuple[list[Session], str]:
-    root = Path(environment.get("GEMINI_CLI_HOME") or home) / ".gemini" / "tmp"
-    files = _files(root, "*/chats/session-*.json*")
-    hashes = here.hashes
-    found = [
-        Session(agent="gemini-cli", path=path, written_at=_written(path))
-        for path in files
-        if _gemini_project(path) in hashes or here.is_named(_gemini_root(path))
-    ]
-    return found, _looked(root, len(files))
-
-
-def _gemini_root(path: Path) -> str:
-    """Newer versions name the folder of a project in a file of its own."""
-    try:
-        return (path.parent.parent / ".project_root").read_text(encoding="utf-8").strip()
-    except (OSError, ValueError):
-        return ""
-
-
-def _gemini_project(path: Path) -> str:
-    """The hash in the session's own header; older files are one document, whose head is enough."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4_000).decode("utf-8", "replace")
-    except OSError:
-        return ""
+def _is_gemini_project(path: Path, here: _Folder) -> bool:
+    """By the hash of the folder in the session's own head, else by the file in which newer versions name the folder."""
+    project = path.parent.parent
+    head = _head(path, 4_000)
     seen = re.search(r'"projectHash"\s*:\s*"([0-9a-f]{64})"', head)
-    return seen.group(1) if seen else path.parent.parent.name
+    hashes = {hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest() for name in here.names}
+    named = seen.group(1) if seen else project.name if head else ""
+    return named in hashes or here.is_named(_head(project / ".project_root", 10_000).strip())
+
+
+_STORES = (
+    _Store(
+        agent=claude_code.READER.name,
+        variable="CLAUDE_CONFIG_DIR",
+        default=".claude",
+        below="projects",
+        patterns=("projects/*/*.jsonl",),
+        belongs=lambda path, here: here.is_named(_first_value(path, lambda record: string(record.get("cwd")))),
+    ),
+    _Store(
+        agent=codex.ROLLOUT.name,
+        variable="CODEX_HOME",
+        default=".codex",
+        below="sessions",
+        patterns=tuple(
+            f"{folder}/**/rollout-*{ending}"
+            for folder in ("sessions", "archived_sessions")
+            for ending in (".jsonl", ".jsonl.zst")
+        ),
+        belongs=lambda path, here: here.is_named(_first_value(path, _codex_folder)),
+    ),
+    _Store(
+        agent=gemini_cli.READER.name,
+        variable="GEMINI_CLI_HOME",
+        default="",
+        below=".gemini/tmp",
+        patterns=(".gemini/tmp/*/chats/session-*.json*",),
+        belongs=_is_gemini_project,
+    ),
+)
 
 
 def _opencode(
@@ -207,23 +194,19 @@ def _opencode(
             f"{data} is there, but the program `opencode` is not on the path to be asked; "
             "pass what `opencode export SESSION` prints"
         )
-    listed = _ask([program, "session", "list", "--format", "json"], folder=here.real, environment=environment)
-    try:
-        rows = items(json.loads(listed)) if listed is not None else None
-    except ValueError:
-        rows = None
-    if rows is None:
+    listed = parsed(_ask([program, "session", "list", "--format", "json"], folder=here.real, environment=environment))
+    if listed is None:
         return [], "the program `opencode` did not list its sessions; pass what `opencode export SESSION` prints"
     found = [
         Session(agent="opencode", path=data, written_at=_opencode_written(row), id=string(row.get("id")))
-        for row in map(mapping, rows)
+        for row in objects(listed)
         if re.fullmatch(r"ses_\w+", string(row.get("id"))) and here.is_named(string(row.get("directory")))
     ]
-    return found, f"{len(rows):,} sessions listed by `opencode`"
+    return found, f"{len(items(listed)):,} sessions listed by `opencode`"
 
 
 def _opencode_written(row: Mapping[str, Any]) -> float:
-    for value in (row.get("updated"), mapping(row.get("time")).get("updated"), row.get("created")):
+    for value in (row.get("updated"), at(row, "time", "updated"), row.get("created")):
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value / 1_000
     return 0.0
@@ -260,41 +243,38 @@ def _ask(words: list[str], *, folder: str, environment: Mapping[str, str]) -> st
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
 
-_FINDERS: Mapping[str, _Finder] = {
-    "claude-code": _claude_code,
-    "codex": _codex,
-    "gemini-cli": _gemini_cli,
-}
-
-
 def _files(root: Path, pattern: str) -> list[Path]:
+    """The files, without those of subagents, which belong to another session."""
     try:
-        return sorted(path for path in root.glob(pattern) if path.is_file())
+        return [path for path in root.glob(pattern) if path.is_file() and not path.name.startswith("agent-")]
     except OSError:
         return []
 
 
-def _looked(root: Path, count: int) -> str:
-    if not root.is_dir():
-        return f"nothing in {root}"
-    return f"{count:,} session{'' if count == 1 else 's'} in {root}"
+def _head(path: Path, size: int) -> str:
+    try:
+        with path.open("rb") as file:
+            return file.read(size).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _written(path: Path) -> float:
+    """When it was last written to. Codex compresses a rollout days later: then its name says better when it was."""
     try:
-        return path.stat().st_mtime
+        written = path.stat().st_mtime
+        stamp = re.match(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)", path.name) if path.suffix == ".zst" else None
+        return min(written, datetime.strptime(stamp.group(1), "%Y-%m-%dT%H-%M-%S").timestamp()) if stamp else written
+    except (ValueError, OverflowError):
+        return written
     except OSError:
         return 0.0
 
 
 def _first_value(path: Path, value: Callable[[Mapping[str, Any]], str]) -> str:
-    """The first record's value that is not empty, near the head of a file. What cannot be read names nothing."""
+    """The first value that is not empty, near the head of a file. What cannot be read names nothing."""
     try:
-        return next(filter(None, map(value, _head(path))), "")
+        records = islice(Recording(path).records(), _LOOKED_AT)
+        return next(filter(None, (value(record) for _, record in records)), "")
     except (UpskillError, OSError, ValueError):
         return ""
-
-
-def _head(path: Path) -> Iterator[Mapping[str, Any]]:
-    records: Iterable[tuple[int, dict[str, Any]]] = FileRecording(path).records()
-    return (record for _, record in islice(records, _LOOKED_AT))

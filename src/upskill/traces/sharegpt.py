@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from upskill.domain.trace import Trace
-from upskill.traces.conversation import Conversation, ToolUse, inner, split_tags
-from upskill.traces.fields import items, mapping, string
-from upskill.traces.source import Reader, Record, Recording
+from upskill.traces.conversation import Conversation, ToolUse, split_tags
+from upskill.traces.fields import items, mapping, objects, parsed, string
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "sharegpt"
 PERSON = ("human", "user")
@@ -17,33 +17,25 @@ CALL = ("function_call", "tool_call")
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per row: of a list, or one per line."""
-    if not recording.is_document:
-        for _, row in recording.records():
-            yield from _row(recording, row)
-    else:
-        for row in map(mapping, items(recording.document())):
-            yield from _row(recording, row)
-
-
-def _row(recording: Recording, row: dict[str, Any]) -> Iterator[Trace]:
-    conversation = Conversation(recording)
-    for said in items(row.get("conversations")):
-        _tell(conversation, mapping(said))
-    if not conversation.empty:
+    lines = (row for _, row in recording.records())
+    for row in objects(recording.document()) if recording.is_document else lines:
+        conversation = Conversation(recording)
+        for message in objects(row.get("conversations")):
+            _add(conversation, message)
         yield conversation.trace(RECORDER, model=string(row.get("model")))
 
 
-def _tell(conversation: Conversation, said: dict[str, Any]) -> None:
-    speaker, value = said.get("from"), string(said.get("value"))
+def _add(conversation: Conversation, message: dict[str, Any]) -> None:
+    speaker, value = message.get("from"), string(message.get("value"))
     if speaker in PERSON:
         conversation.person(value)
     elif speaker in MODEL:
         thoughts = split_tags(value, "think", open_end=True)
         used = split_tags(thoughts.rest, "tool_call", open_end=True)
         reasoning = "\n".join(thought for _, thought in thoughts.pieces)
-        conversation.agent(used.rest, reasoning=reasoning, calls=[_asked(call) for _, call in used.pieces])
+        conversation.agent(used.rest, reasoning=reasoning, calls=[_call(call) for _, call in used.pieces])
     elif speaker in CALL:
-        conversation.agent(calls=[_asked(value)])
+        conversation.agent(calls=[_call(value)])
     elif speaker in OUTPUT:
         outputs = split_tags(value, "tool_response", open_end=True).pieces
         for _, output in outputs or [("", value)]:
@@ -52,8 +44,8 @@ def _tell(conversation: Conversation, said: dict[str, Any]) -> None:
         conversation.harness(value)
 
 
-def _asked(text: str) -> ToolUse:
-    call = mapping(inner(text))
+def _call(text: str) -> ToolUse:
+    call = mapping(parsed(text))
     if not call:
         return ToolUse(name="", arguments=text.strip())
     return ToolUse(name=string(call.get("name")), arguments=call.get("arguments"))

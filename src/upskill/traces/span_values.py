@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.traces.chat_messages import output_text
-from upskill.traces.conversation import inner
-from upskill.traces.fields import items, mapping, string
+from upskill.traces.fields import at, first_string, items, mapping, objects, parsed, string
 
 DEEPEST_VALUE = 20
 MOST_PARTS = 10_000
@@ -37,38 +36,48 @@ class Span:
     attributes: dict[str, Any]
     events: list[Any]
 
+    def text(self, *names: str) -> str:
+        """The first text under one of these attributes that is not empty."""
+        return first_string(self.attributes, *names)
 
-def spans_in(record: dict[str, Any], *, first_number: int) -> Iterator[Span]:
+    @property
+    def call_id(self) -> str:
+        """The id of the call that a tool span answers."""
+        return self.text("gen_ai.tool.call.id", "tool_call.id", "tool.id")
+
+    @property
+    def tool_name(self) -> str:
+        return self.text("gen_ai.tool.name", "tool.name")
+
+    @property
+    def result(self) -> str:
+        """What a tool span brought."""
+        return self.text("gen_ai.tool.call.result", "output.value")
+
+
+def raw_spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The span that a record is, or the spans that an export in OTLP holds."""
-    found = list(_in_export(record)) if "resourceSpans" in record else [record]
-    for number, raw in enumerate(found, first_number):
-        yield _span(raw, number)
+    if "resourceSpans" not in record:
+        yield record
+    for resource in objects(record.get("resourceSpans")):
+        for scope in objects(resource.get("scopeSpans")) or objects(resource.get("instrumentationLibrarySpans")):
+            yield from objects(scope.get("spans"))
 
 
-def _in_export(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for resource in map(mapping, items(record.get("resourceSpans"))):
-        scopes = items(resource.get("scopeSpans")) or items(resource.get("instrumentationLibrarySpans"))
-        for scope in map(mapping, scopes):
-            yield from map(mapping, items(scope.get("spans")))
-
-
-def _span(raw: dict[str, Any], number: int) -> Span:
+def span_of(raw: dict[str, Any], number: int) -> Span:
+    """The span in one shape; `number` is its position in the recording."""
     context = mapping(raw.get("context"))
     attributes = _attributes(raw.get("attributes"))
     start = raw.get("startTimeUnixNano", raw.get("start_time"))
     return Span(
-        id=_first(raw, "spanId", "span_id", "id") or string(context.get("span_id")) or f"span {number}",
-        parent=_first(raw, "parentSpanId", "parent_id", "parent_span_id"),
+        id=first_string(raw, "spanId", "span_id", "id") or string(context.get("span_id")) or f"span {number}",
+        parent=first_string(raw, "parentSpanId", "parent_id", "parent_span_id"),
         order=((start if isinstance(start, str) else str(start or "")[:40]).zfill(40), number),
         kind=string(attributes.get(KIND)) or string(attributes.get(OPERATION)),
         failed=_failed(raw),
         attributes=attributes,
         events=items(raw.get("events")),
     )
-
-
-def _first(raw: dict[str, Any], *names: str) -> str:
-    return next(filter(None, (string(raw.get(name)) for name in names)), "")
 
 
 def _failed(raw: dict[str, Any]) -> bool | None:
@@ -82,10 +91,11 @@ def _failed(raw: dict[str, Any]) -> bool | None:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    if isinstance(value, dict):
-        return value
-    pairs = [mapping(pair) for pair in items(value)]
-    return {string(pair.get("key")): _typed(pair.get("value"), DEEPEST_VALUE) for pair in pairs}
+    return value if isinstance(value, dict) else _pairs(value, DEEPEST_VALUE)
+
+
+def _pairs(value: Any, depth: int) -> dict[str, Any]:
+    return {string(pair.get("key")): _typed(pair.get("value"), depth) for pair in objects(value)}
 
 
 def _typed(value: Any, depth: int) -> Any:
@@ -96,8 +106,7 @@ def _typed(value: Any, depth: int) -> Any:
     if "arrayValue" in typed:
         return [_typed(part, depth - 1) for part in items(mapping(typed["arrayValue"]).get("values"))]
     if "kvlistValue" in typed:
-        pairs = [mapping(pair) for pair in items(mapping(typed["kvlistValue"]).get("values"))]
-        return {string(pair.get("key")): _typed(pair.get("value"), depth - 1) for pair in pairs}
+        return _pairs(mapping(typed["kvlistValue"]).get("values"), depth - 1)
     return next(iter(typed.values()))
 
 
@@ -116,13 +125,13 @@ def asked_and_answered(span: Span) -> tuple[list[Message], list[Message]]:
 
 
 def _json(value: Any) -> Any:
-    return inner(value) if isinstance(value, str) else value
+    return parsed(value) if isinstance(value, str) else value
 
 
 def _parted(value: Any) -> list[Message]:
     """Messages with parts, each split where it holds outputs: those are messages of their own."""
     found: list[Message] = []
-    for message in map(mapping, items(_json(value))):
+    for message in objects(_json(value)):
         if "parts" in message:
             found.extend(_from_parts(message))
         else:
@@ -131,19 +140,18 @@ def _parted(value: Any) -> list[Message]:
 
 
 def _from_parts(message: Message) -> Iterator[Message]:
-    said: dict[str, list[str]] = {"text": [], "reasoning": []}
+    contents: dict[str, list[str]] = {"text": [], "reasoning": []}
     calls = []
-    for part in map(mapping, items(message.get("parts"))):
-        kind, content = string(part.get("type")), string(part.get("content"))
+    for part in objects(message.get("parts")):
+        kind = string(part.get("type"))
         if kind == "tool_call":
-            function = {"name": part.get("name"), "arguments": part.get("arguments")}
-            calls.append({"id": part.get("id"), "function": function})
+            calls.append({"id": part.get("id"), "function": part})
         elif kind == "tool_call_response":
             response = part.get("response", part.get("result"))
             yield {"role": "tool", "tool_call_id": part.get("id"), "content": output_text(response)}
-        elif kind in said:
-            said[kind].append(content)
-    text, reasoning = "\n".join(said["text"]), "\n".join(said["reasoning"])
+        elif kind in contents:
+            contents[kind].append(string(part.get("content")))
+    text, reasoning = ("\n".join(contents[kind]) for kind in ("text", "reasoning"))
     if text or reasoning or calls:
         yield {"role": message.get("role"), "content": text, "reasoning_content": reasoning, "tool_calls": calls}
 
@@ -155,13 +163,9 @@ def _flattened(attributes: dict[str, Any], prefix: str) -> list[Message]:
         calls = []
         for entry in map(mapping, _in_order(message.get("tool_calls"))):
             call = mapping(entry.get("tool_call")) or entry
-            function = mapping(call.get("function")) or call
-            named = {"name": function.get("name"), "arguments": function.get("arguments")}
-            calls.append({"id": call.get("id"), "function": named})
-        contents = [
-            mapping(mapping(each).get("message_content")).get("text") for each in _in_order(message.get("contents"))
-        ]
-        content = string(message.get("content")) or "\n".join(filter(None, map(string, contents)))
+            calls.append({"id": call.get("id"), "function": mapping(call.get("function")) or call})
+        contents = [string(at(each, "message_content", "text")) for each in _in_order(message.get("contents"))]
+        content = string(message.get("content")) or "\n".join(filter(None, contents))
         found.append({**message, "content": content, "tool_calls": calls})
     return found
 
@@ -173,14 +177,14 @@ def _tree(attributes: dict[str, Any], prefix: str) -> list[dict[str, Any]]:
         if not key.startswith(prefix):
             continue
         *path, last = key[len(prefix) :].split(".")[:DEEPEST_VALUE]
-        place = root
+        branch = root
         for name in path:
-            below = place.setdefault(name, {})
+            below = branch.setdefault(name, {})
             if not isinstance(below, dict):
                 break
-            place = below
+            branch = below
         else:
-            place[last] = value
+            branch[last] = value
     return [mapping(part) for part in _in_order(root)]
 
 
@@ -195,7 +199,7 @@ def _in_order(value: Any) -> list[Any]:
 def _in_events(events: list[Any]) -> tuple[list[Message], list[Message]]:
     asked: list[Message] = []
     answered: list[Message] = []
-    for event in map(mapping, events):
+    for event in objects(events):
         name = string(event.get("name"))
         body = {**_attributes(event.get("attributes")), **mapping(_json(event.get("body")))}
         if name == "gen_ai.choice":

@@ -5,18 +5,16 @@ failed.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
 from upskill.traces.chat_messages import function_call, reasoning_of, tell
 from upskill.traces.conversation import Conversation, ToolUse
-from upskill.traces.fields import items, mapping, string, texts
-from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE
-from upskill.traces.source import Reader, Record, Recording
-from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, spans_in
+from upskill.traces.fields import items, mapping, objects, string, texts
+from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, Reader, Record, Recording
+from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, raw_spans, span_of
 
 MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 
@@ -40,7 +38,7 @@ class _Work:
 
 
 @dataclass(slots=True)
-class _SpanGroup:
+class _SpanIndex:
     parents: dict[str, str] = field(default_factory=dict)
     kept: dict[str, Span] = field(default_factory=dict)
     last_chat: dict[str, Span] = field(default_factory=dict)
@@ -52,19 +50,20 @@ class _SpanGroup:
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per agent that no other agent began; the others are below it."""
-    gathered = _gather(recording)
-    recorder = "openinference" if gathered.openinference else "otel-genai"
-    works = _by_agent(gathered)
-    silent = bool(gathered.last_chat) and not any(any(asked_and_answered(chat)) for chat in gathered.last_chat.values())
+    index = _index(recording)
+    recorder = "openinference" if index.openinference else "otel-genai"
+    works = _by_agent(index)
+    silent = bool(index.last_chat) and not any(any(asked_and_answered(chat)) for chat in index.last_chat.values())
     if silent:
         recording.note("what was said was not recorded in these spans: say what the task was")
-    begun = _begun_by(works, gathered)
+    # For each agent the agent that began it, and the call it did so with; neither where a person did.
+    begun = {owner: _owner(index.parents.get(owner, ""), index) for owner in works}
     traces: dict[str, Trace] = {}
     for owner, depth in sorted(_depths(begun).items(), key=lambda pair: -pair[1]):
         if depth > DEEPEST:
             recording.note(f"agents more than {DEEPEST} deep, left out")
             continue
-        traces[owner] = _trace(recording, works[owner], gathered, recorder)
+        traces[owner] = _trace(recording, works[owner], index, recorder)
         above, call_id = begun[owner]
         if above is not None and traces[owner].steps:
             kept_id = recording.clean(call_id) if call_id else None
@@ -75,16 +74,16 @@ def read(recording: Recording) -> Iterator[Trace]:
             yield traces[owner]
 
 
-def _gather(recording: Recording) -> _SpanGroup:
+def _index(recording: Recording) -> _SpanIndex:
     """Keep what is needed of each span; of the chats below one span, what was said in the last."""
-    found = _SpanGroup()
+    found = _SpanIndex()
     size = 0
     for span in _spans(recording):
         found.parents.setdefault(span.id, span.parent)
         found.openinference = found.openinference or KIND in span.attributes
         if span.kind in CHATS:
             found.reasoning.update(_thoughts(span))
-            found.model[span.parent] = _text(span, *MODEL) or found.model.get(span.parent, "")
+            found.model[span.parent] = span.text(*MODEL) or found.model.get(span.parent, "")
             before = found.last_chat.get(span.parent)
             if before is None or before.order <= span.order:
                 size += _length(span) - (_length(before) if before else 0)
@@ -101,19 +100,11 @@ def _gather(recording: Recording) -> _SpanGroup:
 
 
 def _spans(recording: Recording) -> Iterator[Span]:
-    number = 0
+    records: Iterable[Record] = (record for _, record in recording.records())
     if recording.is_document:
         document = recording.document()
-        for record in items(document) or [document]:
-            if isinstance(record, dict):
-                for span in spans_in(record, first_number=number):
-                    number += 1
-                    yield span
-        return
-    for _, record in recording.records():
-        for span in spans_in(record, first_number=number):
-            number += 1
-            yield span
+        records = objects(items(document) or [document])
+    return (span_of(raw, number) for number, raw in enumerate(raw for record in records for raw in raw_spans(record)))
 
 
 def _length(span: Span) -> int:
@@ -128,45 +119,40 @@ def _thoughts(span: Span) -> Iterator[tuple[str, str]]:
             yield calls[0].id, thought
 
 
-def _by_agent(gathered: _SpanGroup) -> dict[str, _Work]:
+def _by_agent(index: _SpanIndex) -> dict[str, _Work]:
     works: dict[str, _Work] = defaultdict(_Work)
-    for span in gathered.kept.values():
+    for span in index.kept.values():
         if span.kind in AGENTS:
             works[span.id].agent = span
         else:
-            works[_owner(span.parent, gathered)[0] or NOBODY].tools.append(span)
-    for chat in gathered.last_chat.values():
-        works[_owner(chat.parent, gathered)[0] or NOBODY].chats.append(chat)
+            works[_owner(span.parent, index)[0] or NOBODY].tools.append(span)
+    for chat in index.last_chat.values():
+        works[_owner(chat.parent, index)[0] or NOBODY].chats.append(chat)
     return dict(works)
 
 
-def _owner(span_id: str, gathered: _SpanGroup) -> Above:
+def _owner(span_id: str, index: _SpanIndex) -> Above:
     """The nearest agent at or above a span, and the call between them. Climbs every way once, and no circle."""
     path: list[str] = []
     found: Above = (None, None)
     climbing: set[str] = set()
     while span_id and span_id not in climbing:
-        if span_id in gathered.owners:
-            found = gathered.owners[span_id]
+        if span_id in index.owners:
+            found = index.owners[span_id]
             break
-        span = gathered.kept.get(span_id)
+        span = index.kept.get(span_id)
         if span is not None and span.kind in AGENTS:
             found = (span_id, None)
             break
         climbing.add(span_id)
         path.append(span_id)
-        span_id = gathered.parents.get(span_id, "")
+        span_id = index.parents.get(span_id, "")
     for below in reversed(path):
-        span = gathered.kept.get(below)
+        span = index.kept.get(below)
         if found[1] is None and span is not None:
             found = (found[0], string(span.attributes.get("gen_ai.tool.call.id")) or None)
-        gathered.owners[below] = found
+        index.owners[below] = found
     return found
-
-
-def _begun_by(works: dict[str, _Work], gathered: _SpanGroup) -> dict[str, Above]:
-    """For each agent the agent that began it, and the call it did so with; neither where a person did."""
-    return {owner: _owner(gathered.parents.get(owner, ""), gathered) for owner in works}
 
 
 def _depths(begun: dict[str, Above]) -> dict[str, int]:
@@ -196,7 +182,7 @@ def _start(work: _Work) -> tuple[str, int]:
 
 
 @dataclass(slots=True)
-class _Marks:
+class _ToolSpans:
     """What the tool spans say about outputs, by the id of the call or by the name of the tool."""
 
     by_id: dict[str, Span] = field(default_factory=dict)
@@ -214,46 +200,49 @@ class _Marks:
         return sorted(left, key=lambda span: span.order)
 
 
-def _trace(recording: Recording, work: _Work, gathered: _SpanGroup, recorder: str) -> Trace:
+def _trace(recording: Recording, work: _Work, index: _SpanIndex, recorder: str) -> Trace:
     conversation = Conversation(recording)
-    marks = _marks(work.tools)
-    model = ""
-    said = ""
+    tool_spans = _tool_spans(work.tools)
+    model = last_text = ""
     for chat in sorted(work.chats, key=lambda chat: chat.order):
         asked, answered = asked_and_answered(chat)
-        model = gathered.model.get(chat.parent, "") or model
+        model = index.model.get(chat.parent, "") or model
         names: dict[str, str] = {}
         for message in (*asked, *answered):
-            _tell(conversation, message, names, marks, gathered.reasoning)
-            said = texts(message.get("content")) or said
+            _add(conversation, message, names, tool_spans, index.reasoning)
+            last_text = texts(message.get("content")) or last_text
     agent = work.agent
     if agent is not None and not conversation.has_person:
-        conversation.person(_text(agent, "input.value"))
-    for span in marks.rest():
-        _tell_tool(conversation, span)
-    if agent is not None and (last := _text(agent, "output.value")) and last.strip() != said.strip():
-        conversation.agent(last)
+        conversation.person(agent.text("input.value"))
+    for span in tool_spans.rest():
+        _add_tool(conversation, span)
+    if agent is not None and (answer := agent.text("output.value")) and answer.strip() != last_text.strip():
+        conversation.agent(answer)
     return conversation.trace(recorder, model=model, subtraces=tuple(work.below))
 
 
-def _marks(tools: list[Span]) -> _Marks:
-    marks = _Marks()
+def _tool_spans(tools: list[Span]) -> _ToolSpans:
+    tool_spans = _ToolSpans()
     for span in sorted(tools, key=lambda span: span.order):
-        call_id = _text(span, "gen_ai.tool.call.id", "tool_call.id", "tool.id")
-        if call_id and call_id not in marks.by_id:
-            marks.by_id[call_id] = span
+        call_id = span.call_id
+        if call_id and call_id not in tool_spans.by_id:
+            tool_spans.by_id[call_id] = span
         elif not call_id:
-            marks.by_name[_tool_name(span)].append(span)
-    return marks
+            tool_spans.by_name[span.tool_name].append(span)
+    return tool_spans
 
 
-def _tell(
-    conversation: Conversation, message: Message, names: dict[str, str], marks: _Marks, reasoning: dict[str, str]
+def _add(
+    conversation: Conversation,
+    message: Message,
+    names: dict[str, str],
+    tool_spans: _ToolSpans,
+    reasoning: dict[str, str],
 ) -> None:
     if message.get("role") == "tool":
         call_id = string(message.get("tool_call_id"))
-        span = marks.take(call_id, names.get(call_id, ""))
-        content = texts(message.get("content")) or (_result(span) if span else "")
+        span = tool_spans.take(call_id, names.get(call_id, ""))
+        content = texts(message.get("content")) or (span.result if span else "")
         conversation.output(content, call_id=call_id, failed=span.failed if span else None)
         return
     calls = [function_call(call) for call in items(message.get("tool_calls"))]
@@ -263,29 +252,13 @@ def _tell(
     tell(conversation, message)
 
 
-def _tell_tool(conversation: Conversation, span: Span) -> None:
+def _add_tool(conversation: Conversation, span: Span) -> None:
     """A tool that ran, but whose output no chat repeats; perhaps not even the call."""
-    call_id, name = _text(span, "gen_ai.tool.call.id", "tool_call.id", "tool.id"), _tool_name(span)
+    call_id, name = span.call_id, span.tool_name
     if not (conversation.waits(call_id) if call_id else conversation.waits_for(name)):
-        asked = ToolUse(id=call_id, name=name, arguments=_given(span))
-        conversation.agent(calls=[asked])
-    conversation.output(_result(span), call_id=call_id, name=name, failed=span.failed)
-
-
-def _tool_name(span: Span) -> str:
-    return _text(span, "gen_ai.tool.name", "tool.name")
-
-
-def _given(span: Span) -> Any:
-    return _text(span, "gen_ai.tool.call.arguments", "input.value", "tool.parameters")
-
-
-def _result(span: Span) -> str:
-    return _text(span, "gen_ai.tool.call.result", "output.value")
-
-
-def _text(span: Span, *names: str) -> str:
-    return next(filter(None, (string(span.attributes.get(name)) for name in names)), "")
+        arguments = span.text("gen_ai.tool.call.arguments", "input.value", "tool.parameters")
+        conversation.agent(calls=[ToolUse(id=call_id, name=name, arguments=arguments)])
+    conversation.output(span.result, call_id=call_id, name=name, failed=span.failed)
 
 
 def _is_export(record: Record) -> bool:
@@ -295,7 +268,7 @@ def _is_export(record: Record) -> bool:
 def _has(record: Record, attribute: str) -> bool:
     attributes = record.get("attributes")
     if isinstance(attributes, list):
-        return any(mapping(part).get("key") == attribute for part in attributes)
+        return any(part.get("key") == attribute for part in objects(attributes))
     return attribute in mapping(attributes)
 
 

@@ -1,35 +1,17 @@
-"""Steps put together in the order they happened: what readers of flat recordings share."""
+"""Steps in the order they happened: what readers of flat recordings share. Knows no formats."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from upskill.domain.trace import Call, Observation, Source, Step, Subtrace, Trace
+from upskill.traces.excerpt import looks_failed, tidy
 from upskill.traces.fields import as_json, mapping, string
-from upskill.traces.shortening import tidy
-from upskill.traces.source import OBSERVED, READ, SAID, Recording
+from upskill.traces.recording import OBSERVED, READ, SAID, Recording
 
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
 LONGEST_ID = 200
-LOOKED_AT = 20_000
-SIGNS = re.compile(
-    r"""^(?:
-        Traceback[ ]\(most[ ]recent[ ]call[ ]last\)
-      | (?:[\w./+-]+:[ ])*(?:fatal|error|panic)(?:\[\w+\])?:[ ]
-      | E[ ]{3,}\w+(?:Error|Exception)\b
-      | \w*(?:Error|Exception):[ ]
-      | (?:FAILED|FAIL)\b
-      | npm[ ](?:ERR!|error)[ ]
-      | make(?:\[\d+\])?:[ ]\*\*\*[ ]
-      | (?:\S+:[ ])+(?:command[ ]not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied)$
-      | \S+[(:]\d+(?:[,:]\d+)?\)?:[ ](?:fatal[ ])?error\b
-      | (?:Process[ ]exited[ ]with[ ]code|[Ee]xit[ ]code:?)[ ][1-9]
-      | ={3,}+[^\n]*?\b[1-9]\d*[ ](?:failed|errors?)\b
-    )""",
-    re.MULTILINE | re.VERBOSE,
-)
 NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 
@@ -68,6 +50,18 @@ class Drafts:
         draft = Draft(source)
         self.steps.append(draft)
         return draft
+
+    def agent(self, text: str = "", *, reasoning: str = "") -> Draft:
+        """A new step of the model."""
+        draft = self.begin("agent")
+        self.say(draft, text)
+        self.think(draft, reasoning)
+        return draft
+
+    def add_details(self, *, folder: str = "", model: str = "") -> None:
+        """Where the work was done and by which model; the first that is not empty counts."""
+        self.folder = self.folder or folder or None
+        self.model = self.model or model or None
 
     def person(self, text: str) -> None:
         """A turn typed by a person; blank text is none."""
@@ -146,7 +140,7 @@ class Drafts:
 
     def drop_turns(self, count: int) -> None:
         """Undo the last `count` turns of the person, with all after them."""
-        turns = [place for place, draft in enumerate(self.steps) if draft.source == "person"]
+        turns = [number for number, draft in enumerate(self.steps) if draft.source == "person"]
         if count <= 0 or not turns:
             return
         start = turns[max(0, len(turns) - count)]
@@ -154,7 +148,7 @@ class Drafts:
         self.drop_from(start)
 
     def drop_from(self, start: int) -> None:
-        """Undo the steps from this place on."""
+        """Undo the steps from this index on."""
         for draft in self.steps[start:]:
             self.empty(draft)
         del self.steps[start:]
@@ -215,13 +209,6 @@ def arguments_text(arguments: Any) -> str:
         if string(command) and not any(string(given.get(other)) for other in ("file_path", "path", "content")):
             return string(command)
     return "" if arguments is None else as_json(arguments)
-
-
-def looks_failed(text: str) -> bool:
-    """Whether the head or the tail reads like a failure."""
-    if len(text) > 2 * LOOKED_AT:
-        return bool(SIGNS.search(text[:LOOKED_AT]) or SIGNS.search(text[-LOOKED_AT:]))
-    return bool(SIGNS.search(text))
 
 
 DEEPEST = 100

@@ -10,8 +10,8 @@ from typing import Any
 from upskill.domain.trace import Trace
 from upskill.traces.chat_messages import HARNESS_ROLES, function_call, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
-from upskill.traces.fields import items, mapping, string, whole
-from upskill.traces.source import Reader, Recording
+from upskill.traces.fields import at, first_string, items, mapping, objects, string, whole
+from upskill.traces.recording import Reader, Record, Recording
 
 RECORDER = "swe-agent"
 ENDS = ("submit", "exit", "exit_cost", "exit_context", "exit_error", "exit_format", "exit_forfeit")
@@ -26,20 +26,19 @@ OUTPUT = "output|output_head|output_tail"
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace. Every step repeats the whole prompt: it is read once."""
     document = mapping(recording.document())
-    steps = [mapping(step) for step in items(document.get("trajectory"))]
+    steps = objects(document.get("trajectory"))
     conversation = Conversation(recording)
-    _tell_task(conversation, steps, items(document.get("history")))
+    _add_task(conversation, steps, objects(document.get("history")))
     folder = ""
     for step in steps:
-        folder = folder or string(mapping(step.get("state")).get("working_dir"))
-        _tell(conversation, step)
-    if not conversation.empty:
-        yield conversation.trace(RECORDER, folder=folder)
+        folder = folder or string(at(step, "state", "working_dir"))
+        _add(conversation, step)
+    yield conversation.trace(RECORDER, folder=folder)
 
 
-def _tell_task(conversation: Conversation, steps: list[dict[str, Any]], history: list[Any]) -> None:
-    asked = items(steps[0].get("query")) if steps else []
-    for message in map(mapping, asked or history):
+def _add_task(conversation: Conversation, steps: list[Record], history: list[Record]) -> None:
+    asked = objects(steps[0].get("query")) if steps else []
+    for message in asked or history:
         if message.get("role") == "user" and message.get("is_demo") is not True:
             conversation.person(visible(message.get("content")))
         elif message.get("role") in HARNESS_ROLES:
@@ -48,13 +47,13 @@ def _tell_task(conversation: Conversation, steps: list[dict[str, Any]], history:
             return  # the history holds the whole work; the task is what comes before it
 
 
-def _tell(conversation: Conversation, step: dict[str, Any]) -> None:
+def _add(conversation: Conversation, step: dict[str, Any]) -> None:
     action = string(step.get("action")).strip()
-    said = string(step.get("thought")) or string(step.get("response"))
+    text = first_string(step, "thought", "response")
     if not action or action.split(maxsplit=1)[0] in ENDS:
-        conversation.agent(said)
+        conversation.agent(text)
         return
-    conversation.agent(said, calls=[ToolUse(name="bash", arguments=action)])
+    conversation.agent(text, calls=[ToolUse(name="bash", arguments=action)])
     conversation.output(string(step.get("observation")))
 
 
@@ -62,15 +61,14 @@ def read_mini(recording: Recording) -> Iterator[Trace]:
     """One trace, up to the message of role `exit`."""
     document = mapping(recording.document())
     conversation = Conversation(recording)
-    for message in map(mapping, items(document.get("messages"))):
+    for message in objects(document.get("messages")):
         if message.get("role") == "exit":
             break
-        _tell_message(conversation, message)
-    if not conversation.empty:
-        yield conversation.trace(MINI, model=_model(document))
+        _add_message(conversation, message)
+    yield conversation.trace(MINI, model=string(at(document, "info", "config", "model", "model_name")))
 
 
-def _tell_message(conversation: Conversation, message: dict[str, Any]) -> None:
+def _add_message(conversation: Conversation, message: dict[str, Any]) -> None:
     role, text = message.get("role"), visible(message.get("content"))
     if role in HARNESS_ROLES:
         conversation.harness(text)
@@ -78,17 +76,17 @@ def _tell_message(conversation: Conversation, message: dict[str, Any]) -> None:
         said, fenced = _without_fences(text)
         conversation.agent(said, reasoning=reasoning_of(message), calls=_calls(message, fenced))
     elif role == "tool" or (role == "user" and RETURNED.search(text)):
-        _tell_output(conversation, message, text)
+        _add_output(conversation, message, text)
     elif role == "user" and not conversation.has_person:
         conversation.person(text)
     elif role == "user":
         conversation.harness(text)  # such as a complaint about the format of an answer
 
 
-def _tell_output(conversation: Conversation, message: dict[str, Any], text: str) -> None:
+def _add_output(conversation: Conversation, message: dict[str, Any], text: str) -> None:
     returned = RETURNED.search(text)
     output = "\n".join(part.strip("\n") for _, part in split_tags(text, OUTPUT).pieces)
-    recorded = whole(mapping(message.get("extra")).get("returncode"))
+    recorded = whole(at(message, "extra", "returncode"))
     conversation.output(
         output or (text[: returned.start()] + text[returned.end() :] if returned else text),
         call_id=string(message.get("tool_call_id")),
@@ -113,14 +111,8 @@ def _calls(message: dict[str, Any], fenced: list[str]) -> list[ToolUse]:
     calls = [function_call(call) for call in items(message.get("tool_calls"))]
     if calls:
         return calls
-    actions = [mapping(action) for action in items(mapping(message.get("extra")).get("actions"))]
-    commands = [string(action.get("command")) for action in actions] or fenced
+    commands = [string(action.get("command")) for action in objects(at(message, "extra", "actions"))] or fenced
     return [ToolUse(name="bash", arguments=command.strip()) for command in commands if command.strip()]
-
-
-def _model(document: dict[str, Any]) -> str:
-    config = mapping(mapping(document.get("info")).get("config"))
-    return string(mapping(config.get("model")).get("model_name"))
 
 
 READER = Reader(

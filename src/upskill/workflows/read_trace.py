@@ -12,11 +12,10 @@ from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
 from upskill.redaction import redactor_from
 from upskill.traces import read_traces
-from upskill.traces.detecting import detect
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
-from upskill.traces.folders import recordings_below
 from upskill.traces.plain_text import cleaned_lines
-from upskill.traces.recording import FileRecording
+from upskill.traces.readers import detect, recordings_below
+from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 
 Say = Callable[[str], None]
@@ -113,7 +112,7 @@ class _Source:
     def read(self, path: Path, *, name: str, called: str | None = None) -> None:
         """Take in all traces of one file. `called` is what a person knows it by, where that is not its path."""
         try:
-            recording = FileRecording(path, clean=self._redactor.clean)
+            recording = Recording(path, clean=self._redactor.clean)
             if detect(recording) == "text":
                 self._read_text(recording, name=name)
             else:
@@ -124,7 +123,7 @@ class _Source:
             # A file of our own, of which nobody has heard.
             raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
 
-    def _read_text(self, recording: FileRecording, *, name: str) -> None:
+    def _read_text(self, recording: Recording, *, name: str) -> None:
         self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
         self._bytes += recording.size
 
@@ -222,7 +221,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
 
 def _is_text(path: Path) -> bool:
     """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
-    return path.suffix in {".md", ".txt"} and detect(FileRecording(path)) == "text"
+    return path.suffix in {".md", ".txt"} and detect(Recording(path)) == "text"
 
 
 def _read_last(

@@ -11,7 +11,7 @@ from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.reporting.trace_report import show_trace, trace_json
 from upskill.traces.readers import READERS
-from upskill.traces.source import Reader, Recording
+from upskill.traces.recording import Reader, Recording
 from upskill.traces.steps import Drafts
 from upskill.workflows.read_trace import read_trace
 

@@ -8,17 +8,16 @@ import zstandard
 
 from upskill.errors import UsageError
 from upskill.traces import read_traces, recording
-from upskill.traces.detecting import detect
-from upskill.traces.recording import FileRecording
-from upskill.traces.shortening import cut, tidy
-from upskill.traces.source import OBSERVED, SAID
+from upskill.traces.excerpt import cut, tidy
+from upskill.traces.readers import detect
+from upskill.traces.recording import OBSERVED, SAID, Recording
 
 LINE = json.dumps({"role": "user", "content": "Say so."})
 
 
-def write(path: Path, content: str | bytes) -> FileRecording:
+def write(path: Path, content: str | bytes) -> Recording:
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return FileRecording(path)
+    return Recording(path)
 
 
 def test_a_byte_order_mark_windows_line_ends_and_blank_lines_change_nothing(tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_keys_that_look_like_content_are_not_named(tmp_path: Path) -> None:
 
 def test_secrets_are_taken_out_before_a_text_is_cut(tmp_path: Path) -> None:
     """A secret that lies across the cut must not leave half of itself on either side."""
-    found = FileRecording(write(tmp_path / "a", "x").path, clean=lambda text: text.replace("hunter2", "[gone]"))
+    found = Recording(write(tmp_path / "a", "x").path, clean=lambda text: text.replace("hunter2", "[gone]"))
     kept = found.clean("a " * (OBSERVED // 4 - 1) + "hunter2" + " b" * OBSERVED)
     assert "hun" not in kept
     assert "a a [g" in kept

@@ -7,9 +7,8 @@ import pytest
 from unit.traces.counting import EXPECTED, SAMPLES, counts, everything
 from upskill.errors import UsageError
 from upskill.traces import read_traces
-from upskill.traces.detecting import detect
-from upskill.traces.readers import READERS
-from upskill.traces.recording import FileRecording
+from upskill.traces.readers import READERS, detect
+from upskill.traces.recording import Recording
 
 READ = {name: expected for name, expected in EXPECTED.items() if expected.get("traces")}
 
@@ -28,9 +27,9 @@ def test_plain_text_is_passed_on_whole() -> None:
 def test_the_format_is_told_by_content(name: str) -> None:
     if EXPECTED[name].get("refused"):
         with pytest.raises(UsageError):
-            detect(FileRecording(SAMPLES / name))
+            detect(Recording(SAMPLES / name))
     else:
-        assert detect(FileRecording(SAMPLES / name)) == EXPECTED[name]["format"]
+        assert detect(Recording(SAMPLES / name)) == EXPECTED[name]["format"]
 
 
 @pytest.mark.parametrize("name", READ)

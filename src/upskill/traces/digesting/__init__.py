@@ -1,5 +1,7 @@
-"""From traces to a digest, without a model: what was asked, what failed and what fixed it, what the person put right,
-what proved success, what led nowhere. The same traces give the same digest."""
+"""From traces to a digest, without a model: what was asked and corrected, what failed and what fixed it, what passed.
+
+The same traces give the same digest. Knows no formats of recordings.
+"""
 
 import hashlib
 from collections import Counter
@@ -10,19 +12,18 @@ from upskill.domain.text import estimated_tokens
 from upskill.domain.trace import Step, Trace
 from upskill.domain.trace_digest import Finding, Part, TraceDigest, TraceSummary
 from upskill.traces.digesting.dead_ends import NEVER_PASSED, find_dead_ends
-from upskill.traces.digesting.excerpt import generalising, one_line, plain
 from upskill.traces.digesting.facts import find_facts
-from upskill.traces.digesting.fixes import find_fixes, pair_failures
+from upskill.traces.digesting.fixes import chain_failures, find_fixes
 from upskill.traces.digesting.merging import Merger
 from upskill.traces.digesting.passages import Passages
-from upskill.traces.digesting.proofs import find_proofs
-from upskill.traces.digesting.words import TASK_POINTS, find_words
-from upskill.traces.digesting.work import Work, work_of
+from upskill.traces.digesting.proofs import CLAIMED, find_proofs
+from upskill.traces.digesting.requests import TASK_POINTS, find_requests
+from upskill.traces.digesting.work import Work, with_subagents, work_of
 from upskill.traces.digesting.writing import fill
+from upskill.traces.excerpt import generalising, one_line, plain
 from upskill.traces.plain_text import RECORDER
 from upskill.traces.readers import title_of
-from upskill.traces.recording import unchanged
-from upskill.traces.source import Clean
+from upskill.traces.recording import Clean, unchanged
 
 DEFAULT_BUDGET = 6_000
 SMALLEST_BUDGET = 300
@@ -45,13 +46,14 @@ class Digester:
 
     def add(self, trace: Trace, *, name: str) -> TraceSummary:
         """Take in one trace. One that is equal to an earlier one is counted once."""
-        work = work_of(trace)
-        print_ = _fingerprint(trace)
-        same_as = self._names.get(print_)
-        number = self._count + 1
-        found = _merged(trace, work, number=number, clean=self._clean)
+        work = work_of(trace, number=self._count + 1)
+        fingerprint = _fingerprint(trace)
+        same_as = self._names.get(fingerprint)
+        merger = Merger()
+        merger.add(_found(trace, work))
+        found = [_cleaned(finding, self._clean) for finding in merger.findings()]
         if same_as is None:
-            self._names[print_] = name
+            self._names[fingerprint] = name
             self._begin(name, trace.recorder)
             self._merger.add(found)
         return _summary(trace, work, found, name=name, same_as=same_as)
@@ -67,24 +69,7 @@ class Digester:
             name=name,
             recorder=RECORDER,
             title=title_of(RECORDER),
-            model=None,
-            folder=None,
-            success=None,
-            turns=0,
-            agent_steps=0,
-            calls=0,
-            tools={},
-            marked_failures=0,
-            unmarked_failures=0,
-            fixes=0,
-            corrections=0,
-            proofs=0,
-            dead_ends=0,
-            subagents=0,
-            commands=0,
-            dropped_branches=0,
             tokens=estimated_tokens(passages.chars),
-            task=None,
         )
 
     def digest(self) -> TraceDigest:
@@ -107,20 +92,13 @@ class Digester:
         )
 
 
-def _merged(trace: Trace, work: Work, *, number: int, clean: Clean) -> list[Finding]:
-    merger = Merger()
-    merger.add(_found(trace, work, number=number))
-    return [_cleaned(finding, clean) for finding in merger.findings()]
-
-
-def _found(trace: Trace, work: Work, *, number: int) -> Iterator[Finding]:
-    generalise = generalising(trace.folder)
-    pairs = pair_failures(work)
-    yield from find_words(work, trace=number, generalise=generalise)
-    yield from find_fixes(work, pairs, trace=number, generalise=generalise)
-    yield from find_proofs(work, trace=number, generalise=generalise, success=trace.success)
-    yield from find_dead_ends(work, pairs, trace=number, generalise=generalise)
-    yield from find_facts(work, trace=number, generalise=generalise)
+def _found(trace: Trace, work: Work) -> Iterator[Finding]:
+    chains = chain_failures(work)
+    yield from find_requests(work)
+    yield from find_fixes(work, chains)
+    yield from find_proofs(work, success=trace.success)
+    yield from find_dead_ends(work, chains)
+    yield from find_facts(work)
 
 
 def _still_dead(findings: list[Finding]) -> list[Finding]:
@@ -163,23 +141,15 @@ def _summary(trace: Trace, work: Work, found: list[Finding], *, name: str, same_
         unmarked_failures=sum(observation.failed is None and observation.looks_failed for observation in observed),
         fixes=kinds["fix"],
         corrections=kinds["correction"],
-        proofs=sum(finding.kind == "proof" and not finding.key.startswith("last words") for finding in found),
+        proofs=sum(finding.kind == "proof" and not finding.key.startswith(CLAIMED) for finding in found),
         dead_ends=kinds["dead end"],
         subagents=work.subagents,
         commands=trace.commands,
         dropped_branches=trace.dropped_branches,
-        tokens=estimated_tokens(sum(_size(step) for step in _all_steps(trace))),
+        tokens=estimated_tokens(sum(_size(step) for each in with_subagents(trace) for step in each.steps)),
         task=one_line(task.parts[0].text, most=300) if task else None,
         same_as=same_as,
     )
-
-
-def _all_steps(trace: Trace) -> Iterator[Step]:
-    waiting = [trace]
-    while waiting:
-        each = waiting.pop()
-        yield from each.steps
-        waiting.extend(subtrace.trace for subtrace in each.subtraces)
 
 
 def _texts(step: Step) -> Iterator[str]:
@@ -198,9 +168,9 @@ def _size(step: Step) -> int:
 
 def _fingerprint(trace: Trace) -> str:
     """Equal for equal work, whichever file it lies in: a session can be there twice, once compressed."""
-    taken = hashlib.sha256()
-    for step in _all_steps(trace):
-        taken.update(step.source.encode())
+    content = hashlib.sha256()
+    for step in (step for each in with_subagents(trace) for step in each.steps):
+        content.update(step.source.encode())
         for text in _texts(step):
-            taken.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return taken.hexdigest()
+            content.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return content.hexdigest()

@@ -1,14 +1,11 @@
 """Facts about the environment: versions printed, programs missing, programs and files used."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from upskill.domain.trace_digest import Finding
-from upskill.traces.digesting import shell
-from upskill.traces.digesting.excerpt import Generalise, one_line, plain
-from upskill.traces.digesting.fixes import places
 from upskill.traces.digesting.work import Action, Work
+from upskill.traces.excerpt import one_line, plain
 
 _ASKS_VERSION = re.compile(
     r"(?:^|\s)(?:--version|-version|-V|version)(?:\s|$|[;&|])|\buname\b|\bnvidia-smi\b|os-release|\bnode -v\b"
@@ -27,33 +24,33 @@ _MOST_LINES = 3
 _MOST_NAMED = 8
 
 
-def find_facts(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
-    """What a successor should know about the place where the work was done."""
-    yield from _versions(work, trace=trace, generalise=generalise)
-    yield from _missing(work, trace=trace)
-    yield from _used(work, trace=trace)
-    yield from _edited(work, trace=trace, generalise=generalise)
+def find_facts(work: Work) -> Iterator[Finding]:
+    """What a successor should know about the environment in which the work was done."""
+    yield from _versions(work)
+    yield from _missing(work)
+    yield from _programs(work)
+    yield from _files(work)
 
 
-def _versions(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+def _versions(work: Work) -> Iterator[Finding]:
     for action in work.actions:
-        if action.sort not in {"command", "look"} or action.failed or not action.output:
+        if action.kind not in {"command", "look"} or action.failed or not action.output:
             continue
         if not _ASKS_VERSION.search(action.call.arguments[:2_000]):
             continue
         rows = [row.strip() for row in plain(action.output[:6_000]).split("\n")]
-        said = [row for row in rows if _VERSION.search(row) and len(row) < 160][:_MOST_LINES]
-        if said:
+        printed = [row for row in rows if _VERSION.search(row) and len(row) < 160][:_MOST_LINES]
+        if printed:
             yield Finding(
                 kind="fact",
-                title="; ".join(generalise(" ".join(row.split())) for row in said),
-                key="version " + " ".join(said)[:160].lower(),
-                places=places(trace, [action]),
+                title="; ".join(work.generalise(" ".join(row.split())) for row in printed),
+                key="version " + " ".join(printed)[:160].lower(),
+                places=work.places([action]),
                 points=2.0,
             )
 
 
-def _missing(work: Work, *, trace: int) -> Iterator[Finding]:
+def _missing(work: Work) -> Iterator[Finding]:
     for action in work.actions:
         if not action.failed:
             continue
@@ -64,51 +61,42 @@ def _missing(work: Work, *, trace: int) -> Iterator[Finding]:
                         kind="fact",
                         title=f"`{name}` was not there at first",
                         key=f"missing {name}",
-                        places=places(trace, [action]),
+                        places=work.places([action]),
                         marked=action.state == "failed",
                         points=2.0,
                     )
 
 
-def _used(work: Work, *, trace: int) -> Iterator[Finding]:
+def _programs(work: Work) -> Iterator[Finding]:
     """Programs that ran and passed, so they are there."""
-    programs: Counter[str] = Counter()
-    seen: dict[str, Action] = {}
+    users: dict[str, list[Action]] = {}
     for action in work.actions:
-        if action.sort != "command" or action.state != "passed":
-            continue
-        for part in shell.simple_commands(action.call.arguments):
-            if not part.only_looks and re.fullmatch(r"[\w.+-]{2,30}", part.program):
-                programs[part.program] += 1
-                seen.setdefault(part.program, action)
-    named = programs.most_common(_MOST_NAMED)
-    if named:
-        yield Finding(
-            kind="fact",
-            title="programs that ran: " + ", ".join(name for name, _ in named),
-            key="programs " + " ".join(sorted(name for name, _ in named)),
-            places=places(trace, [seen[name] for name, _ in named]),
-            points=1.0,
-        )
+        if action.state == "passed":
+            for part in action.simple_commands:
+                if not part.only_looks and re.fullmatch(r"[\w.+-]{2,30}", part.program):
+                    users.setdefault(part.program, []).append(action)
+    yield from _most_used(work, users, title="programs that ran: ", key="programs ")
 
 
-def _edited(work: Work, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
-    files: Counter[str] = Counter()
-    seen: dict[str, Action] = {}
+def _files(work: Work) -> Iterator[Finding]:
+    edits: dict[str, list[Action]] = {}
     for action in work.actions:
-        if action.sort == "edit" and not action.failed:
-            path = action.path
-            if path is not None:
-                name = one_line(generalise(plain(path)), most=100)
-                files[name] += 1
-                seen.setdefault(name, action)
-    named = files.most_common(_MOST_NAMED)
-    if named:
-        more = len(files) - len(named)
+        if action.kind == "edit" and not action.failed and action.path is not None:
+            edits.setdefault(one_line(work.shown(action.path), most=100), []).append(action)
+    more = len(edits) - _MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    yield from _most_used(work, edits, title="files changed: ", rest=rest, key="files ")
+
+
+def _most_used(
+    work: Work, users: dict[str, list[Action]], *, title: str, rest: str = "", key: str
+) -> Iterator[Finding]:
+    names = sorted(users, key=lambda name: -len(users[name]))[:_MOST_NAMED]
+    if names:
         yield Finding(
             kind="fact",
-            title="files changed: " + ", ".join(name for name, _ in named) + (f" and {more} more" if more > 0 else ""),
-            key="files " + " ".join(sorted(name for name, _ in named)),
-            places=places(trace, [seen[name] for name, _ in named]),
+            title=title + ", ".join(names) + rest,
+            key=key + " ".join(sorted(names)),
+            places=work.places([users[name][0] for name in names]),
             points=1.0,
         )

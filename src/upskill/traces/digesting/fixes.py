@@ -1,72 +1,55 @@
-"""Errors and their fixes: a call that failed, what changed, and the rerun that passed. The rest stays open."""
+"""Errors and their fixes: a call that failed, what changed, and the rerun that passed. Other failures stay open."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TypeVar
 
-from upskill.domain.trace_digest import Finding, Part, Place
+from upskill.domain.trace_digest import Finding, Part
 from upskill.traces.digesting import shell
-from upskill.traces.digesting.changes import describe, named
-from upskill.traces.digesting.excerpt import (
-    Generalise,
-    error_excerpt,
-    error_line,
-    one_line,
-    passed_excerpt,
-    plain,
-    shortened,
-    signature,
-)
-from upskill.traces.digesting.work import REFUSED, Action, Work
+from upskill.traces.digesting.work import REFUSED, Action, Statement, Work
+from upskill.traces.excerpt import error_excerpt, error_line, one_line, passed_excerpt, plain, shortened, signature
 
+_Entry = TypeVar("_Entry", Action, Statement)
 _OPEN_PER_HEAD = 8
 _SHOWN_CHANGES = 3
 _LOOKED_BACK = 400
-"""Moves before the pass in which a change is looked for."""
+"""Actions before the pass in which a change is looked for."""
 _NOT_THERE = ("not found", "no module named", "no such file", "permission denied", "not recognized", "enoent")
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False)
 class Chain:
-    """Failures of one and the same call, in order, not yet followed by a pass."""
+    """Failures of one and the same call, in order, and the call that passed in the end, if one did."""
 
     failures: list[Action] = field(default_factory=list)
-
-    @property
-    def last(self) -> Action:
-        """The newest failure."""
-        return self.failures[-1]
+    passed: Action | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FixedChain:
-    """A chain with the call that passed in the end."""
-
-    failures: tuple[Action, ...]
-    passed: Action
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pairs:
+class FailureChains:
     """What became of every failure that was worth following."""
 
-    closed: tuple[FixedChain, ...]
+    fixed: tuple[Chain, ...]
+    """In the order in which they passed."""
     open: tuple[Chain, ...]
 
 
-def pair_failures(work: Work) -> Pairs:
+def chain_failures(work: Work) -> FailureChains:
     """Follow each failing call to the rerun that passed, if there was one."""
     by_key: dict[str, list[Chain]] = {}
     recent: list[Chain] = []
     chains: list[Chain] = []
-    done: set[int] = set()
-    closed: list[FixedChain] = []
+    fixed: list[Chain] = []
     for action in work.actions:
-        if action.state == "unknown" or action.sort == "look" or _is_refusal(action):
+        refused = action.failed and REFUSED.match(action.output)
+        if action.state == "unknown" or action.kind == "look" or refused:
             continue
+        candidates = [chain for chain in _candidates(action, by_key, recent) if chain.passed is None]
         if action.failed:
-            chain = next((each for each in _candidates(action, by_key, recent) if id(each) not in done), None)
-            if chain is None or not _again(chain.last, action):
+            chain = candidates[0] if candidates else None
+            if chain is None or not _is_rerun(chain.failures[-1], action):
                 chain = Chain()
                 chains.append(chain)
                 for key in _keys(action):
@@ -74,78 +57,58 @@ def pair_failures(work: Work) -> Pairs:
                 recent = [*recent[-7:], chain]
             chain.failures.append(action)
             continue
-        for chain in _candidates(action, by_key, recent):
-            if id(chain) not in done and _again(chain.last, action):
-                done.add(id(chain))
-                closed.append(FixedChain(failures=tuple(chain.failures), passed=action))
-    return Pairs(closed=tuple(closed), open=tuple(chain for chain in chains if id(chain) not in done))
+        for chain in candidates:
+            if _is_rerun(chain.failures[-1], action):
+                chain.passed = action
+                fixed.append(chain)
+    return FailureChains(fixed=tuple(fixed), open=tuple(chain for chain in chains if chain.passed is None))
 
 
 def _candidates(action: Action, by_key: dict[str, list[Chain]], recent: list[Chain]) -> list[Chain]:
-    found = [chain for key in _keys(action) for chain in reversed(by_key.get(key, []))]
-    return list({id(chain): chain for chain in [*found, *reversed(recent)]}.values())
+    of_key = [chain for key in _keys(action) for chain in reversed(by_key.get(key, []))]
+    return list(dict.fromkeys([*of_key, *reversed(recent)]))
 
 
 def _keys(action: Action) -> list[str]:
-    if action.sort == "command":
-        return list(dict.fromkeys(part.head for part in shell.simple_commands(action.call.arguments)))[:6]
+    if action.kind == "command":
+        return list(dict.fromkeys(part.head for part in action.simple_commands))[:6]
     return [f"{action.call.name}\0{action.path or ''}"]
 
 
-def _again(before: Action, after: Action) -> bool:
+def _is_rerun(before: Action, after: Action) -> bool:
     """Whether `after` is `before` run again, small differences aside."""
-    if (before.sort == "command") != (after.sort == "command"):
+    if (before.kind == "command") != (after.kind == "command"):
         return False
-    if before.sort != "command":
-        same_tool = before.call.name == after.call.name and before.sort == after.sort
-        return same_tool and (before.path is not None and before.path == after.path)
-    first = [part for part in shell.simple_commands(before.call.arguments) if not part.only_looks]
-    second = [part for part in shell.simple_commands(after.call.arguments) if not part.only_looks]
-    aims = [part for part in first if part.is_check] or first[-1:]
-    if any(shell.is_rerun(aim, part) for aim in aims for part in second):
+    if before.kind != "command":
+        same_tool = before.call.name == after.call.name and before.kind == after.kind
+        return same_tool and before.path is not None and before.path == after.path
+    aims = _aims(before)
+    rerun = [part for part in after.simple_commands if not part.only_looks]
+    if any(shell.is_rerun(aim, part) for aim in aims for part in rerun):
         return True
     missing = before.output[-600:].lower()
     return any(word in missing for word in _NOT_THERE) and any(
-        aim.words and aim.words == part.words for aim in aims for part in second
+        aim.words and aim.words == part.words for aim in aims for part in rerun
     )
 
 
-def _is_refusal(action: Action) -> bool:
-    return action.failed and REFUSED.match(action.output) is not None
+def _aims(action: Action) -> list[shell.SimpleCommand]:
+    """What a command line is for: the checks among its parts, else its last part."""
+    parts = [part for part in action.simple_commands if not part.only_looks]
+    return [part for part in parts if part.is_check] or parts[-1:]
 
 
-def find_fixes(work: Work, pairs: Pairs, *, trace: int, generalise: Generalise) -> Iterator[Finding]:
+def find_fixes(work: Work, chains: FailureChains) -> Iterator[Finding]:
     """One finding for each error that went away: by the pass, or by giving way to another error."""
-    for closed in pairs.closed:
-        runs = _runs(closed.failures)
-        for number, run in enumerate(runs):
-            ended_by = closed.passed if number == len(runs) - 1 else runs[number + 1][0]
-            start, end = _after(work, run[-1]), _after(work, ended_by)
-            between = [
-                action for action in work.actions[max(start, end - _LOOKED_BACK) : end] if action is not ended_by
-            ]
-            changed = _changing(between)
-            if ended_by is not closed.passed and not changed:
-                continue
-            yield _finding(
-                work, run, ended_by, changed, passed=ended_by is closed.passed, trace=trace, generalise=generalise
-            )
-
-
-def _after(work: Work, action: Action) -> int:
-    """The position behind an action. Indices grow, but words take some of them, so it is searched for."""
-    return bisect_right(work.actions, action.index, key=lambda each: each.index)
-
-
-def _runs(failures: Sequence[Action]) -> list[list[Action]]:
-    """Failures in a row with the same error belong together."""
-    runs: list[list[Action]] = []
-    for action in failures:
-        if runs and error_signature(runs[-1][-1]) == error_signature(action):
-            runs[-1].append(action)
-        else:
-            runs.append([action])
-    return runs
+    for chain in chains.fixed:
+        # Failures in a row with the same error belong together.
+        runs = [list(run) for _, run in groupby(chain.failures, key=error_signature)]
+        ends = [*(run[0] for run in runs[1:]), chain.passed]
+        for run, ended_by in zip(runs, ends, strict=True):
+            assert ended_by is not None
+            fix = _Fix(work=work, run=run, ended_by=ended_by, passed=ended_by is chain.passed)
+            if fix.passed or fix.changes:
+                yield fix.finding()
 
 
 def error_signature(action: Action) -> str:
@@ -153,155 +116,127 @@ def error_signature(action: Action) -> str:
     return signature(plain(error_line(action.output)))
 
 
-def _changing(between: Iterable[Action]) -> list[Action]:
-    """Edits, and commands that passed and may have changed something."""
-    return [
-        action
-        for action in between
-        if not action.failed and (action.sort == "edit" or (action.sort == "command" and not action.is_check))
-    ]
+def _between(entries: Sequence[_Entry], first: Action, last: Action, *, beyond: int = 0) -> Sequence[_Entry]:
+    """What comes behind `first` up to `last`, the nearest few hundred. Actions and statements share their indices."""
+    start, end = (bisect_right(entries, action.index, key=lambda each: each.index) for action in (first, last))
+    return entries[max(start, end - _LOOKED_BACK) : end + beyond]
 
 
-def _finding(
-    work: Work,
-    run: Sequence[Action],
-    ended_by: Action,
-    changed: Sequence[Action],
-    *,
-    passed: bool,
-    trace: int,
-    generalise: Generalise,
-) -> Finding:
-    first, last = run[0], run[-1]
-    line = generalise(plain(error_line(last.output)))
-    other_command = _words(last) != _words(ended_by)
-    marked = first.state == "failed"
-    return Finding(
-        kind="fix",
-        title=f"`{_aim(last, generalise)}` failed: {one_line(line, most=140)}"
-        if line
-        else f"`{_aim(last, generalise)}` failed",
-        key=f"{head_of(last)}: {signature(line)}",
-        places=places(trace, [*run, *changed[-_SHOWN_CHANGES:], ended_by]),
-        # How a tool is used is told in brief only: it is seldom a lesson.
-        parts=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=first.sort != "command"),
-        brief=_parts(work, run, ended_by, changed, passed=passed, generalise=generalise, brief=True),
-        marked=marked,
-        points=_points(last, ended_by, marked=marked, passed=passed, explained=bool(changed) or other_command),
-        count=1,
-    )
+class _Fix:
+    """Failures with one error, and the call that ended it: it passed, or failed with another error."""
 
+    def __init__(self, *, work: Work, run: Sequence[Action], ended_by: Action, passed: bool) -> None:
+        self.work = work
+        self.run = run
+        self.last = run[-1]
+        self.ended_by = ended_by
+        self.passed = passed
+        # Edits, and commands that passed and may have changed something.
+        self.changes = [
+            action
+            for action in _between(work.actions, self.last, ended_by)
+            if action is not ended_by
+            and not action.failed
+            and (action.kind == "edit" or (action.kind == "command" and not action.is_check))
+        ]
+        self.same_command = self.last.call.arguments.split() == ended_by.call.arguments.split()
 
-def _points(failed: Action, ended_by: Action, *, marked: bool, passed: bool, explained: bool) -> float:
-    if failed.sort != "command":
-        return 2.0
-    points = 6.0 if passed else 4.0
-    if ended_by.is_check:
-        points += 1.0
-    if not explained:
-        points -= 3.0
-    if not marked:
-        points -= 2.0
-    return points
+    def finding(self) -> Finding:
+        line = self.work.error(self.last)
+        return Finding(
+            kind="fix",
+            title=f"`{self._aim()}` failed" + (f": {one_line(line, most=140)}" if line else ""),
+            key=f"{head_of(self.last)}: {signature(line)}",
+            places=self.work.places([*self.run, *self.changes[-_SHOWN_CHANGES:], self.ended_by]),
+            # How a tool is used is told in brief only: it is seldom a lesson.
+            parts=self._parts(brief=self.run[0].kind != "command"),
+            brief=self._parts(brief=True),
+            marked=self.run[0].state == "failed",
+            points=self._points(),
+        )
 
+    def _points(self) -> float:
+        if self.last.kind != "command":
+            return 2.0
+        points = 6.0 if self.passed else 4.0
+        if self.ended_by.is_check:
+            points += 1.0
+        if not self.changes and self.same_command:
+            points -= 3.0
+        if self.run[0].state != "failed":
+            points -= 2.0
+        return points
 
-def _parts(
-    work: Work,
-    run: Sequence[Action],
-    ended_by: Action,
-    changed: Sequence[Action],
-    *,
-    passed: bool,
-    generalise: Generalise,
-    brief: bool,
-) -> tuple[Part, ...]:
-    last = run[-1]
-    lines, chars = (3, 300) if brief else (10, 1_200)
-    error = error_excerpt(generalise(plain(last.output)), lines=lines, chars=chars)
-    times = f" {len(run)} times" if len(run) > 1 else ""
-    parts = []
-    told = len(generalise(plain(last.call.arguments))) <= 80 and len(error_line(last.output)) <= 140
-    if times or not (brief and told and last.sort == "command"):
-        # In brief, a title that holds the command and the error is enough.
-        parts.append(Part(label=f"failed{times}", text=f"$ {_call(last, generalise, brief=brief)}\n{error}".rstrip()))
-    parts += _changed_parts(changed, generalise=generalise, brief=brief)
-    if not changed and _words(last) == _words(ended_by):
-        parts.append(Part(label="changed", text="nothing that the recording shows", verbatim=False))
-    if passed:
-        outcome = passed_excerpt(generalise(plain(ended_by.output)), chars=100 if brief else 200)
-        parts.append(Part(label="passed", text=f"$ {_call(ended_by, generalise, brief=brief)}\n{outcome}".rstrip()))
-    else:
-        then = one_line(generalise(plain(error_line(ended_by.output))), most=160)
-        parts.append(Part(label="then", text=f"the next run got further and failed with: {then}", verbatim=False))
-    words = _words_about(work, run[0], ended_by, generalise=generalise, most=160 if brief else 400)
-    if words:
-        parts.append(Part(label="the agent said", text=words, verbatim=False))
-    return tuple(parts)
+    def _parts(self, *, brief: bool) -> tuple[Part, ...]:
+        work, last, ended_by = self.work, self.last, self.ended_by
+        lines, chars = (3, 300) if brief else (10, 1_200)
+        error = error_excerpt(work.shown(last.output), lines=lines, chars=chars)
+        times = f" {len(self.run)} times" if len(self.run) > 1 else ""
+        parts = []
+        in_title = len(work.command(last)) <= 80 and len(error_line(last.output)) <= 140
+        if times or not (brief and in_title and last.kind == "command"):
+            # In brief, a title that holds the command and the error is enough.
+            parts.append(Part(label=f"failed{times}", text=f"$ {self._call(last, brief=brief)}\n{error}".rstrip()))
+        if self.changes:
+            parts.append(Part(label="changed", text=self._changed(brief=brief)))
+        elif self.same_command:
+            parts.append(Part(label="changed", text="nothing that the recording shows", verbatim=False))
+        if self.passed:
+            outcome = passed_excerpt(work.shown(ended_by.output), chars=100 if brief else 200)
+            parts.append(Part(label="passed", text=f"$ {self._call(ended_by, brief=brief)}\n{outcome}".rstrip()))
+        else:
+            then = one_line(work.error(ended_by), most=160)
+            parts.append(Part(label="then", text=f"the next run got further and failed with: {then}", verbatim=False))
+        if comment := self._comment(most=160 if brief else 400):
+            parts.append(Part(label="the agent said", text=comment, verbatim=False))
+        return tuple(parts)
 
+    def _changed(self, *, brief: bool) -> str:
+        # Edits tell most, and the last ones before the pass more than the first.
+        edits = [action for action in self.changes if action.kind == "edit"]
+        commands = [action for action in self.changes if action.kind != "edit"]
+        most = 1 if brief else _SHOWN_CHANGES
+        chosen = [*edits[-most:], *commands[len(commands) - max(0, most - len(edits)) :]][:most]
+        chosen.sort(key=lambda action: action.index)
+        lines, chars = (6, 350) if brief else (16, 900)
+        text = "\n".join(self.work.change(action, lines=lines, chars=chars) for action in chosen)
+        others = [action for action in self.changes if action not in chosen]
+        if others:
+            names = dict.fromkeys(self.work.name(action) for action in others)
+            other = f"{len(others)} other change{'' if len(others) == 1 else 's'}"
+            text += f"\n[… {other} cut: {one_line(', '.join(names), most=160)}]"
+        return text
 
-def _changed_parts(changed: Sequence[Action], *, generalise: Generalise, brief: bool) -> list[Part]:
-    if not changed:
-        return []
-    # Edits tell most, and the last ones before the pass more than the first.
-    edits = [action for action in changed if action.sort == "edit"]
-    rest = [action for action in changed if action.sort != "edit"]
-    most = 1 if brief else _SHOWN_CHANGES
-    shown = sorted([*edits[-most:], *rest[len(rest) - max(0, most - len(edits)) :]][:most], key=lambda each: each.index)
-    lines, chars = (6, 350) if brief else (16, 900)
-    text = "\n".join(describe(action, generalise=generalise, lines=lines, chars=chars) for action in shown)
-    others = [action for action in changed if action not in shown]
-    if others:
-        names = list(dict.fromkeys(named(action, generalise=generalise) for action in others))
-        other = f"{len(others)} other change{'' if len(others) == 1 else 's'}"
-        text += f"\n[… {other} cut: {one_line(', '.join(names), most=160)}]"
-    return [Part(label="changed", text=text)]
+    def _comment(self, *, most: int) -> str:
+        """What the agent said next after the outcome, else what it said last on the way there."""
+        ended_by = self.ended_by
+        mine = [
+            statement
+            for statement in _between(self.work.statements, self.run[0], ended_by, beyond=3)
+            if statement.source == "agent" and statement.thread == ended_by.thread
+        ]
+        after = [each for each in mine if each.index > ended_by.index and each.step <= ended_by.step + 2]
+        before = [each for each in mine if each.index < ended_by.index]
+        chosen = [*after[:1], *before[-1:]]
+        return one_line(self.work.shown(chosen[0].text), most=most) if chosen else ""
 
+    def _call(self, action: Action, *, brief: bool) -> str:
+        text = self.work.command(action)
+        if action.kind != "command":
+            text = f"{action.call.name} {text}"
+        return shortened(text, lines=3 if brief else 8, chars=200 if brief else 500)
 
-def _words_about(work: Work, first: Action, ended_by: Action, *, generalise: Generalise, most: int) -> str:
-    """What the agent said next after the outcome, else what it said last on the way there."""
-    start, end = (bisect_right(work.said, action.index, key=lambda said: said.index) for action in (first, ended_by))
-    mine = [
-        said
-        for said in work.said[max(start, end - _LOOKED_BACK) : end + 3]
-        if said.source == "agent" and said.thread == ended_by.thread
-    ]
-    after = [said for said in mine if said.index > ended_by.index and said.step <= ended_by.step + 2]
-    within = [said for said in mine if said.index < ended_by.index]
-    chosen = after[0] if after else within[-1] if within else None
-    return one_line(generalise(plain(chosen.text)), most=most) if chosen else ""
-
-
-def places(trace: int, actions: Iterable[Action]) -> tuple[Place, ...]:
-    """Where these were, one place per thread."""
-    steps: dict[str, set[int]] = {}
-    for action in actions:
-        steps.setdefault(action.thread, set()).add(action.step)
-    return tuple(Place(trace=trace, thread=thread, steps=tuple(sorted(found))) for thread, found in steps.items())
-
-
-def _words(action: Action) -> str:
-    return " ".join(action.call.arguments.split())
-
-
-def _call(action: Action, generalise: Generalise, *, brief: bool) -> str:
-    text = generalise(plain(action.call.arguments))
-    if action.sort != "command":
-        text = f"{action.call.name} {text}"
-    return shortened(text, lines=3 if brief else 8, chars=200 if brief else 500)
-
-
-def _aim(action: Action, generalise: Generalise) -> str:
-    """What failed, in a few words: the check among the parts of a command line, else its last part."""
-    if action.sort != "command":
-        return one_line(f"{action.call.name} {generalise(plain(action.path or ''))}".strip(), most=80)
-    text = generalise(plain(action.call.arguments))
-    return one_line(text, most=80) if len(text) <= 80 else head_of(action)
+    def _aim(self) -> str:
+        """What failed, in a few words."""
+        if self.last.kind != "command":
+            return one_line(f"{self.last.call.name} {self.work.shown(self.last.path or '')}".strip(), most=80)
+        text = self.work.command(self.last)
+        return one_line(text, most=80) if len(text) <= 80 else head_of(self.last)
 
 
 def head_of(action: Action) -> str:
     """What was run, without its words: the check among the parts of a command line, else its last part."""
-    if action.sort != "command":
+    if action.kind != "command":
         return action.call.name
-    parts = [part for part in shell.simple_commands(action.call.arguments) if not part.only_looks]
-    aims = [part for part in parts if part.is_check] or parts[-1:]
+    aims = _aims(action)
     return aims[-1].head if aims else one_line(action.call.arguments, most=40)

@@ -1,6 +1,7 @@
-"""The same lesson told twice is one lesson with a count. Across traces the count is its support."""
+"""Findings of the same lesson become one with a count; across traces the count is its support. Knows no traces."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,7 @@ _WORDS = re.compile(r"\w+")
 
 
 @dataclass(slots=True)
-class _Merged:
+class _Lesson:
     finding: Finding
     traces: set[int]
     words: frozenset[str]
@@ -24,9 +25,7 @@ class Merger:
     """Takes findings in, trace by trace, and gives out each lesson once. Holds findings, never traces."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[FindingKind, str], _Merged] = {}
-        self.dropped = 0
-        """Findings beyond what is kept of one kind; the ones of least worth."""
+        self._found: dict[tuple[FindingKind, str], _Lesson] = {}
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Merge what one trace brought."""
@@ -35,7 +34,7 @@ class Merger:
                 self._bound()
             known = self._known(finding)
             if known is None:
-                self._found[finding.kind, finding.key] = _Merged(
+                self._found[finding.kind, finding.key] = _Lesson(
                     finding=finding,
                     traces={place.trace for place in finding.places},
                     words=frozenset(_WORDS.findall(finding.key)),
@@ -47,9 +46,9 @@ class Merger:
 
     def findings(self) -> list[Finding]:
         """Every lesson once, in the order first seen."""
-        return [replace(merged.finding, support=max(1, len(merged.traces))) for merged in self._found.values()]
+        return [replace(lesson.finding, support=max(1, len(lesson.traces))) for lesson in self._found.values()]
 
-    def _known(self, finding: Finding) -> _Merged | None:
+    def _known(self, finding: Finding) -> _Lesson | None:
         exact = self._found.get((finding.kind, finding.key))
         if exact is not None or finding.kind != "correction":
             # An error that differs by one name is another error; only a person's words may be nearly the same.
@@ -57,31 +56,25 @@ class Merger:
         words = frozenset(_WORDS.findall(finding.key))
         if len(words) < 4:
             return None
-        same_kind = [merged for (kind, _), merged in self._found.items() if kind == finding.kind][-_COMPARED:]
-        for merged in same_kind:
-            if len(words & merged.words) >= _NEAR * len(words | merged.words):
-                return merged
-        return None
+        same_kind = [lesson for (kind, _), lesson in self._found.items() if kind == finding.kind][-_COMPARED:]
+        near = (each for each in same_kind if len(words & each.words) >= _NEAR * len(words | each.words))
+        return next(near, None)
 
     def _bound(self) -> None:
-        kinds: dict[FindingKind, list[tuple[float, tuple[FindingKind, str]]]] = {}
-        for key, merged in self._found.items():
-            kinds.setdefault(key[0], []).append((merged.finding.points, key))
-        for entries in kinds.values():
-            if len(entries) > _MOST_PER_KIND:
-                # Sorting keeps the order of what is worth the same, so the earlier ones stay.
-                entries.sort(key=lambda entry: -entry[0])
-                for _, key in entries[_MOST_PER_KIND:]:
+        """Keep the findings of most worth of each kind; of equal worth, the earlier ones."""
+        for kind, number in Counter(kind for kind, _ in self._found).items():
+            if number > _MOST_PER_KIND:
+                keys = [key for key in self._found if key[0] == kind]
+                keys.sort(key=lambda key: -self._found[key].finding.points)
+                for key in keys[_MOST_PER_KIND:]:
                     del self._found[key]
-                    self.dropped += 1
 
 
 def _joined(first: Finding, second: Finding) -> Finding:
     best, other = (first, second) if first.points >= second.points else (second, first)
-    places = _places([*first.places, *second.places])
     return replace(
         best,
-        places=places,
+        places=_places([*first.places, *second.places]),
         count=first.count + second.count,
         marked=first.marked or second.marked,
         parts=(*best.parts, *_other_way(best, other)),

@@ -1,4 +1,4 @@
-"""A text that no recorder wrote has no steps. It is kept whole if it fits, else passages of it, by what they tell."""
+"""The passages of a text that no recorder wrote: the whole text if it fits, else the passages that tell most."""
 
 import heapq
 import re
@@ -6,15 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from upskill.domain.fences import Fence, fence_after
 from upskill.domain.trace_digest import Finding, Part, Place
-from upskill.traces.digesting.excerpt import (
-    Generalise,
-    error_line,
-    one_line,
-    plain,
-    shortened,
-    signature,
-    sounds_failed,
-)
+from upskill.traces.excerpt import Generalise, error_line, one_line, plain, shortened, signature, sounds_failed
 
 _LONGEST = 1_600
 _MOST = 2_000
@@ -43,14 +35,11 @@ class Passages:
         """Take in all lines of the text."""
         for first, rows in _passages(self._counted(lines)):
             finding = self._finding(first, rows)
-            if finding is None:
-                continue
-            # Where points are equal the earlier one stays, so the position is negative in the heap.
-            entry = (finding.points, -first, finding)
-            if len(self._best) < _MOST:
-                heapq.heappush(self._best, entry)
-            else:
-                heapq.heappushpop(self._best, entry)
+            if finding is not None:
+                # Where points are equal the earlier one stays, so the position is negative in the heap.
+                heapq.heappush(self._best, (finding.points, -first, finding))
+                if len(self._best) > _MOST:
+                    heapq.heappop(self._best)
 
     def findings(self) -> list[Finding]:
         """The whole text as one finding where it is short enough, else the passages in their order."""
@@ -97,16 +86,9 @@ class Passages:
 
 def _points(text: str, *, opening: bool, failed: bool) -> float:
     """One for being there; more for the opening, for an error, for reasons and for commands."""
-    points = 1.0
-    if opening:
-        points += 5.0
-    if failed:
-        points += 2.0
-    if _REASONS.search(text):
-        points += 1.5
-    if "```" in text or _COMMAND.search(text):
-        points += 1.0
-    return points
+    reasons = _REASONS.search(text) is not None
+    commands = "```" in text or _COMMAND.search(text) is not None
+    return 1.0 + 5.0 * opening + 2.0 * failed + 1.5 * reasons + 1.0 * commands
 
 
 def _passages(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

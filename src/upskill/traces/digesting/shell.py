@@ -4,6 +4,7 @@ Knows no traces. Not a parser of any shell: what it cannot take apart it takes a
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,7 +66,7 @@ _CHANGES_FILES = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Simple:
+class SimpleCommand:
     """One simple command: `head` is the program with its subcommand, `words` what it is about, flags left out."""
 
     head: str
@@ -97,7 +98,7 @@ class Simple:
         )
 
 
-def is_rerun(before: Simple, after: Simple) -> bool:
+def is_rerun(before: SimpleCommand, after: SimpleCommand) -> bool:
     """The same command again, flags and small differences aside: another option, a version, one test of the file."""
     if before.head != after.head and not _runs_through(before, after) and not _runs_through(after, before):
         return False
@@ -108,7 +109,7 @@ def is_rerun(before: Simple, after: Simple) -> bool:
     return shared * 2 >= len(fewer)
 
 
-def _runs_through(runner: Simple, program: Simple) -> bool:
+def _runs_through(runner: SimpleCommand, program: SimpleCommand) -> bool:
     """`pnpm tsc` is `tsc`, run through another program."""
     return runner.head == f"{runner.program} {program.head}"
 
@@ -119,7 +120,7 @@ def _same_or_below(word: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def simple_commands(command: str) -> tuple[Simple, ...]:
+def simple_commands(command: str) -> tuple[SimpleCommand, ...]:
     """What a command line is about: its simple commands without wrappers, changes of folder and echoes."""
     return tuple(_take_apart(command[:_LONGEST], depth=0))
 
@@ -134,29 +135,27 @@ def only_looks(command: str) -> bool:
     return not changes_files(command) and all(simple.only_looks for simple in simple_commands(command))
 
 
-def _take_apart(command: str, *, depth: int) -> list[Simple]:
-    found: list[Simple] = []
-    tokens = _tokens(_without_heredocs(command))
-    start = 0
-    for end, token in enumerate([*tokens, ";"]):
+def _take_apart(command: str, *, depth: int) -> list[SimpleCommand]:
+    found: list[SimpleCommand] = []
+    words: list[str] = []
+    before = ""
+    tokens = list(_tokens(_HEREDOC.sub(r"\3", command)))
+    for position, token in enumerate([*tokens, ";"]):
         if token not in _OPERATORS:
+            words.append(token)
             continue
-        words, start = tokens[start:end], end + 1
-        piped_into = bool(found) and end > 0 and _operator_before(tokens, end - len(words)) == "|"
-        if not words or (piped_into and not (found and found[-1].program in {"yes"})):
-            continue
-        found.extend(_simple(words, masked=token in {"|", "||"} or (token == ";" and end < len(tokens)), depth=depth))
+        # What reads the output of another command only looks at it; `yes |` alone is not what a line is about.
+        if words and not (before == "|" and found and found[-1].program != "yes"):
+            masked = token in {"|", "||"} or (token == ";" and position < len(tokens))
+            found.extend(_simple(words, masked=masked, depth=depth))
+        words, before = [], token
     return found
 
 
-_OPERATORS = {";", "&&", "||", "|", "&", "\n", "(", ")"}
+_OPERATORS = {";", "&&", "||", "|", "(", ")"}
 
 
-def _operator_before(tokens: list[str], index: int) -> str:
-    return tokens[index - 1] if 0 < index <= len(tokens) else ""
-
-
-def _simple(words: list[str], *, masked: bool, depth: int) -> list[Simple]:
+def _simple(words: list[str], *, masked: bool, depth: int) -> list[SimpleCommand]:
     words = _unwrapped(words)
     if not words:
         return []
@@ -181,7 +180,7 @@ def _simple(words: list[str], *, masked: bool, depth: int) -> list[Simple]:
             rest.remove(named[0])
     about = frozenset(filter(None, (_about(word) for word in rest if not word.startswith("-"))))
     asks = any(word in _ASKS for word in rest) or (program in {"node", "java"} and rest in (["-v"], ["-version"]))
-    return [Simple(head=head[:120], words=about, program=program, masked=masked, asks=asks)]
+    return [SimpleCommand(head=head[:120], words=about, program=program, masked=masked, asks=asks)]
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -224,72 +223,27 @@ def _inline_script(words: list[str]) -> str | None:
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:\n[ \t]*\2[ \t]*(?=\n|$|\))|\Z)", re.DOTALL)
 
 
-def _without_heredocs(command: str) -> str:
-    return _HEREDOC.sub(r"\3", command)
+_TOKEN = re.compile(
+    r"""(?xs)
+      (?P<skipped>[ \t\r]+ | \\\n | \#[^\n]* | (?:\d*[<>]|&>)[<>&|\ ]*[^\ \t\n;|&()]*)
+    | (?P<operator>&& | \|[|&]? | [;&()\n])
+    | (?P<word>(?:[^\ \t\r\n;|&()<>'"\\] | \\.? | '[^']*'? | "(?:[^"\\]|\\.?)*"?)+)
+    """
+)
+_QUOTED = re.compile(r"""(?s)'([^']*)'?|"((?:[^"\\]|\\.?)*)"?|\\(.)""")
 
 
-def _tokens(command: str) -> list[str]:
-    """Words and operators; quotes are taken off, redirections left out. An open quote ends with the text."""
-    tokens: list[str] = []
-    word: list[str] = []
-    quote = ""
-    started = False
-    index, end = 0, len(command)
+def _tokens(command: str) -> Iterator[str]:
+    """Words without their quotes, and operators. Redirections are left out. An open quote ends with the text."""
+    for match in _TOKEN.finditer(command):
+        if operator := match["operator"]:
+            yield {"&": ";", "\n": ";", "|&": "|"}.get(operator, operator)
+        elif match["word"]:
+            yield _QUOTED.sub(_unquoted, match["word"])
 
-    def flush() -> None:
-        nonlocal started
-        if word or started:
-            tokens.append("".join(word))
-        word.clear()
-        started = False
 
-    while index < end:
-        char = command[index]
-        if quote:
-            if char == quote:
-                quote = ""
-            elif char == "\\" and quote == '"' and index + 1 < end and command[index + 1] in '"\\$`':
-                index += 1
-                word.append(command[index])
-            else:
-                word.append(char)
-        elif char in "'\"":
-            quote, started = char, True
-        elif char == "\\" and index + 1 < end:
-            index += 1
-            if command[index] != "\n":
-                word.append(command[index])
-        elif char == "#" and not word and not started:
-            while index < end and command[index] != "\n":
-                index += 1
-            continue
-        elif char in " \t\r":
-            flush()
-        elif char in "<>":
-            if "".join(word).isdigit() or "".join(word) == "&":
-                word.clear()
-            flush()
-            while index < end and command[index] in "<>&| ":
-                index += 1
-            while index < end and command[index] not in " \t\n;|&()":
-                index += 1
-            continue
-        elif char in ";\n|&()":
-            if char == "&" and command[index + 1 : index + 2] == ">":
-                index += 1
-                continue
-            flush()
-            double = command[index : index + 2]
-            if double in {"&&", "||"}:
-                tokens.append(double)
-                index += 1
-            elif double == "|&":
-                tokens.append("|")
-                index += 1
-            else:
-                tokens.append(";" if char in "\n&" else char)
-        else:
-            word.append(char)
-        index += 1
-    flush()
-    return tokens
+def _unquoted(match: re.Match[str]) -> str:
+    single, double, escaped = match.groups()
+    if double is not None:
+        return re.sub(r'\\(["\\$`])', r"\1", double)
+    return (single or "") if escaped is None else escaped.strip("\n")

@@ -1,20 +1,21 @@
-"""A trace as one sequence of moves: what the person said, what the agent said, what was called and what came of it.
+"""A trace as one sequence: what the person and the agent said, what was called and what came of it.
 
 Subagents stand where they were started, so that an edit by one can be the fix of a failure of another.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from upskill.domain.trace import Call, Observation, Step, Subtrace, Trace
+from upskill.domain.trace_digest import Place
 from upskill.traces.digesting import shell
-from upskill.traces.digesting.excerpt import sounds_failed
+from upskill.traces.digesting.edits import changed_lines, path_in
+from upskill.traces.excerpt import Generalise, error_line, generalising, one_line, plain, shortened, sounds_failed
 
 State = Literal["failed", "looks failed", "passed", "unknown"]
-Sort = Literal["command", "edit", "look", "other"]
+ActionKind = Literal["command", "edit", "look", "other"]
 
 _SHELLS = re.compile(r"(?i)bash|shell|exec|terminal|command|\brun\b|^run$|^cmd$|powershell|console")
 _EDITS = re.compile(
@@ -43,7 +44,7 @@ class Action:
     thread: str
     call: Call
     observation: Observation | None
-    sort: Sort
+    kind: ActionKind
     state: State
     path: str | None = None
     """The file it is about, of an edit or another tool that names one."""
@@ -59,9 +60,14 @@ class Action:
         return self.state in {"failed", "looks failed"}
 
     @property
+    def simple_commands(self) -> tuple[shell.SimpleCommand, ...]:
+        """The simple commands of a shell command; none of any other call."""
+        return shell.simple_commands(self.call.arguments) if self.kind == "command" else ()
+
+    @property
     def is_check(self) -> bool:
         """Whether it was run to learn whether the work is right."""
-        return self.sort == "command" and any(part.is_check for part in shell.simple_commands(self.call.arguments))
+        return any(part.is_check for part in self.simple_commands)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,87 +84,134 @@ class Statement:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
-    """All moves of one trace, in order, each with its own index."""
+    """Everything that was done and said in one trace, in order, each with its own index."""
 
+    trace: int
+    """The number of the trace in its source."""
     actions: tuple[Action, ...]
-    said: tuple[Statement, ...]
+    statements: tuple[Statement, ...]
     subagents: int
+    generalise: Generalise
+
+    def shown(self, text: str) -> str:
+        """A recorded text as a digest shows it."""
+        return self.generalise(plain(text))
+
+    def command(self, action: Action) -> str:
+        """The command itself of a shell, else the arguments of a call."""
+        return self.shown(action.call.arguments)
+
+    def name(self, action: Action) -> str:
+        """One call in a few words."""
+        if action.kind == "edit":
+            return self.shown(action.path or action.call.name)
+        if action.kind in {"command", "look"} and not action.call.arguments.lstrip().startswith("{"):
+            return one_line(self.command(action), most=120)
+        return one_line(f"{action.call.name} {self.command(action)}", most=120)
+
+    def change(self, action: Action, *, lines: int, chars: int) -> str:
+        """What one call changed, cut to a size: a small diff for an edit, the command itself for a command."""
+        if action.kind != "edit":
+            return "$ " + shortened(self.command(action), lines=lines, chars=chars)
+        diff = self.shown("\n".join(changed_lines(action.call.arguments)))
+        return shortened(f"{self.name(action)}\n{diff}".rstrip(), lines=lines + 1, chars=chars)
+
+    def error(self, action: Action) -> str:
+        """The line of an output that says best what went wrong."""
+        return self.shown(error_line(action.output))
+
+    def places(self, actions: Iterable[Action]) -> tuple[Place, ...]:
+        """Where these were, one place per thread."""
+        steps: dict[str, set[int]] = {}
+        for action in actions:
+            steps.setdefault(action.thread, set()).add(action.step)
+        return tuple(Place(trace=self.trace, thread=thread, steps=tuple(sorted(at))) for thread, at in steps.items())
 
 
-def work_of(trace: Trace) -> Work:
-    """The moves of a trace with those of its subagents."""
+def work_of(trace: Trace, *, number: int) -> Work:
+    """The actions and statements of a trace with those of its subagents."""
     actions: list[Action] = []
-    said: list[Statement] = []
-    subagents = 0
-    index = 0
+    statements: list[Statement] = []
     agent_at_work: dict[str, bool] = {}
-    # A stack of threads, never recursion: chains of subagents can be deep.
-    stack: list[tuple[str, Iterator[Step], dict[str, list[Subtrace]]]] = [("", iter(trace.steps), _by_call(trace))]
-    waiting: list[list[Subtrace]] = [[]]
-    while stack:
-        thread, steps, below = stack[-1]
-        if waiting[-1]:
-            child = waiting[-1].pop(0).trace
-            subagents += 1
-            stack.append((f"subagent {subagents}", iter(child.steps), _by_call(child)))
-            waiting.append([])
-            continue
-        step = next(steps, None)
-        if step is None:
-            rest = [sub for subs in below.values() for sub in subs]
-            below.clear()
-            if rest:
-                waiting[-1].extend(rest)
-                continue
-            stack.pop()
-            waiting.pop()
-            continue
+    for thread, step in _steps_by_thread(trace):
         interrupts = step.source == "person" and INTERRUPTED.match(step.text) is not None
-        if step.source in {"person", "agent"} and step.text.strip() and not interrupts:
-            said.append(
+        if step.source != "harness" and step.text.strip() and not interrupts:
+            statements.append(
                 Statement(
-                    index=index,
+                    index=len(actions) + len(statements),
                     step=step.number,
                     thread=thread,
-                    source="person" if step.source == "person" else "agent",
+                    source=step.source,
                     text=step.text,
                     amid=step.source == "person" and agent_at_work.get(thread, False),
                 )
             )
-            index += 1
-        if step.source == "agent":
-            agent_at_work[thread] = bool(step.calls)
-        elif step.source == "person" and not interrupts:
-            agent_at_work[thread] = False
-        outcomes = {observation.call_id: observation for observation in step.observations}
+        if step.source == "agent" or (step.source == "person" and not interrupts):
+            agent_at_work[thread] = step.source == "agent" and bool(step.calls)
+        outputs = {observation.call_id: observation for observation in step.observations}
         for call in step.calls:
-            observation = outcomes.get(call.id)
-            sort = _sort(call)
+            kind = _kind(call)
             actions.append(
                 Action(
-                    index=index,
+                    index=len(actions) + len(statements),
                     step=step.number,
                     thread=thread,
                     call=call,
-                    observation=observation,
-                    sort=sort,
-                    state=_state(call, observation, sort),
-                    path=path_in(call.arguments) if sort in {"edit", "other"} else None,
+                    observation=outputs.get(call.id),
+                    kind=kind,
+                    state=_state(call, outputs.get(call.id), kind),
+                    path=path_in(call.arguments) if kind in {"edit", "other"} else None,
                 )
             )
-            index += 1
-            waiting[-1].extend(below.pop(call.id, []))
-    return Work(actions=tuple(actions), said=tuple(said), subagents=subagents)
+    return Work(
+        trace=number,
+        actions=tuple(actions),
+        statements=tuple(statements),
+        subagents=sum(1 for _ in with_subagents(trace)) - 1,
+        generalise=generalising(trace.folder),
+    )
 
 
-def _by_call(trace: Trace) -> dict[str, list[Subtrace]]:
-    found: dict[str, list[Subtrace]] = {}
+def with_subagents(trace: Trace) -> Iterator[Trace]:
+    """A trace and the traces of its subagents, in no order to rely on."""
+    waiting = [trace]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting.extend(subtrace.trace for subtrace in each.subtraces)
+
+
+def _steps_by_thread(trace: Trace) -> Iterator[tuple[str, Step]]:
+    """The steps of a trace and its subagents, each with the name of its thread."""
+    # A stack of threads, never recursion: chains of subagents can be deep.
+    stack = [("", _steps_and_subtraces(trace))]
+    subagents = 0
+    while stack:
+        thread, entries = stack[-1]
+        entry = next(entries, None)
+        if entry is None:
+            stack.pop()
+        elif isinstance(entry, Step):
+            yield thread, entry
+        else:
+            subagents += 1
+            stack.append((f"subagent {subagents}", _steps_and_subtraces(entry.trace)))
+
+
+def _steps_and_subtraces(trace: Trace) -> Iterator[Step | Subtrace]:
+    """Each subagent follows the step that started it; those of no known step come last."""
+    by_call: dict[str, list[Subtrace]] = {}
     for subtrace in trace.subtraces:
-        found.setdefault(subtrace.call_id or "", []).append(subtrace)
-    return found
+        by_call.setdefault(subtrace.call_id or "", []).append(subtrace)
+    for step in trace.steps:
+        yield step
+        for call in step.calls:
+            yield from by_call.pop(call.id, [])
+    for subtraces in by_call.values():
+        yield from subtraces
 
 
-def _sort(call: Call) -> Sort:
+def _kind(call: Call) -> ActionKind:
     arguments = call.arguments.lstrip()
     if arguments.startswith("*** Begin Patch") or _EDITS.search(call.name):
         # Editors that also view say which in their arguments.
@@ -170,70 +223,15 @@ def _sort(call: Call) -> Sort:
     return "look" if _LOOKS.search(call.name) else "other"
 
 
-def _state(call: Call, observation: Observation | None, sort: Sort) -> State:
+def _state(call: Call, observation: Observation | None, kind: ActionKind) -> State:
     if observation is None:
         return "unknown"
     if observation.failed:
         return "failed"
     if observation.failed is None:
         return "looks failed" if observation.looks_failed else "passed"
-    if sort == "command" and sounds_failed(observation.content):
+    if kind == "command" and sounds_failed(observation.content):
         parts = shell.simple_commands(call.arguments)
         if any(part.masked and part.is_check for part in parts):
             return "looks failed"
     return "passed"
-
-
-PATHS = ("file_path", "path", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path", "uri")
-OLD = ("old_string", "old_str", "oldString", "old_text", "search", "old")
-NEW = (
-    "new_string",
-    "new_str",
-    "newString",
-    "new_text",
-    "replace",
-    "content",
-    "file_text",
-    "contents",
-    "new",
-    "new_source",
-)
-PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$|^\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
-
-
-def path_in(arguments: str) -> str | None:
-    """The file that an edit is about, as recorded; the first one of a patch."""
-    found = PATCHED.search(arguments)
-    if found:
-        return (found.group(1) or found.group(2)).strip()
-    given = parsed(arguments)
-    for name in PATHS:
-        value = given.get(name)
-        if isinstance(value, str) and value:
-            return value
-    changes = given.get("changes")
-    first = changes[0] if isinstance(changes, list) and changes else None
-    path = first.get("path") if isinstance(first, dict) else None
-    return path if isinstance(path, str) and path else None
-
-
-def parsed(arguments: str) -> Mapping[str, Any]:
-    """The object; where it was cut, what can still be seen of it."""
-    if not arguments.lstrip().startswith("{"):
-        return {}
-    try:
-        whole = json.loads(arguments)
-    except (ValueError, RecursionError):
-        whole = None
-    if isinstance(whole, dict):
-        return whole
-    found = {}
-    for name in (*PATHS, *OLD, *NEW):
-        seen = re.search(rf'"{name}":\s*"((?:[^"\\]|\\.){{0,6000}})', arguments)
-        if seen:
-            found[name] = _unescaped(seen.group(1))
-    return found
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", lambda match: {"n": "\n", "t": "\t"}.get(match.group(1), match.group(1)), text)

@@ -5,12 +5,13 @@ Findings go in by worth, never by position: first as many as fit in brief, then 
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import Finding, FindingKind, Part, Place, TraceDigest
-from upskill.traces.digesting.words import TASK_POINTS
+from upskill.traces.digesting.requests import TASK_POINTS
 
 SECTIONS: dict[FindingKind, str] = {
     "task": "The task, as the person put it",
@@ -41,8 +42,7 @@ def _part(part: Part) -> str:
         return f"{part.label}: {part.text}\n\n" if part.label else f"{part.text}\n\n"
     if not part.label:
         return _quoted(part.text) + "\n\n"
-    longest = max((len(run) for run in re.findall(r"`{3,}", part.text)), default=2)
-    fence = "`" * max(3, longest + 1)
+    fence = "`" * (1 + max((len(run) for run in re.findall(r"`{3,}", part.text)), default=2))
     return f"{part.label}:\n\n{fence}text\n{part.text}\n{fence}\n\n"
 
 
@@ -51,8 +51,7 @@ def _quoted(text: str) -> str:
 
 
 def _where(finding: Finding, *, many: bool) -> str:
-    said = [_place(place, many=many) for place in finding.places]
-    where = "; ".join(said)
+    where = "; ".join(_place(place, many=many) for place in finding.places)
     if many and finding.support > 1:
         where = f"in {finding.support} traces: {where}"
     elif finding.count > 1:
@@ -79,43 +78,38 @@ def write_digest(
     """The whole digest: sections in reading order, findings within them in the order of the work."""
     parts = [header.rstrip() + "\n"]
     for kind, title in SECTIONS.items():
-        mine = sorted((pair for pair in chosen if pair[0].kind == kind), key=lambda pair: _order(pair[0]))
+        mine = sorted((pair for pair in chosen if pair[0].kind == kind), key=lambda pair: pair[0].position)
         if not mine:
             continue
         parts.append(f"\n## {title}\n\n")
-        previous_was_item = True
-        for number, (finding, brief) in enumerate(mine):
+        after_item = True
+        for finding, brief in mine:
             text = write_finding(finding, brief=brief, many=many)
             is_item = text.startswith("- ")
-            if number and not (is_item and previous_was_item) and not parts[-1].endswith("\n\n"):
-                parts.append("\n")
-            parts.append(text)
-            previous_was_item = is_item
+            parts.append(text if is_item and after_item else f"\n{text}")
+            after_item = is_item
     if left_out:
-        parts.append(f"\n## Left out\n\n{said_left_out(left_out)}\n")
+        parts.append(f"\n## Left out\n\n{_left_out(left_out)}\n")
     return re.sub(r"\n{3,}", "\n\n", "".join(parts)).rstrip() + "\n"
 
 
-def said_left_out(left_out: Sequence[Finding]) -> str:
+def _left_out(left_out: Sequence[Finding]) -> str:
     """What did not fit, by kind."""
-    kinds = [(kind, sum(finding.kind == kind for finding in left_out)) for kind in SECTIONS]
-    said = ", ".join(f"{count} {plural(kind, count)}" for kind, count in kinds if count)
-    return f"Found, but not within the budget: {said}."
+    numbers = Counter(finding.kind for finding in left_out)
+    kinds = ", ".join(f"{numbers[kind]} {_words(kind, numbers[kind])}" for kind in SECTIONS if numbers[kind])
+    return f"Found, but not within the budget: {kinds}."
 
 
-_PLURALS = {"fix": "fixes", "proof": "passed checks", "task": "requests"}
-_SINGULARS = {"proof": "passed check", "task": "request"}
+def _words(kind: FindingKind, number: int) -> str:
+    one, many = _WORDS.get(kind, (kind, f"{kind}s"))
+    return one if number == 1 else many
 
 
-def plural(kind: FindingKind, count: int) -> str:
-    """A kind of finding as a counted word."""
-    return _SINGULARS.get(kind, kind) if count == 1 else _PLURALS.get(kind, f"{kind}s")
-
-
-def _order(finding: Finding) -> tuple[int, int]:
-    first = finding.places[0] if finding.places else Place(trace=0)
-    at = first.lines[0] if first.lines else first.steps[0] if first.steps else 0
-    return first.trace, at
+_WORDS: dict[FindingKind, tuple[str, str]] = {
+    "fix": ("fix", "fixes"),
+    "proof": ("passed check", "passed checks"),
+    "task": ("request", "requests"),
+}
 
 
 LATER_TASK_POINTS = 5.0
@@ -143,25 +137,26 @@ def fill(findings: Sequence[Finding], *, header: str, budget: int, many: bool) -
     entries = _ranked(_first_task_first(findings), many=many)
     room = budget - estimate_tokens(header) - _FOOTER
     chosen: list[_Entry] = []
+    rest: list[Finding] = []
     sections: set[FindingKind] = set()
     for entry in entries:
-        heading = 0 if entry.finding.kind in sections else _HEADING
+        finding = entry.finding
+        heading = 0 if finding.kind in sections else _HEADING
         if entry.worth >= TASK_POINTS and entry.brief_tokens + heading > room:
             entry = _squeezed(entry, room - heading, many=many)
         if entry.brief_tokens + heading <= room:
             chosen.append(entry)
-            sections.add(entry.finding.kind)
+            sections.add(finding.kind)
             room -= entry.brief_tokens + heading
-    in_full: set[int] = set()
+        else:
+            rest.append(finding)
+    left_out = tuple(finding for finding in rest if finding.points < TASK_POINTS or not chosen)
+    pairs: list[tuple[Finding, bool]] = []
     for entry in chosen:
         more = entry.full_tokens - entry.brief_tokens
-        if more <= room:
-            in_full.add(id(entry))
-            room -= max(0, more)
-    kept = {id(entry) for entry in chosen}
-    left_out = tuple(entry.finding for entry in entries if id(entry) not in kept)
-    left_out = tuple(finding for finding in left_out if finding.points < TASK_POINTS or not chosen)
-    pairs = [(entry.finding, id(entry) not in in_full) for entry in chosen]
+        brief = more > room
+        pairs.append((entry.finding, brief))
+        room -= 0 if brief else max(0, more)
     text = write_digest(header, pairs, many=many, left_out=left_out)
     while estimate_tokens(text) > budget and len(pairs) > 1:
         # The parts were counted one by one; should their sum ever be more, what is worth least gives way.
@@ -190,12 +185,9 @@ def _first_task_first(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _ranked(findings: Sequence[Finding], *, many: bool) -> list[_Entry]:
-    by_kind: dict[FindingKind, list[Finding]] = {kind: [] for kind in SECTIONS}
-    for finding in findings:
-        by_kind[finding.kind].append(finding)
     entries: list[_Entry] = []
-    for mine in by_kind.values():
-        mine.sort(key=lambda finding: -worth_of(finding, rank=0))
+    for kind in SECTIONS:
+        mine = sorted((each for each in findings if each.kind == kind), key=lambda finding: -worth_of(finding, rank=0))
         for rank, finding in enumerate(mine):
             entries.append(_entry(finding, worth=worth_of(finding, rank=rank), many=many))
     entries.sort(key=lambda entry: -entry.worth)

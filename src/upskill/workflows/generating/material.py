@@ -22,9 +22,8 @@ from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import first_problem, record_text
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
-from upskill.traces.detecting import detect
-from upskill.traces.folders import learnable_below, recordings_below
-from upskill.traces.recording import FileRecording
+from upskill.traces.readers import detect, learnable_below, recordings_below
+from upskill.traces.recording import Recording
 from upskill.workflows.read_trace import read_all
 
 Say = Callable[[str], None]
@@ -182,7 +181,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
     if path.suffix.lower() in _TRACE_TEXTS or not path.is_file():
         return None
     try:
-        if detect(FileRecording(path)) != "text":
+        if detect(Recording(path)) != "text":
             return None
     except UsageError:
         # JSON of no known format is a document as good as any; what is binary is refused when it is read.
@@ -198,7 +197,7 @@ def _holds_recordings(folder: Path) -> bool:
         if number >= MOST_FILES:
             return False
         try:
-            if path.suffix not in {".md", ".txt"} and detect(FileRecording(path)) != "text":
+            if path.suffix not in {".md", ".txt"} and detect(Recording(path)) != "text":
                 return True
         except UsageError:
             continue

@@ -1,6 +1,6 @@
-"""Pieces of text as a digest shows them: without control characters, without a machine's own paths, cuts marked.
+"""Pieces of recorded text: what is worth keeping of one, what of it tells of a failure, and how it is cut.
 
-Knows no traces.
+Knows no traces and no secrets; see `redaction` for those.
 """
 
 import re
@@ -9,8 +9,82 @@ from collections.abc import Callable
 Generalise = Callable[[str], str]
 """Takes what belongs to one machine out of a text: the project's folder, a person's home."""
 
-# Escape sequences of terminals, other control characters, and characters that turn the direction of writing.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)?|[@-Z\\-_])")
+SHORTEST_ENCODED = 600
+RUN = re.compile(r"[A-Za-z0-9+/_-]+")
+ENCODED = re.compile(
+    rf"(?:data:[\w./+-]{{1,100}};base64,)?(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{SHORTEST_ENCODED},}}={{0,2}}"
+)
+ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+CONTROLS = bytes({*range(32), 127} - {9, 10})
+RARE_CONTROLS = re.compile("[\x80-\x9f]")
+
+
+def tidy(text: str) -> str:
+    """Drop what nobody reads: encoded data, colours, lines a progress bar wrote over, control characters.
+
+    Done before secrets are looked for: a colour code inside a key must not hide it. Half surrogates, which cannot be
+    written, become question marks.
+    """
+    if "\x1b" in text:
+        text = ESCAPES.sub("", text)
+    if "\r" in text:
+        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    # By way of bytes: many times as fast as a pattern, and most of a session goes through here.
+    text = text.encode("utf-8", "replace").translate(None, CONTROLS).decode("utf-8")
+    if not text.isascii():
+        text = RARE_CONTROLS.sub("", text)
+    return ENCODED.sub(_encoded, text) if _has_long_run(text) else text
+
+
+def cut(text: str, *, limit: int) -> str:
+    """At most about `limit` characters: the head and the tail, with what was removed between them named."""
+    return text if len(text) <= limit else joined(text, text, limit=limit, lines=text.count("\n"), length=len(text))
+
+
+def joined(head: str, tail: str, *, limit: int, lines: int, length: int) -> str:
+    """The beginning of the one and the end of the other, and between them how much of the whole was removed."""
+    half = limit // 2
+    begin, end = head[:half], tail[max(0, len(tail) - half) :]
+    left = lines - begin.count("\n") - end.count("\n") + 1
+    return f"{begin}\n[… {length - len(begin) - len(end):,} characters, {max(1, left):,} lines left out …]\n{end}"
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether there may be encoded data. A run that is long enough holds a whole block of half its length."""
+    block = SHORTEST_ENCODED // 2
+    return any(RUN.fullmatch(text, at, at + block) for at in range(0, len(text) - block + 1, block))
+
+
+def _encoded(match: re.Match[str]) -> str:
+    return f"[{len(match.group()):,} characters of encoded data left out]"
+
+
+LOOKED_AT = 20_000
+SIGNS = re.compile(
+    r"""^(?:
+        Traceback[ ]\(most[ ]recent[ ]call[ ]last\)
+      | (?:[\w./+-]+:[ ])*(?:fatal|error|panic)(?:\[\w+\])?:[ ]
+      | E[ ]{3,}\w+(?:Error|Exception)\b
+      | \w*(?:Error|Exception):[ ]
+      | (?:FAILED|FAIL)\b
+      | npm[ ](?:ERR!|error)[ ]
+      | make(?:\[\d+\])?:[ ]\*\*\*[ ]
+      | (?:\S+:[ ])+(?:command[ ]not[ ]found|No[ ]such[ ]file[ ]or[ ]directory|Permission[ ]denied)$
+      | \S+[(:]\d+(?:[,:]\d+)?\)?:[ ](?:fatal[ ])?error\b
+      | (?:Process[ ]exited[ ]with[ ]code|[Ee]xit[ ]code:?)[ ][1-9]
+      | ={3,}+[^\n]*?\b[1-9]\d*[ ](?:failed|errors?)\b
+    )""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def looks_failed(text: str) -> bool:
+    """Whether the head or the tail reads like a failure."""
+    if len(text) > 2 * LOOKED_AT:
+        return bool(SIGNS.search(text[:LOOKED_AT]) or SIGNS.search(text[-LOOKED_AT:]))
+    return bool(SIGNS.search(text))
+
+
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _HOME = re.compile(r"(?:/home/|/Users/|[A-Z]:\\Users\\)[\w.-]+(?=[/\\\s'\":]|$)")
 
@@ -48,7 +122,7 @@ _PASSED = re.compile(
 def plain(text: str) -> str:
     """A text that does nothing to a terminal and hides nothing from a reader."""
     if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
+        text = ESCAPES.sub("", text)
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -79,14 +153,17 @@ def shortened(text: str, *, lines: int, chars: int) -> str:
     if len(rows) > lines:
         head = (lines + 1) // 2
         tail = lines - head
-        gone = len(rows) - head - tail
-        rows = [*rows[:head], f"[… {gone} line{'' if gone == 1 else 's'} cut]", *(rows[-tail:] if tail else [])]
+        rows = [*rows[:head], _lines_cut(len(rows) - lines), *rows[len(rows) - tail :]]
     text = "\n".join(row.rstrip() for row in rows)
     if len(text) <= chars:
         return text
     mark = f" [… {len(text) - chars:,} characters cut] "
     head = max(0, (chars * 2) // 3)
     return text[:head].rstrip() + mark + text[len(text) - (chars - head) :].lstrip()
+
+
+def _lines_cut(number: int) -> str:
+    return f"[… {number} line{'' if number == 1 else 's'} cut]"
 
 
 def error_line(text: str) -> str:
@@ -133,18 +210,13 @@ def error_excerpt(text: str, *, lines: int, chars: int) -> str:
     weak = [index for index, row in enumerate(rows) if _ERROR.search(row)]
     named = [index for index, row in enumerate(rows) if best.startswith(row.strip())][:1]
     wanted = list(dict.fromkeys([*named, *strong[:lines], *weak[: lines * 2], len(rows) - 1]))[:lines]
-    kept = sorted(wanted)
     shown: list[str] = []
     previous = -1
-    for index in kept:
+    for index in [*sorted(wanted), len(rows)]:
         if index > previous + 1:
-            gone = index - previous - 1
-            shown.append(f"[… {gone} line{'' if gone == 1 else 's'} cut]")
-        shown.append(rows[index])
+            shown.append(_lines_cut(index - previous - 1))
+        shown += rows[index : index + 1]
         previous = index
-    if previous < len(rows) - 1:
-        gone = len(rows) - 1 - previous
-        shown.append(f"[… {gone} line{'' if gone == 1 else 's'} cut]")
     return shortened("\n".join(shown), lines=len(shown), chars=chars)
 
 
