@@ -20,7 +20,6 @@ from tenacity.wait import wait_base
 from upskill.domain import Fault
 from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
-from upskill.models.budget import BudgetReached, Spending
 from upskill.models.endpoint import Endpoint
 from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
@@ -32,7 +31,7 @@ from upskill.models.faults import (
     TransportFault,
     fault_of,
 )
-from upskill.models.ledger import Ledger
+from upskill.models.ledger import BudgetReached, Ledger, Spending
 from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
 from upskill.models.retrying import (
     Call,

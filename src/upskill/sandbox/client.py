@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from upskill.domain.answer import Files
@@ -56,9 +55,7 @@ class SandboxClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def where(self, path: str) -> str:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from upskill.domain import Scored, Trial, digest_of
@@ -162,9 +161,7 @@ class SqliteStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Opening

@@ -1,11 +1,11 @@
 """The harness `chat`: one question, one answer, no tools. The skill is given in the system message."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.trials.file_text import with_files
 from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
 from upskill.trials.trial_limits import TrialLimits
 
@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 
     from upskill.trials.scorer import Find
     from upskill.trials.trial_run import TrialRun
+
+
+def with_files(case: Case) -> str:
+    """The prompt, and after it every file in a fence with its path; the prompt alone where there are no files."""
+    return "\n\n".join([case.prompt, *(_fenced(path, data) for path, data in sorted(case.files.items()))])
+
+
+def _fenced(path: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return f"The file {path} holds {len(data):,} bytes that are no text."
+    # A fence that is longer than any in the text cannot be closed by it.
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+    return f"{path}:\n{fence}\n{text.removesuffix(chr(10))}\n{fence}"
 
 
 class Chat:
