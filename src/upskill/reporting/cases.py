@@ -10,8 +10,9 @@ from rich.text import Text
 
 from upskill.domain import Case, CaseUse, Errored, LabelLift, Purchase, Qualification, Scored, Skill, Trial
 from upskill.domain.case import LABEL_MEANINGS, Json
+from upskill.domain.text import count
 from upskill.domain.trial import ARMS
-from upskill.reporting.wording import arm_name
+from upskill.reporting.wording import arm_name, points
 
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
@@ -51,11 +52,12 @@ def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
         {
             "label": one.label,
             "cases": one.cases,
-            "mean": None if one.lift is None else one.lift.mean,
-            "these_cases": None if one.lift is None else [one.lift.these_cases.low, one.lift.these_cases.high],
-            "pairs": None if one.lift is None else one.lift.pairs,
+            "mean": None if lift is None else lift.mean,
+            "these_cases": None if lift is None else [lift.these_cases.low, lift.these_cases.high],
+            "pairs": None if lift is None else lift.pairs,
         }
         for one in lifts
+        for lift in [one.lift]
     ]
 
 
@@ -63,14 +65,14 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
     """The lift of each label, where there are several to tell apart; and cases whose baseline never varies."""
     several = sum(one.lift is not None for one in lifts) > 1
     for one in lifts:
-        cases = f"{one.cases} case{'' if one.cases == 1 else 's'}"
+        cases = count(one.cases, "case")
         if one.lift is None:
             always = "always" if one.label == "saturated" else "never"
             yield f"{cases} {always} passed without the skill (label: {one.label})"
         elif several:
-            low, high = (f"{round(end * 100):+d}" for end in (one.lift.these_cases.low, one.lift.these_cases.high))
-            points = f"{round(one.lift.mean * 100):+d} points on these very cases, between {low} and {high}"
-            yield f"{one.label or 'no label'}: {cases}, {points}"
+            low, high = points(one.lift.these_cases.low), points(one.lift.these_cases.high)
+            lift = f"{points(one.lift.mean)} points on these very cases, between {low} and {high}"
+            yield f"{one.label or 'no label'}: {cases}, {lift}"
 
 
 def show_case_states(
@@ -89,8 +91,7 @@ def show_case_states(
     console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
     advised: set[str] = set()
     for one in qualifications:
-        shown = one.case_id if len(one.case_id) <= width else one.case_id[: width - 1] + "…"
-        line = Text(f"{shown:<{width}}  ")
+        line = Text(f"{_cut(one.case_id, width):<{width}}  ")
         line.append(f"{one.state:<9}", style=_STYLES[one.state])
         line.append(f"  {', '.join(one.labels)}".rstrip())
         line.rstrip()
@@ -125,8 +126,8 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
     states = Counter(one.state for one in qualifications)
     said = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
     labels = Counter(label for one in qualifications for label in one.labels)
-    with_labels = "".join(f"; {count} {label}" for label, count in labels.items())
-    return f"{len(qualifications)} test case{'' if len(qualifications) == 1 else 's'}: {said}{with_labels}"
+    with_labels = "".join(f"; {number} {label}" for label, number in labels.items())
+    return f"{count(len(qualifications), 'test case')}: {said}{with_labels}"
 
 
 def written_cases_json(
@@ -176,7 +177,7 @@ def show_written_cases(cases: Sequence[Case], console: Console) -> None:
         console.print(Text(row + asked), soft_wrap=True)
     found = Counter(case.use for case in cases)
     said = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
-    console.print(Text(f"{len(cases)} case{'' if len(cases) == 1 else 's'}, all qualified: {said}"), soft_wrap=True)
+    console.print(Text(f"{count(len(cases), 'case')}, all qualified: {said}"), soft_wrap=True)
 
 
 def _cut(text: str, width: int) -> str:
