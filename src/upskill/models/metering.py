@@ -1,4 +1,4 @@
-"""The meter inside the engine's model: wraps one provider's API object so that no request escapes the metered client.
+"""The meter inside the engine's model: extends one provider's API object, so that no request goes uncounted.
 
 The provider's class is extended in place. A wrapper object would hide the provider's type, by which the engine
 decides a dozen things; an extended class keeps every one of them.
@@ -55,7 +55,7 @@ Decide = Callable[[Exception], bool | RetryDecision]
 
 
 class Meter:
-    """Stands at one endpoint. Every attempt passes through `attempt`; it decides what is tried again, and when."""
+    """The meter of one endpoint: counts every attempt, and decides what is tried again, and when."""
 
     def __init__(self, client: Ledger, endpoint: Endpoint) -> None:
         self._client = client
@@ -72,7 +72,7 @@ class Meter:
         """
         bill, call, client = current_bill(), current_call(), self._client
         await self._wait_for_turn(call, bill)
-        self._require_leave(bill)
+        self._require_permission(bill)
         call.heard = False
         bill.calls += 1
         totals = client.charge(bill.purpose)
@@ -92,17 +92,17 @@ class Meter:
             self._fail(bill, call, totals, late, answers_before, input_bytes)
             raise late from None
         except Exception as error:
-            told = _told_plainly(error, heard=call.heard)
-            if self._fail(bill, call, totals, told, answers_before, input_bytes) == "crash":
+            fault = _plain_fault(error, heard=call.heard)
+            if self._fail(bill, call, totals, fault, answers_before, input_bytes) == "crash":
                 raise
             # The engine renders every traceback on the event loop, a second for one that runs through the client and
             # its pool, and calls in flight miss their deadlines meanwhile. A fault of the world needs none.
-            raise told.with_traceback(None) from None
+            raise fault.with_traceback(None) from None
         self._count(bill, totals, output, input_bytes)
         return result
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
-        """While an endpoint asks for silence nobody speaks to it, whichever call it said that to."""
+        """While an endpoint asks to wait, every call to it waits, whichever call was told so."""
         while (held := self._client.held_back(self._endpoint)) > 0.0:
             left = self._client.policy.call_seconds - call.seconds
             if held >= left:
@@ -112,8 +112,8 @@ class Meter:
         if turn := self._client.turn():
             await anyio.sleep(turn)
 
-    def _require_leave(self, bill: Bill) -> None:
-        """Nothing is sent to an endpoint that is down, and nothing at all beyond a cap."""
+    def _require_permission(self, bill: Bill) -> None:
+        """Raise where the endpoint is down or a cap was reached: then nothing is sent."""
         message = self._client.down.get(self._endpoint.model)
         if message is not None:
             if bill.fault is None:
@@ -165,16 +165,13 @@ class Meter:
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
         reported, price = _reported(output), self._endpoint.price
-        sent, said = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
-        cost = price.of(input_tokens=sent, output_tokens=said) if price is not None else None
-        bill.tokens += sent + said
-        if reported is None:
-            bill.add(None, None, None)
-        else:
-            bill.add(sent, said, cost)
+        sent, written = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
+        cost = price.of(input_tokens=sent, output_tokens=written) if price is not None else None
+        bill.tokens += sent + written
+        bill.add(*((sent, written, cost) if reported else (None, None, None)))
         for total in totals:
-            total.tokens += sent + said
-            total.tokens_estimated += 0 if reported else sent + said
+            total.tokens += sent + written
+            total.tokens_estimated += 0 if reported else sent + written
             total.cost = None if total.cost is None or cost is None or reported is None else total.cost + cost
             total.cost_known += cost or 0.0
 
@@ -184,18 +181,14 @@ class Meter:
         if call.judged is not error:
             # Asked twice about the same failure, by the engine and by its wait, the answer is the same.
             call.judged, call.decision = error, self._judge(call, error, provider_decides)
-        decision: bool | RetryDecision = call.decision
-        return decision
+        return call.decision  # type: ignore[no-any-return]  # `Call` does not know the engine
 
     def _judge(self, call: Call, error: Exception, provider_decides: Decide) -> bool | RetryDecision:
         if isinstance(error, EndpointDown | BudgetReached | CallTimeout):
             return False
         limited = fault_of(error) == "rate limit"
-        passing = (
-            RetryDecision.transient()
-            if isinstance(error, TransportFault | json.JSONDecodeError)
-            else provider_decides(error)
-        )
+        lost = isinstance(error, TransportFault | json.JSONDecodeError)
+        passing = RetryDecision.transient() if lost else provider_decides(error)
         if not passing or (not limited and getattr(error, "status_code", None) == 429):
             return False
         policy = self._client.policy
@@ -293,7 +286,7 @@ def _fit_client(api: Any, max_body_bytes: int) -> None:
     cap_bodies(getattr(client, "_client", None), most=max_body_bytes, refuse=refuse, heard=heard)
 
 
-def _told_plainly(error: Exception, *, heard: bool) -> Exception:
+def _plain_fault(error: Exception, *, heard: bool) -> Exception:
     """A fault of ours that a client wrapped in its own, or an answer that broke whoever tried to read it."""
     cause: BaseException | None = error
     while cause is not None:
@@ -312,10 +305,8 @@ def _reported(output: ModelOutput) -> tuple[int, int] | None:
     if usage is None:
         return None
     sent = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    said = usage.output_tokens
-    if sent < 0 or said < 0 or not 0 < sent + said <= MOST_TOKENS:
-        return None
-    return sent, said
+    written = usage.output_tokens
+    return (sent, written) if sent >= 0 and written >= 0 and 0 < sent + written <= MOST_TOKENS else None
 
 
 def _input_bytes(messages: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:

@@ -100,22 +100,17 @@ class Teacher:
             output = await self._generate(model, question, bill, with_schema=False)
         if output.stop_reason == "model_length" and not output.usage:
             raise NoAnswer(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
-        # Half a character cannot be kept.
-        text = whole_characters(output.completion)
-        return Reply(text=text, cut=output.stop_reason in _CUT)
+        # A lone surrogate cannot be stored.
+        return Reply(text=whole_characters(output.completion), cut=output.stop_reason in _CUT)
 
     async def _generate(self, model: "Model", question: Question, bill: Bill, *, with_schema: bool) -> "ModelOutput":
         from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
-        said = [
-            ChatMessageUser(content=message.text)
-            if message.role == "user"
-            else ChatMessageAssistant(content=message.text)
-            for message in question.messages
-        ]
+        kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        messages = [kinds[message.role](content=message.text) for message in question.messages]
         config = self._config(question, with_schema=with_schema)
         try:
-            return await model.generate([ChatMessageSystem(content=question.system), *said], config=config)
+            return await model.generate([ChatMessageSystem(content=question.system), *messages], config=config)
         except Exception as error:
             if bill.fault is None:
                 raise
@@ -135,14 +130,11 @@ class Teacher:
         """The longest answer that fits beside the question; servers refuse to promise more than their window."""
         if self.window is None:
             return question.max_output_tokens
-        size = sum(len(text.encode("utf-8", "replace")) for text in (question.system, *_texts(question)))
+        texts = (question.system, *(message.text for message in question.messages))
+        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
         # Tokens are estimated: where a model has half again as many, the question still fits.
         left = self.window - estimated_tokens(size) * 3 // 2
         return max(LEAST_OUTPUT_TOKENS, min(question.max_output_tokens, left))
-
-
-def _texts(question: Question) -> list[str]:
-    return [message.text for message in question.messages]
 
 
 def can_be_held(schema: object) -> bool:
