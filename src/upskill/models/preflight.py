@@ -37,8 +37,7 @@ def probe(endpoint: Endpoint) -> ServedModel:
         )
     if endpoint.package and not is_installed(endpoint.package):
         raise ProviderError(
-            f"{endpoint.name}: needs the package {endpoint.package}",
-            hint=f"install it: pip install {endpoint.package}",
+            f"{endpoint.name}: needs the package {endpoint.package}", hint=f"install it: pip install {endpoint.package}"
         )
     if endpoint.key_required and endpoint.key_variable() is None:
         wanted = " or ".join(endpoint.key_variables)

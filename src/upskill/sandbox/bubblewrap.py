@@ -49,10 +49,7 @@ def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
 
 
 def open_bubblewrap(
-    spec: SandboxSpec,
-    *,
-    recipe: profile.Recipe = profile.HARDENED,
-    interpreter: profile.Interpreter | None = None,
+    spec: SandboxSpec, *, recipe: profile.Recipe = profile.HARDENED, interpreter: profile.Interpreter | None = None
 ) -> SandboxClient:
     """A new namespace with an init process that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
     check(spec)

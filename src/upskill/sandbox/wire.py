@@ -119,13 +119,7 @@ class Wire:
 
 
 def run_request(
-    argv: Sequence[str],
-    *,
-    seconds: float,
-    stdin: bytes,
-    environment: Mapping[str, str],
-    folder: str,
-    limits: Limits,
+    argv: Sequence[str], *, seconds: float, stdin: bytes, environment: Mapping[str, str], folder: str, limits: Limits
 ) -> list[bytes]:
     if not argv:
         raise ValueError("there is no command to run")

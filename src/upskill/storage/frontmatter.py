@@ -130,12 +130,7 @@ def render_skill_text(frontmatter: Mapping[str, object], body: str) -> str:
     if isinstance(name := ordered.get("name"), str):
         ordered["name"] = _bare(name)
     head = yaml.dump(
-        ordered,
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=float("inf"),
-        default_flow_style=False,
+        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=False
     )
     if len(head) > MOST_HEAD_CHARACTERS:
         raise ValueError(f"the frontmatter would be longer than {MOST_HEAD_CHARACTERS:,} characters")

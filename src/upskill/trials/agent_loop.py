@@ -70,11 +70,7 @@ class SandboxSetup:
             known = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
             told = "\n".join([request.system, request.prompt, *known])
             watch = SkillWatch(
-                mount.marks,
-                folder=mount.folder,
-                called=mount.called,
-                given=planned.arm == "with_skill",
-                told=told,
+                mount.marks, folder=mount.folder, called=mount.called, given=planned.arm == "with_skill", told=told
             )
         try:
             place = await self._threads.call(partial(self._sandboxes.open, spec))

@@ -137,12 +137,7 @@ class PlannedSource(SampleSource):
         return Sample(
             id=key,
             input=[ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)],
-            metadata={
-                "case": planned.case.id,
-                "arm": planned.arm,
-                "repeat": planned.repeat,
-                "trial": pending.id,
-            },
+            metadata={"case": planned.case.id, "arm": planned.arm, "repeat": planned.repeat, "trial": pending.id},
         )
 
     def _finished(self, pending: PendingTrial, ending: Ending, *, seconds: float | None = None) -> Trial:

@@ -28,10 +28,7 @@ class Result:
 
 
 def run_probes(
-    open_one: Callable[[SandboxSpec], Sandbox],
-    *,
-    only: Collection[int] | None = None,
-    spec: SandboxSpec | None = None,
+    open_one: Callable[[SandboxSpec], Sandbox], *, only: Collection[int] | None = None, spec: SandboxSpec | None = None
 ) -> Iterator[Result]:
     """Each probe in a sandbox of its own, one after the other. Whatever opening one raises, this raises."""
     spec = spec or SandboxSpec()
