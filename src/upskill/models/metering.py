@@ -8,6 +8,7 @@ import json
 import math
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -54,6 +55,19 @@ TURN_SPREAD_SECONDS = 0.25
 Decide = Callable[[Exception], bool | RetryDecision]
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """One request that is under way, and where what comes of it is noted."""
+
+    bill: Bill
+    call: Call
+    totals: tuple[Spending, Spending]
+    answers_before: int
+    """How often the endpoint had answered anybody when the request was sent."""
+    input_bytes: Callable[[], int]
+    """The size of the request, asked for where the provider does not say how many tokens it was."""
+
+
 class Meter:
     """The meter of one endpoint: counts every attempt, and decides what is tried again, and when."""
 
@@ -61,44 +75,37 @@ class Meter:
         self._client = client
         self._endpoint = endpoint
 
-    def begin(self) -> Call:
-        """A new call to this endpoint, with its own count of faults and its own deadline."""
-        return begin_call(answers_before=self._client.answers_of(self._endpoint))
-
     async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
-        """One attempt, with its own wall deadline, counted whatever comes of it.
-
-        `input_bytes` is asked for the size of the request where the provider does not say how many tokens it was.
-        """
+        """One attempt, with its own wall deadline, counted whatever comes of it."""
         bill, call, client = current_bill(), current_call(), self._client
         await self._wait_for_turn(call, bill)
         self._require_permission(bill)
-        call.heard = False
+        call.answered = False
         bill.calls += 1
         totals = client.charge(bill.purpose)
-        answers_before = client.answers_of(self._endpoint)
+        attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes)
         seconds = max(0.0, min(client.policy.attempt_seconds, client.policy.call_seconds - call.seconds))
         try:
             with anyio.fail_after(seconds):
                 result = await send()
             output, made = result if isinstance(result, tuple) else (result, None)
             if isinstance(output, Exception):
-                self._fail(bill, call, totals, output, answers_before, input_bytes)
+                self._fail(attempt, output)
                 return result
             require_an_answer(output, made.response if made is not None else None)
             mend_tool_calls(output)
         except TimeoutError:
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
-            self._fail(bill, call, totals, late, answers_before, input_bytes)
+            self._fail(attempt, late)
             raise late from None
         except Exception as error:
-            fault = _plain_fault(error, heard=call.heard)
-            if self._fail(bill, call, totals, fault, answers_before, input_bytes) == "crash":
+            fault = _plain_fault(error, answered=call.answered)
+            if self._fail(attempt, fault) == "crash":
                 raise
             # The engine renders every traceback on the event loop, a second for one that runs through the client and
             # its pool, and calls in flight miss their deadlines meanwhile. A fault of the world needs none.
             raise fault.with_traceback(None) from None
-        self._count(bill, totals, output, input_bytes)
+        self._count(attempt, output)
         return result
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
@@ -124,23 +131,16 @@ class Meter:
             bill.blame("budget", f"{cap} was reached")
             raise BudgetReached(f"{cap} was reached")
 
-    def _fail(
-        self,
-        bill: Bill,
-        call: Call,
-        totals: tuple[Spending, Spending],
-        error: Exception,
-        answers_before: int,
-        input_bytes: Callable[[], int],
-    ) -> Fault:
+    def _fail(self, attempt: _Attempt, error: Exception) -> Fault:
+        bill, call = attempt.bill, attempt.call
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failed_calls += 1
         # Whether a provider charges for an answer that never arrived, nobody knows; a cap must assume it.
-        lost = estimated_tokens(input_bytes()) if fault in ("timeout", "transport") else 0
+        lost = estimated_tokens(attempt.input_bytes()) if fault in ("timeout", "transport") else 0
         price = self._endpoint.price
         cost = price.of(input_tokens=lost, output_tokens=0) if price is not None else 0.0
-        for total in totals:
+        for total in attempt.totals:
             total.failed_calls += 1
             total.tokens += lost
             total.tokens_lost += lost
@@ -154,22 +154,21 @@ class Meter:
             self._client.refused(self._endpoint)
         else:
             call.faults += 1
-            self._client.failed(self._endpoint, str(error), answers_before=answers_before)
+            self._client.failed(self._endpoint, str(error), answers_before=attempt.answers_before)
         return fault
 
-    def _count(
-        self, bill: Bill, totals: tuple[Spending, Spending], output: ModelOutput, input_bytes: Callable[[], int]
-    ) -> None:
+    def _count(self, attempt: _Attempt, output: ModelOutput) -> None:
+        bill = attempt.bill
         self._client.answered(self._endpoint)
         bill.fault, bill.fault_message = None, ""
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
         reported, price = _reported(output), self._endpoint.price
-        sent, written = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
+        sent, written = reported or (estimated_tokens(attempt.input_bytes()), estimated_tokens(_output_bytes(output)))
         cost = price.of(input_tokens=sent, output_tokens=written) if price is not None else None
         bill.tokens += sent + written
         bill.add(*((sent, written, cost) if reported else (None, None, None)))
-        for total in totals:
+        for total in attempt.totals:
             total.tokens += sent + written
             total.tokens_estimated += 0 if reported else sent + written
             total.cost = None if total.cost is None or cost is None or reported is None else total.cost + cost
@@ -222,8 +221,8 @@ class Meter:
         )
 
     def wait(self, provider_decides: Decide) -> wait_base:
-        """The waits of a call that begins now."""
-        self.begin()
+        """The waits of a call that begins now, with its own count of faults and its own deadline."""
+        begin_call(answers_before=self._client.answers_of(self._endpoint))
         return _Wait(lambda error: self.decide(error, provider_decides))
 
 
@@ -276,17 +275,10 @@ def _fit_client(api: Any, max_body_bytes: int) -> None:
     client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
-
-    def refuse(size: int) -> Exception:
-        return BodyTooLarge(f"an answer of {size:,} bytes or more; at most {max_body_bytes:,} are read")
-
-    def heard() -> None:
-        current_call().heard = True
-
-    cap_bodies(getattr(client, "_client", None), most=max_body_bytes, refuse=refuse, heard=heard)
+    cap_bodies(getattr(client, "_client", None), most=max_body_bytes)
 
 
-def _plain_fault(error: Exception, *, heard: bool) -> Exception:
+def _plain_fault(error: Exception, *, answered: bool) -> Exception:
     """A fault of ours that a client wrapped in its own, or an answer that broke whoever tried to read it."""
     cause: BaseException | None = error
     while cause is not None:
@@ -294,7 +286,7 @@ def _plain_fault(error: Exception, *, heard: bool) -> Exception:
             return cause
         cause = cause.__cause__
     unreadable = isinstance(error, ValidationError) or type(error).__module__ == "builtins"
-    if heard and unreadable and not isinstance(error, OSError | MemoryError):
+    if answered and unreadable and not isinstance(error, OSError | MemoryError):
         return MalformedAnswer(f"the answer cannot be read ({type(error).__name__}: {str(error)[:200]})")
     return error
 
