@@ -171,15 +171,15 @@ def say_undecided(
 ) -> str:
     """What is still possible, and what it would take to know.
 
-    Where a trial is one call, that is told in calls; where it takes many, in attempts, one per arm.
+    Where a trial is one call, that is given in calls; where it takes many, in attempts, one per arm.
     """
     head = "undecided, interrupted" if interrupted else "undecided"
-    said = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
+    sentence = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
     if next_run is None:
-        return said
+        return sentence
     cases = "" if next_run.cases is None else f" on {next_run.cases} cases"
     more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more attempts"
-    return f"{said}; {more}{cases} would find {points(next_run.lift)}"
+    return f"{sentence}; {more}{cases} would find {points(next_run.lift)}"
 
 
 def say_asked(sentence: str, *, min_lift: float, clears: bool | None) -> str:

@@ -191,12 +191,12 @@ class Meter:
         if not passing or (not limited and getattr(error, "status_code", None) == 429):
             return False
         policy = self._client.policy
-        told, asked = honest_retry_after(error)
-        if not told and isinstance(passing, RetryDecision):
+        sent_header, asked = honest_retry_after(error)
+        if not sent_header and isinstance(passing, RetryDecision):
             asked = passing.retry_after  # other headers by which providers say when there is room again
         if limited:
             wait = wait_after_refusal(max(1, call.refusals), asked=asked, most=policy.max_wait_seconds)
-            if told and asked is not None:
+            if sent_header and asked is not None:
                 self._client.hold_back(self._endpoint, min(asked, policy.max_wait_seconds))
         else:
             wait = wait_after_fault(max(1, call.faults), asked=asked, most=policy.max_wait_seconds)

@@ -53,12 +53,12 @@ class Rule:
     """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
 
-    def fits(self, said: "Conversation", *, arm: str | None) -> bool:
+    def fits(self, conversation: "Conversation", *, arm: str | None) -> bool:
         return (
             self.arm in (None, arm)
-            and self.turn in (None, said.turn)
-            and (self.when is None or regex.search(self.when, said.last, timeout=2.0) is not None)
-            and (self.prompt is None or regex.search(self.prompt, said.prompt, timeout=2.0) is not None)
+            and self.turn in (None, conversation.turn)
+            and (self.when is None or regex.search(self.when, conversation.last, timeout=2.0) is not None)
+            and (self.prompt is None or regex.search(self.prompt, conversation.prompt, timeout=2.0) is not None)
         )
 
 
@@ -79,14 +79,20 @@ class Script:
     seed: int = 0
 
     def reply(
-        self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int, said: Conversation | None = None
+        self,
+        request: Sequence[str],
+        *,
+        arm: str | None,
+        repeat: int,
+        turn: int,
+        conversation: Conversation | None = None,
     ) -> Reply:
-        """The reply to a request; `turn` counts requests. Without `said` its last text is all that was said."""
-        if said is None:
+        """The reply to a request; `turn` counts requests. Without a `conversation`, its last text is one."""
+        if conversation is None:
             last = request[-1] if request else ""
-            said = Conversation(prompt=last, last=last)
+            conversation = Conversation(prompt=last, last=last)
         for rule in self.rules:
-            if not rule.fits(said, arm=arm):
+            if not rule.fits(conversation, arm=arm):
                 continue
             draw = random.Random(json.dumps([self.seed, list(request), repeat, turn]))
             return draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]

@@ -99,7 +99,7 @@ def show_case_states(
         asked = (prompts or {}).get(one.case_id, "")
         if asked and (verbose or one.case_id.startswith("case-")):
             console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
-        for part in _told(one, advised, verbose=verbose):
+        for part in _reason_lines(one, advised, verbose=verbose):
             for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
                 console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
     console.print(Text(_summary(qualifications)), soft_wrap=True)
@@ -107,7 +107,7 @@ def show_case_states(
         console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
 
 
-def _told(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
+def _reason_lines(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
     """Why, and what to change; the same advice is given once."""
     most = len(one.reasons) if verbose else _MOST_REASONS
     for reason in one.reasons[:most]:
@@ -124,10 +124,10 @@ def _told(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[s
 
 def _summary(qualifications: Sequence[Qualification]) -> str:
     states = Counter(one.state for one in qualifications)
-    said = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
+    counts = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
     labels = Counter(label for one in qualifications for label in one.labels)
     with_labels = "".join(f"; {number} {label}" for label, number in labels.items())
-    return f"{count(len(qualifications), 'test case')}: {said}{with_labels}"
+    return f"{count(len(qualifications), 'test case')}: {counts}{with_labels}"
 
 
 def written_cases_json(
@@ -176,8 +176,8 @@ def show_written_cases(cases: Sequence[Case], console: Console) -> None:
         asked = textwrap.shorten(case.prompt, max(20, console.width - len(row) - 1), placeholder="…")
         console.print(Text(row + asked), soft_wrap=True)
     found = Counter(case.use for case in cases)
-    said = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
-    console.print(Text(f"{count(len(cases), 'case')}, all qualified: {said}"), soft_wrap=True)
+    counts = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
+    console.print(Text(f"{count(len(cases), 'case')}, all qualified: {counts}"), soft_wrap=True)
 
 
 def _cut(text: str, width: int) -> str:
@@ -217,9 +217,9 @@ def _seen(trials: list[Trial]) -> str:
         if isinstance(outcome, Scored) and not outcome.passed:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
             why = "; ".join(looks) or f"ended: {outcome.end}"
-            said = " ".join(trial.answer.split())
+            answer = " ".join(trial.answer.split())
             left = f" · left: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
-            return f"{why} · said: {said[:_ANSWER]}{'…' if len(said) > _ANSWER else ''}{left}"
+            return f"{why} · said: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
     for trial in trials:
         if isinstance(trial.outcome, Errored):
             return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"

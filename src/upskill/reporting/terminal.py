@@ -51,15 +51,15 @@ def _errors(evaluation: Evaluation) -> Iterator[Text]:
     """What went wrong, last, where it is seen."""
     several = len(evaluation.students) > 1
     for report in evaluation.students:
-        told = [
+        errors = [
             f"{arm_name(arm.arm, report.harness)} {arm.errored} "
             f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
             for arm in report.arms
             if arm.errored
         ]
-        if told:
+        if errors:
             who = f"{report.student.name}: " if several else ""
-            yield Text(f"{who}errored, not counted as failures: {'; '.join(told)}", style="yellow")
+            yield Text(f"{who}errored, not counted as failures: {'; '.join(errors)}", style="yellow")
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
         yield Text(f"interrupted: {done} of {evaluation.planned} attempts ended", style="yellow")
@@ -81,14 +81,14 @@ def print_lines(lines: Iterable[Text], console: Console, *, indent: int = 0, bre
 
 def _bought(bought: Purchase) -> str:
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
-    said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    line = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
-        said += f"; {count(bought.failed_calls, 'call')} brought no answer"
-        said += f" (~{dollars(bought.lost)})" if bought.lost else ""
+        line += f"; {count(bought.failed_calls, 'call')} brought no answer"
+        line += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {_age(bought.oldest_reused_days)}"
-        said += f"; {bought.reused:,} answers reused from the store{age}"
-    return said
+        line += f"; {bought.reused:,} answers reused from the store{age}"
+    return line
 
 
 def _age(days: float) -> str:
@@ -99,12 +99,12 @@ def _age(days: float) -> str:
 
 def _judged(judge: JudgeReport) -> str:
     """Who judged, and how far that agrees with the other assertions, in one line."""
-    said = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
-    said += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
+    line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
+    line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
-        return f"{said}; no answer had other assertions to compare it with"
+        return f"{line}; no answer had other assertions to compare it with"
     return (
-        f"{said}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+        f"{line}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
     )
 
 

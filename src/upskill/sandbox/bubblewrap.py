@@ -68,12 +68,14 @@ def open_bubblewrap(
         group = make_group(spec.limits, controllers) if controllers else None
         if group is not None:
             on_failure.callback(group.remove)
-        process, line, first = _start([*staged.before, *words], staged.spec, interpreter, recipe, init_process, group)
-        on_failure.callback(line.close)
+        process, to_init, init_pid = _start(
+            [*staged.before, *words], staged.spec, interpreter, recipe, init_process, group
+        )
+        on_failure.callback(to_init.close)
         on_failure.callback(_kill, process)
         try:
             client = SandboxClient(
-                line, process=process, first=first, limits=spec.limits, environment=ENVIRONMENT, group=group
+                to_init, process=process, init_pid=init_pid, limits=spec.limits, environment=ENVIRONMENT, group=group
             )
         except ProcessLookupError:
             raise unavailable("the sandbox ended as soon as it had started") from None
@@ -128,8 +130,8 @@ def _start(
         theirs = ours.enter_context(ExitStack())
         sending = ours.enter_context(ExitStack())
         host, inside = socket.socketpair()
-        line = wire.Wire(host)
-        on_failure.callback(line.close)
+        to_init = wire.Wire(host)
+        on_failure.callback(to_init.close)
         theirs.callback(inside.close)
         status, status_end = _pipe(ours, theirs)
         complaints, complaints_end = _pipe(ours, theirs)
@@ -166,14 +168,14 @@ def _start(
                 group.enter(process.pid)
             _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
             sending.close()
-            if line.answer(time.monotonic() + START_SECONDS, 0) != [b"ready"]:
+            if to_init.answer(time.monotonic() + START_SECONDS, 0) != [b"ready"]:
                 raise wire.WireLost("a first word that is not `ready`")
-            first = _child(status)
+            init_pid = _child(status)
         except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
             on_failure.close()
-            raise unavailable(_whatever_is_there(complaints) or f"the sandbox did not start ({error})") from None
+            raise unavailable(_read_available(complaints) or f"the sandbox did not start ({error})") from None
         on_failure.pop_all()
-        return process, line, first
+        return process, to_init, init_pid
 
 
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
@@ -209,7 +211,7 @@ def _child(status: int) -> int:
         raise ValueError(f"bubblewrap did not name its child: {error}") from None
 
 
-def _whatever_is_there(descriptor: int) -> str:
+def _read_available(descriptor: int) -> str:
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 65536).decode("utf-8", "replace").strip()

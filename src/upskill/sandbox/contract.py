@@ -20,7 +20,6 @@ MemoryBy = Literal["cgroup", "watcher"]
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
 
-
 RefusalKind = Literal["folder", "large", "denied", "other"]
 
 

@@ -1,5 +1,5 @@
-"""The programs that build and keep a sandbox: where they are, the init process as bytecode, so that no start is spent
-on parsing it, and one thread that starts them all and never ends.
+"""Finds and starts the programs of a sandbox, and compiles the init process, so that no start is spent on parsing it.
+One thread starts them all, and never ends.
 
 "Die with the parent" means: with the *thread* that forked. A sandbox started by a worker thread would be killed as soon
 as that worker is let go.
@@ -74,18 +74,18 @@ class _SpawnThread:
                 promise.set_exception(error)
 
 
-_nursery: _SpawnThread | None = None
+_spawner: _SpawnThread | None = None
 
 
 def spawn(
     words: Sequence[str], *, stdin: int, stderr: int = subprocess.DEVNULL, keep: Sequence[int], folder: str = "/"
 ) -> "subprocess.Popen[bytes]":
     """Start a program with an empty environment, in a session of its own, with no descriptors but the ones named."""
-    global _nursery
+    global _spawner
     with _lock:
-        if _nursery is None or _nursery.process != os.getpid():
-            _nursery = _SpawnThread()
-        nursery = _nursery
+        if _spawner is None or _spawner.process != os.getpid():
+            _spawner = _SpawnThread()
+        spawner = _spawner
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
@@ -100,5 +100,5 @@ def spawn(
         )
 
     promise: Future[subprocess.Popen[bytes]] = Future()
-    nursery.orders.put((start, promise))
+    spawner.orders.put((start, promise))
     return promise.result()

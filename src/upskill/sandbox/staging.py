@@ -34,7 +34,7 @@ exec "$@"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StagedSpec:
-    """A sandbox spec whose sources can be reached, and the words that come before the launcher to make it so."""
+    """A sandbox spec whose sources an unprivileged user can reach, and the command that goes before the launcher."""
 
     spec: SandboxSpec
     before: Sequence[str] = ()

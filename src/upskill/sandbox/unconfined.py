@@ -33,11 +33,11 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
         with theirs:
             words = [sys.executable, "-I", "-S", "-B", str(init_process), str(root)]
             process = spawn(words, stdin=theirs.fileno(), keep=(), folder=str(root))
-        line = wire.Wire(ours)
+        to_init = wire.Wire(ours)
         try:
-            line.answer(time.monotonic() + START_SECONDS, 0)
+            to_init.answer(time.monotonic() + START_SECONDS, 0)
         except (wire.WireLost, wire.WireSilent) as error:
-            line.close()
+            to_init.close()
             process.kill()
             process.wait()
             raise SandboxUnavailable(f"no place to run programs in {scratch}: {error or 'no answer'}") from None
@@ -53,9 +53,9 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     # The kernel would count all other processes of this user too.
     limits = replace(spec.limits, processes=0)
     return SandboxClient(
-        line,
+        to_init,
         process=process,
-        first=process.pid,
+        init_pid=process.pid,
         limits=limits,
         environment=environment,
         root=str(root),

@@ -1,5 +1,4 @@
-"""The host's end of the line to an init process: requests out, answers in, each with a deadline and a size it may not
-pass.
+"""The host's end of the wire to an init process: requests out, answers in, each with a deadline and a size limit.
 
 Trusts nothing that comes back.
 """
@@ -19,8 +18,6 @@ GRACE_SECONDS = 10.0
 """How long an init process may be late before its sandbox is ended from outside."""
 FILE_SECONDS = 60.0
 _ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
-
-
 _KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
 
 

@@ -141,10 +141,10 @@ def note_use(folder: Path, use: HeldOutUse) -> None:
 def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: dict[str, Json] | None = None) -> None:
     """Put cases into `skill_meta.json` in the place of those that are there, and change nothing else."""
     path = folder / META_FILE
-    kept = {key: value for key, value in _load(path).items() if key not in _CASES}
+    others = {key: value for key, value in _load(path).items() if key not in _CASES}
     if written_by is not None:
-        kept["cases_written_by"] = written_by
-    write_text(path, _text({**kept, "cases": cases_as_json(cases)}))
+        others["cases_written_by"] = written_by
+    write_text(path, _text({**others, "cases": cases_as_json(cases)}))
 
 
 def _load(path: Path) -> dict[str, Json]:

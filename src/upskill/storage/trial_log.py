@@ -28,7 +28,7 @@ from upskill.storage.run_folders import hold
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
 """Inside a text the quotes would be escaped, so this is found only where the key is."""
-_KEPT = "free some space; everything finished so far is kept"
+_FULL_DISK_HINT = "free some space; everything finished so far is kept"
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Not a disk: there is nothing to bring anything to."""
 
@@ -176,10 +176,10 @@ class TrialWriter:
         try:
             written = os.write(self._file, line)
         except OSError as error:
-            raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_KEPT) from error
+            raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_FULL_DISK_HINT) from error
         if written != len(line):
             os.ftruncate(self._file, before)
-            raise EngineError(f"{self._path}: the disk is full", hint=_KEPT)
+            raise EngineError(f"{self._path}: the disk is full", hint=_FULL_DISK_HINT)
         self._written.set()
 
     def _sync(self) -> None:

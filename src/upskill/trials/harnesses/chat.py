@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill
-from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
+from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, read_words, skill_block
 from upskill.trials.trial_limits import TrialLimits
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ class Chat:
 
     version = "chat/2"
     resumable: tuple[str, ...] = ("chat/1",)
-    frame = words("frame.md")
+    frame = read_words("frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
         """The skill stands in the system message, or it does not."""
-        arms: dict[Arm, ArmRequest] = {"baseline": ArmRequest(system=self.frame), "with_skill": self._given(skill)}
-        return arms if previous is None else {**arms, "previous": self._given(previous)}
+        arms: dict[Arm, ArmRequest] = {"baseline": ArmRequest(system=self.frame), "with_skill": self._with_skill(skill)}
+        return arms if previous is None else {**arms, "previous": self._with_skill(previous)}
 
-    def _given(self, skill: Skill) -> ArmRequest:
-        return ArmRequest(system=f"{self.frame}\n\n{given(skill)}")
+    def _with_skill(self, skill: Skill) -> ArmRequest:
+        return ArmRequest(system=f"{self.frame}\n\n{skill_block(skill)}")
 
     def show(self, case: Case) -> CaseRequest:
         """Its files follow the prompt."""
