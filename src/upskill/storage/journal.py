@@ -4,8 +4,8 @@ The same question has the same digest; asked again, it is the second of its kind
 bought, in whatever order they came.
 
 A command without a run folder keeps its answers beside the trial store for a while: after a kill, it finds them again
-when it is typed once more. They are dropped once what they were for is saved. Where that cache cannot be made, everything
-works, and a kill costs the calls made so far.
+when it is typed once more. They are dropped once what they were for is saved. Where that cache cannot be made, a kill
+costs the calls made so far.
 """
 
 import os

@@ -6,6 +6,7 @@ How it works there is in `agent_loop.py`.
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class Agent:
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""
-        return {"tools": [tool.as_json() for tool in TOOLS], "limits": trial_limits.as_json(), "files": files}
+        return {"tools": [tool.as_json() for tool in TOOLS], "limits": asdict(trial_limits), "files": files}
 
     @contextmanager
     def solving(
