@@ -7,12 +7,15 @@ decides a dozen things; an extended class keeps every one of them.
 import json
 import math
 import random
+import sys
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from inspect_ai.model import Model, ModelOutput
+from inspect_ai.model import _assistant_internal as states
 from inspect_ai.model._model import RetryDecision
 from pydantic import ValidationError
 from tenacity import RetryCallState
@@ -22,7 +25,6 @@ from upskill.domain import Fault
 from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
 from upskill.models.endpoint import Endpoint
-from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
     AttemptTimeout,
     BodyTooLarge,
@@ -51,6 +53,12 @@ MOST_TOKENS = 10**9
 """More tokens than any answer has: whoever reports so many has reported nothing."""
 TURN_SPREAD_SECONDS = 0.25
 """Calls that were held back together go on within this time of each other, not all at once."""
+
+_PROVIDER_CLIENTS = {
+    "_HAS_OPENAI": "inspect_ai.model._openai_responses",
+    "_HAS_ANTHROPIC": "inspect_ai.model._providers.anthropic",
+}
+"""Flags of the engine for two providers, and the module that loads the client of each."""
 
 Decide = Callable[[Exception], bool | RetryDecision]
 
@@ -239,7 +247,7 @@ class _Wait(wait_base):
 
 def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
-    ready_the_engine()
+    load_engine_parts()
     meter = Meter(client, endpoint)
     provider: Any = type(model.api)
 
@@ -268,6 +276,20 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
 
     model.api.__class__ = Metered
     _fit_client(model.api, client.policy.max_body_bytes)
+
+
+def load_engine_parts() -> None:
+    """Load what the engine would load with its first sample, where it would stop the event loop for seconds.
+
+    The engine readies a state for each provider's client that is installed, and so loads clients, seconds of CPU each,
+    that no model of this process uses. A client whose module is there already is one that a model uses.
+    """
+    import inspect_ai.agent._acp.server  # noqa: F401 - heavy, and loaded although nothing is served
+
+    for installed, module in _PROVIDER_CLIENTS.items():
+        if hasattr(states, installed):
+            setattr(states, installed, module in sys.modules)
+    copy_context().run(states.init_sample_assistant_internal)
 
 
 def _fit_client(api: Any, max_body_bytes: int) -> None:

@@ -14,21 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COLUMNS = (
-    "started",
-    "skill",
-    "digest",
-    "model",
-    "verdict",
-    "before",
-    "after",
-    "lift",
-    "low",
-    "high",
-    "interval_for",
-    "pairs",
-    "spent",
-    "status",
-    "folder",
+    *("started", "skill", "digest"),
+    *("model", "verdict", "before", "after", "lift", "low", "high", "interval_for", "pairs", "spent"),
+    *("status", "folder"),
 )
 """Of the CSV. Later versions add columns at the end only."""
 _STYLES = {"helps": "green", "cheaper": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
