@@ -39,7 +39,7 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
 
 
 def mend_tool_calls(output: "ModelOutput") -> None:
-    """Half a character (a lone surrogate) in what a tool is called with becomes a question mark.
+    """A lone surrogate in the arguments of a tool call becomes a question mark.
 
     It has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
     """

@@ -59,8 +59,8 @@ class SandboxClient:
         self.close()
 
     def where(self, path: str) -> str:
-        whole = path if path.startswith("/") else f"{WORKSPACE}/{path}"
-        return self._root + whole
+        absolute = path if path.startswith("/") else f"{WORKSPACE}/{path}"
+        return self._root + absolute
 
     def run(
         self,
@@ -88,7 +88,7 @@ class SandboxClient:
                 answer = self._to_init.ask(
                     request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes
                 )
-                result = wire.ran(answer, self._limits)
+                result = wire.command_result(answer, self._limits)
             except wire.WireSilent:
                 self.close()
                 return _no_answer("timeout", started)
@@ -117,7 +117,7 @@ class SandboxClient:
         request = [b"take", str(most_files).encode(), str(most_bytes).encode()]
         fields = self._files(request, "hand out its files", most_bytes + 8 * most_files)
         try:
-            return wire.taken(fields, most_files=most_files, most_bytes=most_bytes)
+            return wire.taken_files(fields, most_files=most_files, most_bytes=most_bytes)
         except wire.WireLost as error:
             self.close()
             raise SandboxGone(f"the sandbox answered with {error}") from None

@@ -72,15 +72,12 @@ class Journal:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
         line = _ANSWERED.dump_json(answered) + b"\n"
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-            try:
-                size = os.fstat(file).st_size
-                if os.write(file, line) != len(line):
-                    os.ftruncate(file, size)
+            with self.path.open("ab", buffering=0) as file:
+                size = file.tell()
+                if file.write(line) != len(line):
+                    file.truncate(size)
                     raise EngineError(f"{self.path}: the disk is full", hint="free some space, then resume the run")
-                os.fsync(file)
-            finally:
-                os.close(file)
+                os.fsync(file.fileno())
         except OSError as error:
             raise EngineError(
                 f"{self.path}: cannot be written ({error.strerror})", hint="free some space, then resume the run"

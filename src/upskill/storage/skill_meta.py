@@ -162,5 +162,5 @@ def _text(whole: dict[str, Json]) -> str:
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if whole_characters(text) == text:
         return text
-    # Half a character, which a file of another tool can hold, has no UTF-8: it stays escaped, as it was.
+    # A lone surrogate, which a file of another tool can hold, has no UTF-8: it stays escaped, as it was.
     return json.dumps(whole, indent=2, allow_nan=False) + "\n"
