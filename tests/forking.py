@@ -21,8 +21,8 @@ import json, os, sys
 import upskill.cli.eval_command, upskill.cli.generate_command, upskill.cli.progress
 import upskill.workflows.generating.generate, upskill.trials.engine, upskill.models.metering
 import inspect_ai, inspect_ai.model, inspect_ai.model._model_info, inspect_ai._eval.eval, openai
-from upskill.models.engine_start import ready_the_engine
-ready_the_engine()
+from upskill.models.metering import load_engine_parts
+load_engine_parts()
 inspect_ai.model._model_info._get_lookup_index()  # seconds of reading lists, once
 print("ready", flush=True)
 for line in sys.stdin:

@@ -13,7 +13,7 @@ import pytest
 
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.job import Caps, Job, JobResult
-from upskill.storage.job_json import job_text, result_from_text
+from upskill.storage.records import job_text, result_from_text
 from upskill.workflows.evaluating.executor import Executor, InProcess, ProcessPool
 from upskill.workflows.evaluating.job import run_job
 

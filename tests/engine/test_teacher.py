@@ -80,7 +80,7 @@ def test_an_error_of_one_question_loses_no_answer_of_another() -> None:
     with Provider(behave) as provider:
         teacher = Teacher(MeteredClient(), endpoint_at(provider.url))
         with pytest.raises(NoAnswer, match="401") as raised:
-            teacher.ask([question("bad"), question("good")], heard=lambda one: heard.append(one.reply.text))
+            teacher.ask([question("bad"), question("good")], on_reply=lambda one: heard.append(one.reply.text))
     assert raised.value.fault == "provider"
     assert heard == ["good"]
 

@@ -119,7 +119,7 @@ def test_a_disk_that_fills_up_is_noted_once_and_what_was_committed_stays(path: P
     assert len(notes) == 1
     assert notes[0].endswith("nothing more is kept")
     with SqliteStore(path) as store:
-        found = list(store.recall_many((f"t{number}" for number in range(1_000)), fingerprint="f"))
+        found = [number for number in range(1_000) if store.recall(f"t{number}", fingerprint="f")]
     assert store.notes == ()
     assert 20 <= len(found) < 1_000
 
@@ -210,12 +210,11 @@ CROWD = """
                 if number % 25 == 24:
                     store.flush()
                     own = [f"own{name}-{n}" for n in range(number + 1)]
-                    assert len(list(store.recall_many(own, fingerprint="f"))) == number + 1
+                    assert all(store.recall(trial_id, fingerprint="f") for trial_id in own)
                     shared = [f"shared{n}" for n in range(number + 1)]
-                    seen = {s.trial.id: s.trial.answer for s in store.recall_many(shared, fingerprint="f")}
-                    assert len(seen) == number + 1
+                    seen = {trial_id: store.recall(trial_id, fingerprint="f").trial.answer for trial_id in shared}
         with SqliteStore(path) as store:
-            again = {s.trial.id: s.trial.answer for s in store.recall_many(shared, fingerprint="f")}
+            again = {trial_id: store.recall(trial_id, fingerprint="f").trial.answer for trial_id in shared}
         assert seen == again, "what was seen once is what everybody sees"
         assert store.notes == (), store.notes
 
@@ -274,7 +273,7 @@ KILLS = """
         last = [line for line in lines if line.endswith("\\n")][-1]
         committed += [f"{point}-{number}" for number in range(int(last) + 1)]
         with SqliteStore(path) as store:
-            found = sum(1 for _ in store.recall_many(committed, fingerprint="f"))
+            found = sum(store.recall(trial_id, fingerprint="f") is not None for trial_id in committed)
         assert store.notes == (), store.notes
         assert found == len(committed), (point, found, len(committed))
     connection = sqlite3.connect(path)
@@ -312,7 +311,7 @@ RECALL_MANY = """
 
     began, before = time.process_time(), megabytes()
     with SqliteStore(Path(sys.argv[1])) as store:
-        found = sum(1 for _ in store.recall_many((f"{n:064d}" for n in range(20_000)), fingerprint="f"))
+        found = sum(store.recall(f"{n:064d}", fingerprint="f") is not None for n in range(20_000))
     print(time.process_time() - began, megabytes() - before, found)
     assert store.notes == ()
 """

@@ -1,7 +1,6 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.measuring.decision import Claim, Decision, Reason, Side
-from upskill.measuring.exact_sign import SignTest
+from upskill.measuring.decision import Decision
 from upskill.measuring.gate import (
     FRESH_PAIRS,
     REPEATS_OF_A_LATER_USE,
@@ -26,8 +25,8 @@ from upskill.measuring.lift import (
 from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
-from upskill.measuring.summary import Agreement, judge_agreement, summarise_arm
-from upskill.measuring.tokens import Ratio, measure_tokens
+from upskill.measuring.summary import judge_agreement, summarise_arm
+from upskill.measuring.tokens import measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
@@ -36,21 +35,15 @@ __all__ = [
     "REPEATS_OF_A_LATER_USE",
     "Z_FIXED",
     "Z_SEQUENTIAL",
-    "Agreement",
     "BaselineTally",
-    "Claim",
     "Decision",
     "Dropped",
     "Gate",
     "Judgement",
     "Pair",
     "Pairing",
-    "Ratio",
-    "Reason",
     "RunningLift",
     "Sequential",
-    "Side",
-    "SignTest",
     "WorsenedCase",
     "confirm_worse",
     "default_rounds",

@@ -1,9 +1,9 @@
-"""What a sequential design says after a look: go on, or stop, why, and with which verdict. No words for people here."""
+"""What a design says after a look: go on, or stop, why, and with which verdict. No words for people here."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from upskill.domain import Verdict
+from upskill.domain import Interval, Verdict
 
 Side = Literal["helps", "hurts"]
 """The two directions a difference can have."""
@@ -34,3 +34,10 @@ class Decision:
 
 
 GO_ON = Decision(reason=None)
+
+
+def side_of(interval: Interval) -> Side | None:
+    """The side that an interval shows by excluding zero; `None` where it includes zero."""
+    if interval.above_zero:
+        return "helps"
+    return "hurts" if interval.below_zero else None

@@ -6,7 +6,6 @@ cases: only of pairs, in the order in which they were planned.
 """
 
 from itertools import pairwise
-from typing import Literal
 
 from upskill.measuring.decision import Side
 from upskill.measuring.pairs import Pair
@@ -18,8 +17,8 @@ class SignTest:
     The cap is part of the test: it fixes how the error is spent, and cannot be raised afterwards.
     """
 
-    def __init__(self, *, cap: int, alpha: float = 0.05, sides: Literal[1, 2] = 2) -> None:
-        """`alpha` is the error of the whole test; with one side all of it is spent on `helps`."""
+    def __init__(self, *, cap: int, alpha: float = 0.05) -> None:
+        """`alpha` is the error of the whole test, half of it on each side."""
         if cap < 1:
             raise ValueError("a test needs at least one pair")
         self.cap = cap
@@ -30,8 +29,7 @@ class SignTest:
         self.pairs = 0
         self.side: Side | None = None
         """What was decided; once set it stays."""
-        self._sides = sides
-        self._error = alpha / sides
+        self._error = alpha / 2
         self._spent = 0.0
         # The null law of the wins given the discordant pairs and "not stopped": wins `_least` to `_least + len - 1`.
         self._law = [1.0]
@@ -74,9 +72,8 @@ class SignTest:
         if self.side is not None:
             return 0
         # Nothing leads to a boundary faster than going straight towards it.
-        counts = [self._straight(+1)] if self._sides == 1 else [self._straight(+1), self._straight(-1)]
-        reached = [count for count in counts if count is not None]
-        return min(reached) if reached else None
+        reached = [count for step in (+1, -1) if (count := self._straight(step)) is not None]
+        return min(reached, default=None)
 
     def _straight(self, difference: int) -> int | None:
         ahead = self._copy()
@@ -110,9 +107,5 @@ class SignTest:
         if not cut:
             return
         self._spent += spent
-        if self._sides == 2:
-            self._law = law[cut : len(law) - cut]
-            self._least += cut
-        else:
-            # The lower tail stays: a path that only looks bad has not stopped, and may still come back.
-            del law[len(law) - cut :]
+        self._law = law[cut : len(law) - cut]
+        self._least += cut

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 from upskill.domain import Interval
 from upskill.measuring.distributions import t_quantile
@@ -24,8 +25,8 @@ NO_DIFFERENCE = 0.10
 
 def these_cases(tallies: Sequence[CaseTally], *, z: float = Z_FIXED) -> Interval:
     """Stratified Newcombe-Wilson, centred on the pooled difference; only the model's sampling is random."""
-    arm = _Share.of([(tally.passed, tally.pairs) for tally in tallies], z)
-    against = _Share.of([(tally.passed_against, tally.pairs) for tally in tallies], z)
+    arm = _share([(tally.passed, tally.pairs) for tally in tallies], z)
+    against = _share([(tally.passed_against, tally.pairs) for tally in tallies], z)
     difference = arm.rate - against.rate
     low = difference - math.hypot(arm.rate - arm.low, against.high - against.rate)
     high = difference + math.hypot(arm.high - arm.rate, against.rate - against.low)
@@ -66,21 +67,22 @@ def probability_below(z: float) -> float:
     return 0.975 if z == Z_FIXED else NormalDist().cdf(z)
 
 
-class _Share:
+class _Share(NamedTuple):
     """One arm's pass rate with its Wilson interval, at the sample size the cases are worth."""
 
-    def __init__(self, rate: float, low: float, high: float) -> None:
-        self.rate, self.low, self.high = rate, low, high
+    rate: float
+    low: float
+    high: float
 
-    @classmethod
-    def of(cls, counts: Sequence[tuple[int, int]], z: float) -> "_Share":
-        trials = sum(runs for _, runs in counts)
-        rate = sum(passed for passed, _ in counts) / trials
-        size = _effective_size(counts, rate, trials)
-        denominator = 1 + z * z / size
-        centre = (rate + z * z / (2 * size)) / denominator
-        half = z * math.sqrt(rate * (1 - rate) / size + z * z / (4 * size * size)) / denominator
-        return cls(rate, centre - half, centre + half)
+
+def _share(counts: Sequence[tuple[int, int]], z: float) -> _Share:
+    trials = sum(runs for _, runs in counts)
+    rate = sum(passed for passed, _ in counts) / trials
+    size = _effective_size(counts, rate, trials)
+    denominator = 1 + z * z / size
+    centre = (rate + z * z / (2 * size)) / denominator
+    half = z * math.sqrt(rate * (1 - rate) / size + z * z / (4 * size * size)) / denominator
+    return _Share(rate, centre - half, centre + half)
 
 
 def _effective_size(counts: Sequence[tuple[int, int]], rate: float, trials: int) -> float:

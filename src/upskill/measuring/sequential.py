@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from upskill.domain import Arm, Interval, Verdict
-from upskill.measuring.decision import GO_ON, Claim, Decision, Reason, Side
+from upskill.measuring.decision import GO_ON, Claim, Decision, Reason, Side, side_of
 from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.futility import least_pairs_to_futility, rounds_are_futile, sign_test_is_futile
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_SEQUENTIAL, floored_t, these_cases
@@ -199,7 +199,7 @@ class Sequential:
             interval = _interval(tallies, wide=wide)
             later = self._turns > self.cases
             if wide and later and self._wide_side is None:
-                self._wide_side = _side(interval)
+                self._wide_side = side_of(interval)
             if self.min_lift is not None:
                 clears = interval.low >= self.min_lift
                 if (clears or interval.high < self.min_lift) and (later or last):
@@ -236,9 +236,11 @@ class Sequential:
         claim: Claim | None = None
         tallies = tally_pairs(self._pairs)
         crossed_now = reason == "decided" and self.min_lift is None
-        if self._wide_side is not None and (crossed_now or self._wide_side == _side(_interval(tallies, wide=True))):
+        if self._wide_side is not None and (crossed_now or self._wide_side == side_of(_interval(tallies, wide=True))):
             verdict, claim = self._wide_side, "cases like these"
-        elif self._sign.side is not None and (crossed_now or self._sign.side == _side(_interval(tallies, wide=False))):
+        elif self._sign.side is not None and (
+            crossed_now or self._sign.side == side_of(_interval(tallies, wide=False))
+        ):
             verdict, claim = self._sign.side, "these cases"
         elif reason == "no difference":
             verdict, claim = "no difference", "these cases"
@@ -247,9 +249,3 @@ class Sequential:
 
 def _interval(tallies: Sequence[CaseTally], *, wide: bool) -> Interval:
     return floored_t(tallies, z=Z_SEQUENTIAL) if wide else these_cases(tallies, z=Z_SEQUENTIAL)
-
-
-def _side(interval: Interval) -> Side | None:
-    if interval.above_zero:
-        return "helps"
-    return "hurts" if interval.below_zero else None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
-from upskill.measuring.decision import Claim, Decision, Reason, Side
+from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_FIXED, Z_SEQUENTIAL, these_cases
 from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import Pairing, reason_to_refuse
@@ -88,9 +88,9 @@ def _decide_fixed(pairing: Pairing, lift: Lift, *, min_lift: float | None) -> De
         clears = shown.low >= min_lift
     verdict: Verdict = "undecided"
     claim: Claim | None = None
-    if wide is not None and (side := _side(wide)) is not None:
+    if wide is not None and (side := side_of(wide)) is not None:
         verdict, claim = side, "cases like these"
-    elif (side := _side(narrow if wide is None else strict)) is not None:
+    elif (side := side_of(narrow if wide is None else strict)) is not None:
         verdict, claim = side, "these cases"
     elif strict.low > -NO_DIFFERENCE and strict.high < NO_DIFFERENCE:
         verdict, claim = "no difference", "these cases"
@@ -108,12 +108,14 @@ def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None, a
     about = claim or widest
     if about == "these cases":
         # The interval for these cases is centred on the pooled difference, so that is the figure to print beside it.
-        lift = replace(lift, mean=_pooled(pairing))
+        won = sum(pair.passed - pair.passed_against for pair in pairing.pairs)
+        lift = replace(lift, mean=won / len(pairing.pairs))
     interval = _interval(lift, about)
     match verdict:
         case "helps" | "hurts":
             interval = _cut(interval, verdict)
-            lift = _with_interval(lift, about, interval)
+            wide = about == "cases like these"
+            lift = replace(lift, cases_like_these=interval) if wide else replace(lift, these_cases=interval)
             sentence = say_side(verdict, lift, interval, claim=about, cases=cases)
         case "cheaper" if tokens is not None:
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
@@ -138,26 +140,10 @@ def _interval(lift: Lift, claim: Claim) -> Interval:
     return wide if claim == "cases like these" and wide is not None else lift.these_cases
 
 
-def _with_interval(lift: Lift, claim: Claim, interval: Interval) -> Lift:
-    if claim == "cases like these":
-        return replace(lift, cases_like_these=interval)
-    return replace(lift, these_cases=interval)
-
-
-def _pooled(pairing: Pairing) -> float:
-    return sum(pair.passed - pair.passed_against for pair in pairing.pairs) / len(pairing.pairs)
-
-
 def _cut(interval: Interval, side: Side) -> Interval:
     if side == "helps":
         return replace(interval, low=max(interval.low, _ABOVE_ZERO))
     return replace(interval, high=min(interval.high, -_ABOVE_ZERO))
-
-
-def _side(interval: Interval) -> Side | None:
-    if interval.above_zero:
-        return "helps"
-    return "hurts" if interval.below_zero else None
 
 
 def say_side(side: Side, lift: Lift, interval: Interval, *, claim: Claim, cases: int) -> str:
@@ -185,15 +171,15 @@ def say_undecided(
 ) -> str:
     """What is still possible, and what it would take to know.
 
-    Where a trial is one call, that is told in calls; where it takes many, in attempts, one per arm.
+    Where a trial is one call, that is given in calls; where it takes many, in attempts, one per arm.
     """
     head = "undecided, interrupted" if interrupted else "undecided"
-    said = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
+    sentence = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
     if next_run is None:
-        return said
+        return sentence
     cases = "" if next_run.cases is None else f" on {next_run.cases} cases"
     more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more attempts"
-    return f"{said}; {more}{cases} would find {points(next_run.lift)}"
+    return f"{sentence}; {more}{cases} would find {points(next_run.lift)}"
 
 
 def say_asked(sentence: str, *, min_lift: float, clears: bool | None) -> str:

@@ -156,14 +156,11 @@ def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
     entry = PROVIDERS[provider]
     # The provider's client follows this variable, so it is part of who the student is.
     base_url = _base_url_variable(provider)
-    if base_url is not None:
-        _refuse_secrets_in(base_url, key_variable=next(iter(entry.key_variables), ENDPOINT_KEY))
-    where = f"{provider}'s own API"
-    listing = UNKNOWN
-    if base_url is not None:
-        where = f"{provider}'s API as served at {base_url}"
+    if base_url is None:
+        where, listing = f"{provider}'s own API", look_up(model, provider=entry.prices)
     else:
-        listing = look_up(model, provider=entry.prices)
+        _refuse_secrets_in(base_url, key_variable=next(iter(entry.key_variables), ENDPOINT_KEY))
+        where, listing = f"{provider}'s API as served at {base_url}", UNKNOWN
     return Endpoint(
         name=typed,
         model=f"{provider}/{model}",

@@ -1,4 +1,4 @@
-"""The meter inside the engine's model: wraps one provider's API object so that no request escapes the metered client.
+"""The meter inside the engine's model: extends one provider's API object, so that no request goes uncounted.
 
 The provider's class is extended in place. A wrapper object would hide the provider's type, by which the engine
 decides a dozen things; an extended class keeps every one of them.
@@ -7,11 +7,15 @@ decides a dozen things; an extended class keeps every one of them.
 import json
 import math
 import random
+import sys
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from inspect_ai.model import Model, ModelOutput
+from inspect_ai.model import _assistant_internal as states
 from inspect_ai.model._model import RetryDecision
 from pydantic import ValidationError
 from tenacity import RetryCallState
@@ -20,9 +24,7 @@ from tenacity.wait import wait_base
 from upskill.domain import Fault
 from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
-from upskill.models.budget import BudgetReached, Spending
 from upskill.models.endpoint import Endpoint
-from upskill.models.engine_start import ready_the_engine
 from upskill.models.faults import (
     AttemptTimeout,
     BodyTooLarge,
@@ -32,7 +34,7 @@ from upskill.models.faults import (
     TransportFault,
     fault_of,
 )
-from upskill.models.ledger import Ledger
+from upskill.models.ledger import BudgetReached, Ledger, Spending
 from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
 from upskill.models.retrying import (
     Call,
@@ -52,58 +54,70 @@ MOST_TOKENS = 10**9
 TURN_SPREAD_SECONDS = 0.25
 """Calls that were held back together go on within this time of each other, not all at once."""
 
+_PROVIDER_CLIENTS = {
+    "_HAS_OPENAI": "inspect_ai.model._openai_responses",
+    "_HAS_ANTHROPIC": "inspect_ai.model._providers.anthropic",
+}
+"""Flags of the engine for two providers, and the module that loads the client of each."""
+
 Decide = Callable[[Exception], bool | RetryDecision]
 
 
+@dataclass(slots=True)
+class _Attempt:
+    """One request that is under way, and where what comes of it is noted."""
+
+    bill: Bill
+    call: Call
+    totals: tuple[Spending, Spending]
+    answers_before: int
+    """How often the endpoint had answered anybody when the request was sent."""
+    input_bytes: Callable[[], int]
+    """The size of the request, asked for where the provider does not say how many tokens it was."""
+
+
 class Meter:
-    """Stands at one endpoint. Every attempt passes through `attempt`; it decides what is tried again, and when."""
+    """The meter of one endpoint: counts every attempt, and decides what is tried again, and when."""
 
     def __init__(self, client: Ledger, endpoint: Endpoint) -> None:
         self._client = client
         self._endpoint = endpoint
 
-    def begin(self) -> Call:
-        """A new call to this endpoint, with its own count of faults and its own deadline."""
-        return begin_call(answers_before=self._client.answers_of(self._endpoint))
-
     async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
-        """One attempt, with its own wall deadline, counted whatever comes of it.
-
-        `input_bytes` is asked for the size of the request where the provider does not say how many tokens it was.
-        """
+        """One attempt, with its own wall deadline, counted whatever comes of it."""
         bill, call, client = current_bill(), current_call(), self._client
         await self._wait_for_turn(call, bill)
-        self._require_leave(bill)
-        call.heard = False
+        self._require_permission(bill)
+        call.answered = False
         bill.calls += 1
         totals = client.charge(bill.purpose)
-        answers_before = client.answers_of(self._endpoint)
+        attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes)
         seconds = max(0.0, min(client.policy.attempt_seconds, client.policy.call_seconds - call.seconds))
         try:
             with anyio.fail_after(seconds):
                 result = await send()
             output, made = result if isinstance(result, tuple) else (result, None)
             if isinstance(output, Exception):
-                self._fail(bill, call, totals, output, answers_before, input_bytes)
+                self._fail(attempt, output)
                 return result
             require_an_answer(output, made.response if made is not None else None)
             mend_tool_calls(output)
         except TimeoutError:
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
-            self._fail(bill, call, totals, late, answers_before, input_bytes)
+            self._fail(attempt, late)
             raise late from None
         except Exception as error:
-            told = _told_plainly(error, heard=call.heard)
-            if self._fail(bill, call, totals, told, answers_before, input_bytes) == "crash":
+            fault = _plain_fault(error, answered=call.answered)
+            if self._fail(attempt, fault) == "crash":
                 raise
             # The engine renders every traceback on the event loop, a second for one that runs through the client and
             # its pool, and calls in flight miss their deadlines meanwhile. A fault of the world needs none.
-            raise told.with_traceback(None) from None
-        self._count(bill, totals, output, input_bytes)
+            raise fault.with_traceback(None) from None
+        self._count(attempt, output)
         return result
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
-        """While an endpoint asks for silence nobody speaks to it, whichever call it said that to."""
+        """While an endpoint asks to wait, every call to it waits, whichever call was told so."""
         while (held := self._client.held_back(self._endpoint)) > 0.0:
             left = self._client.policy.call_seconds - call.seconds
             if held >= left:
@@ -113,8 +127,8 @@ class Meter:
         if turn := self._client.turn():
             await anyio.sleep(turn)
 
-    def _require_leave(self, bill: Bill) -> None:
-        """Nothing is sent to an endpoint that is down, and nothing at all beyond a cap."""
+    def _require_permission(self, bill: Bill) -> None:
+        """Raise where the endpoint is down or a cap was reached: then nothing is sent."""
         message = self._client.down.get(self._endpoint.model)
         if message is not None:
             if bill.fault is None:
@@ -125,23 +139,16 @@ class Meter:
             bill.blame("budget", f"{cap} was reached")
             raise BudgetReached(f"{cap} was reached")
 
-    def _fail(
-        self,
-        bill: Bill,
-        call: Call,
-        totals: tuple[Spending, Spending],
-        error: Exception,
-        answers_before: int,
-        input_bytes: Callable[[], int],
-    ) -> Fault:
+    def _fail(self, attempt: _Attempt, error: Exception) -> Fault:
+        bill, call = attempt.bill, attempt.call
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failed_calls += 1
         # Whether a provider charges for an answer that never arrived, nobody knows; a cap must assume it.
-        lost = estimated_tokens(input_bytes()) if fault in ("timeout", "transport") else 0
+        lost = estimated_tokens(attempt.input_bytes()) if fault in ("timeout", "transport") else 0
         price = self._endpoint.price
         cost = price.of(input_tokens=lost, output_tokens=0) if price is not None else 0.0
-        for total in totals:
+        for total in attempt.totals:
             total.failed_calls += 1
             total.tokens += lost
             total.tokens_lost += lost
@@ -155,27 +162,23 @@ class Meter:
             self._client.refused(self._endpoint)
         else:
             call.faults += 1
-            self._client.failed(self._endpoint, str(error), answers_before=answers_before)
+            self._client.failed(self._endpoint, str(error), answers_before=attempt.answers_before)
         return fault
 
-    def _count(
-        self, bill: Bill, totals: tuple[Spending, Spending], output: ModelOutput, input_bytes: Callable[[], int]
-    ) -> None:
+    def _count(self, attempt: _Attempt, output: ModelOutput) -> None:
+        bill = attempt.bill
         self._client.answered(self._endpoint)
         bill.fault, bill.fault_message = None, ""
         bill.answers += 1
         bill.served_model = output.model or bill.served_model
         reported, price = _reported(output), self._endpoint.price
-        sent, said = reported or (estimated_tokens(input_bytes()), estimated_tokens(_output_bytes(output)))
-        cost = price.of(input_tokens=sent, output_tokens=said) if price is not None else None
-        bill.tokens += sent + said
-        if reported is None:
-            bill.add(None, None, None)
-        else:
-            bill.add(sent, said, cost)
-        for total in totals:
-            total.tokens += sent + said
-            total.tokens_estimated += 0 if reported else sent + said
+        sent, written = reported or (estimated_tokens(attempt.input_bytes()), estimated_tokens(_output_bytes(output)))
+        cost = price.of(input_tokens=sent, output_tokens=written) if price is not None else None
+        bill.tokens += sent + written
+        bill.add(*((sent, written, cost) if reported else (None, None, None)))
+        for total in attempt.totals:
+            total.tokens += sent + written
+            total.tokens_estimated += 0 if reported else sent + written
             total.cost = None if total.cost is None or cost is None or reported is None else total.cost + cost
             total.cost_known += cost or 0.0
 
@@ -185,27 +188,23 @@ class Meter:
         if call.judged is not error:
             # Asked twice about the same failure, by the engine and by its wait, the answer is the same.
             call.judged, call.decision = error, self._judge(call, error, provider_decides)
-        decision: bool | RetryDecision = call.decision
-        return decision
+        return call.decision  # type: ignore[no-any-return]  # `Call` does not know the engine
 
     def _judge(self, call: Call, error: Exception, provider_decides: Decide) -> bool | RetryDecision:
         if isinstance(error, EndpointDown | BudgetReached | CallTimeout):
             return False
         limited = fault_of(error) == "rate limit"
-        passing = (
-            RetryDecision.transient()
-            if isinstance(error, TransportFault | json.JSONDecodeError)
-            else provider_decides(error)
-        )
+        lost = isinstance(error, TransportFault | json.JSONDecodeError)
+        passing = RetryDecision.transient() if lost else provider_decides(error)
         if not passing or (not limited and getattr(error, "status_code", None) == 429):
             return False
         policy = self._client.policy
-        told, asked = honest_retry_after(error)
-        if not told and isinstance(passing, RetryDecision):
+        sent_header, asked = honest_retry_after(error)
+        if not sent_header and isinstance(passing, RetryDecision):
             asked = passing.retry_after  # other headers by which providers say when there is room again
         if limited:
             wait = wait_after_refusal(max(1, call.refusals), asked=asked, most=policy.max_wait_seconds)
-            if told and asked is not None:
+            if sent_header and asked is not None:
                 self._client.hold_back(self._endpoint, min(asked, policy.max_wait_seconds))
         else:
             wait = wait_after_fault(max(1, call.faults), asked=asked, most=policy.max_wait_seconds)
@@ -230,8 +229,8 @@ class Meter:
         )
 
     def wait(self, provider_decides: Decide) -> wait_base:
-        """The waits of a call that begins now."""
-        self.begin()
+        """The waits of a call that begins now, with its own count of faults and its own deadline."""
+        begin_call(answers_before=self._client.answers_of(self._endpoint))
         return _Wait(lambda error: self.decide(error, provider_decides))
 
 
@@ -248,7 +247,7 @@ class _Wait(wait_base):
 
 def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> None:
     """Extend the provider's class of a model that was just made."""
-    ready_the_engine()
+    load_engine_parts()
     meter = Meter(client, endpoint)
     provider: Any = type(model.api)
 
@@ -279,22 +278,29 @@ def build_meter_into(model: Model, *, client: Ledger, endpoint: Endpoint) -> Non
     _fit_client(model.api, client.policy.max_body_bytes)
 
 
+def load_engine_parts() -> None:
+    """Load what the engine would load with its first sample, where it would stop the event loop for seconds.
+
+    The engine readies a state for each provider's client that is installed, and so loads clients, seconds of CPU each,
+    that no model of this process uses. A client whose module is there already is one that a model uses.
+    """
+    import inspect_ai.agent._acp.server  # noqa: F401 - heavy, and loaded although nothing is served
+
+    for installed, module in _PROVIDER_CLIENTS.items():
+        if hasattr(states, installed):
+            setattr(states, installed, module in sys.modules)
+    copy_context().run(states.init_sample_assistant_internal)
+
+
 def _fit_client(api: Any, max_body_bytes: int) -> None:
     """The client's own retries would be neither counted nor bounded: ours are. Nor would the length of a body be."""
     client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries"):
         client.max_retries = 0
-
-    def refuse(size: int) -> Exception:
-        return BodyTooLarge(f"an answer of {size:,} bytes or more; at most {max_body_bytes:,} are read")
-
-    def heard() -> None:
-        current_call().heard = True
-
-    cap_bodies(getattr(client, "_client", None), most=max_body_bytes, refuse=refuse, heard=heard)
+    cap_bodies(getattr(client, "_client", None), most=max_body_bytes)
 
 
-def _told_plainly(error: Exception, *, heard: bool) -> Exception:
+def _plain_fault(error: Exception, *, answered: bool) -> Exception:
     """A fault of ours that a client wrapped in its own, or an answer that broke whoever tried to read it."""
     cause: BaseException | None = error
     while cause is not None:
@@ -302,7 +308,7 @@ def _told_plainly(error: Exception, *, heard: bool) -> Exception:
             return cause
         cause = cause.__cause__
     unreadable = isinstance(error, ValidationError) or type(error).__module__ == "builtins"
-    if heard and unreadable and not isinstance(error, OSError | MemoryError):
+    if answered and unreadable and not isinstance(error, OSError | MemoryError):
         return MalformedAnswer(f"the answer cannot be read ({type(error).__name__}: {str(error)[:200]})")
     return error
 
@@ -313,10 +319,8 @@ def _reported(output: ModelOutput) -> tuple[int, int] | None:
     if usage is None:
         return None
     sent = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    said = usage.output_tokens
-    if sent < 0 or said < 0 or not 0 < sent + said <= MOST_TOKENS:
-        return None
-    return sent, said
+    written = usage.output_tokens
+    return (sent, written) if sent >= 0 and written >= 0 and 0 < sent + written <= MOST_TOKENS else None
 
 
 def _input_bytes(messages: "list[ChatMessage]", tools: "list[ToolInfo]") -> int:

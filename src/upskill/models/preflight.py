@@ -12,7 +12,7 @@ from upskill.errors import ProviderError
 from upskill.models.endpoint import CUSTOM, Endpoint
 
 SECONDS = 5.0
-_TELLING = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
+_STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
 """What a server's listing says of a model and does not change from one request to the next."""
 
 
@@ -37,8 +37,7 @@ def probe(endpoint: Endpoint) -> ServedModel:
         )
     if endpoint.package and not is_installed(endpoint.package):
         raise ProviderError(
-            f"{endpoint.name}: needs the package {endpoint.package}",
-            hint=f"install it: pip install {endpoint.package}",
+            f"{endpoint.name}: needs the package {endpoint.package}", hint=f"install it: pip install {endpoint.package}"
         )
     if endpoint.key_required and endpoint.key_variable() is None:
         wanted = " or ".join(endpoint.key_variables)
@@ -76,8 +75,8 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         properties = _get(f"{base_url.removesuffix('/v1')}/props", endpoint, optional=True) or {}
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
-    told = {key: served[key] for key in _TELLING if key in served}
-    return ServedModel(window=window, fingerprint=digest_of(told) if told else None, notes=notes)
+    stable = {key: served[key] for key in _STABLE_KEYS if key in served}
+    return ServedModel(window=window, fingerprint=digest_of(stable) if stable else None, notes=notes)
 
 
 def count_tokens(endpoint: Endpoint, text: str) -> int | None:

@@ -25,11 +25,11 @@ def look_up(model: str, *, provider: str | None) -> Listing:
     """The list price of a model at a provider, for prompts of ordinary length. Cached input is priced in full."""
     if provider is None:
         return UNKNOWN
-    return _kept().get((provider, model)) or ask_library(model, provider=provider)
+    return _bundled().get((provider, model)) or ask_library(model, provider=provider)
 
 
 @cache
-def _kept() -> dict[tuple[str, str], Listing]:
+def _bundled() -> dict[tuple[str, str], Listing]:
     """What the library of this very version says of the models with short names; empty beside any other version."""
     listed: dict[str, Any] = tomllib.loads(
         files("upskill.models").joinpath("aliases.toml").read_text(encoding="utf-8")

@@ -6,13 +6,14 @@ reads the body, whole or in pieces, reads it through the cap. The client unpacks
 than the cap and one piece is ever held.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from upskill.domain.text import whole_characters
-from upskill.models.faults import MalformedAnswer, TransportFault
+from upskill.models.faults import BodyTooLarge, MalformedAnswer, TransportFault
+from upskill.models.retrying import current_call
 
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
@@ -38,7 +39,7 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
 
 
 def mend_tool_calls(output: "ModelOutput") -> None:
-    """Half a character (a lone surrogate) in what a tool is called with becomes a question mark.
+    """A lone surrogate in the arguments of a tool call becomes a question mark.
 
     It has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
     """
@@ -69,33 +70,35 @@ def _first_choice(response: object) -> dict[str, object] | None:
     return first if isinstance(first, dict) else None
 
 
-def cap_bodies(client: Any, *, most: int, refuse: Callable[[int], Exception], heard: Callable[[], None]) -> None:
-    """Make an HTTP client raise `refuse(bytes)` where a body goes over `most` bytes; `heard` is told of each response.
+def cap_bodies(client: Any, *, most: int) -> None:
+    """Make an HTTP client raise `BodyTooLarge` where a body goes over `most` bytes, and mark calls that are answered.
 
-    Asking again for a client that has its cap already changes nothing.
+    A client that has its cap already stays as it is.
     """
     hooks = getattr(client, "event_hooks", None)
     if not isinstance(hooks, dict) or "response" not in hooks:
         return  # not a client of this family: its provider is not promised a cap
-    if any(isinstance(hook, _Hook) for hook in hooks["response"]):
-        return
-    hooks["response"].append(_Hook(most, refuse, heard))
+    if not any(isinstance(hook, _Hook) for hook in hooks["response"]):
+        hooks["response"].append(_Hook(most))
 
 
 class _Hook:
-    def __init__(self, most: int, refuse: Callable[[int], Exception], heard: Callable[[], None]) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._refuse = refuse
-        self._heard = heard
 
     async def __call__(self, response: Any) -> None:
-        self._heard()
+        current_call().answered = True
         declared = response.headers.get("content-length", "")
         # A declared length is that of the packed body, and unpacked it is hardly ever shorter.
-        if declared.isdecimal() and int(declared[:20]) > self._most:
-            raise self._refuse(int(declared[:20]))
+        if declared.isdecimal():
+            _require_within(int(declared[:20]), self._most)
         response.__class__ = _capped(response.__class__)
-        response.most, response.refuse = self._most, self._refuse
+        response.most = self._most
+
+
+def _require_within(size: int, most: int) -> None:
+    if size > most:
+        raise BodyTooLarge(f"an answer of {size:,} bytes or more; at most {most:,} are read")
 
 
 @cache
@@ -106,8 +109,7 @@ def _capped(kind: Any) -> Any:
             async with aclosing(super().aiter_bytes(chunk_size)) as pieces:
                 async for piece in pieces:
                     read += len(piece)
-                    if read > self.most:
-                        raise self.refuse(read)
+                    _require_within(read, self.most)
                     yield piece
 
     return Capped

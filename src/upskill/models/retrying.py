@@ -26,7 +26,7 @@ FIRST_PATIENT_WAIT_SECONDS = 1.0
 SHORTEST_SHARE = 0.75
 """Chance shortens a patient wait to no less than this share, so that calls refused together do not return together."""
 ABSURD_SECONDS = 3600.0
-"""A server that asks for more than this is not taken at its word."""
+"""A server that asks for a longer wait is not believed."""
 
 
 @dataclass(slots=True)
@@ -42,9 +42,10 @@ class Call:
     """Requests of this call that were told to slow down."""
     oversized: int = 0
     """Requests of this call whose answer was over the byte cap."""
-    heard: bool = False
-    """Whether the present request was answered with anything at all."""
+    answered: bool = False
+    """Whether anything at all came back to the present request."""
     judged: BaseException | None = None
+    """The failure about which `decision` was made."""
     decision: Any = False
     wait: float = 0.0
     """How long to wait before the next request."""
@@ -88,7 +89,7 @@ def least_patience(refusals: int, *, most: float) -> float:
 
 
 def honest_retry_after(error: BaseException) -> tuple[bool, float | None]:
-    """Whether a server sent `Retry-After`, and the seconds it asks for if it can be taken at its word.
+    """Whether a server sent `Retry-After`, and the seconds it asks for if they can be believed.
 
     Seconds or an HTTP date. A date is measured against the server's own `Date`, because its clock need not be ours.
     What is negative, in the past, unreadable or absurd asks for nothing.

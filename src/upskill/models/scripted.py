@@ -10,7 +10,7 @@ import json
 import math
 import random
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -53,12 +53,12 @@ class Rule:
     """Which answer of the trial it is, from 1 on."""
     arm: str | None = None
 
-    def fits(self, said: "Conversation", *, arm: str | None) -> bool:
+    def fits(self, conversation: "Conversation", *, arm: str | None) -> bool:
         return (
             self.arm in (None, arm)
-            and self.turn in (None, said.turn)
-            and (self.when is None or regex.search(self.when, said.last, timeout=2.0) is not None)
-            and (self.prompt is None or regex.search(self.prompt, said.prompt, timeout=2.0) is not None)
+            and self.turn in (None, conversation.turn)
+            and (self.when is None or regex.search(self.when, conversation.last, timeout=2.0) is not None)
+            and (self.prompt is None or regex.search(self.prompt, conversation.prompt, timeout=2.0) is not None)
         )
 
 
@@ -79,14 +79,20 @@ class Script:
     seed: int = 0
 
     def reply(
-        self, request: Sequence[str], *, arm: str | None, repeat: int, turn: int, said: Conversation | None = None
+        self,
+        request: Sequence[str],
+        *,
+        arm: str | None,
+        repeat: int,
+        turn: int,
+        conversation: Conversation | None = None,
     ) -> Reply:
-        """The reply to a request; `turn` counts requests. Without `said` its last text is all that was said."""
-        if said is None:
+        """The reply to a request; `turn` counts requests. Without a `conversation`, its last text is one."""
+        if conversation is None:
             last = request[-1] if request else ""
-            said = Conversation(prompt=last, last=last)
+            conversation = Conversation(prompt=last, last=last)
         for rule in self.rules:
-            if not rule.fits(said, arm=arm):
+            if not rule.fits(conversation, arm=arm):
                 continue
             draw = random.Random(json.dumps([self.seed, list(request), repeat, turn]))
             return draw.choices(rule.replies, weights=[reply.weight for reply in rule.replies])[0]
@@ -166,27 +172,33 @@ def _reply(value: object, where: str, problems: list[str]) -> Reply:
     if not isinstance(value, dict):
         problems.append(f"{where}: must be a text or a table")
         return Reply()
-    known = ("text", "weight", "stall_seconds", "fail", "stop", "tool", "arguments")
-    _unknown_keys(value, known, where, problems)
-    for key in ("text", "tool"):
-        if not isinstance(value.get(key, ""), str):
-            problems.append(f"{where}: `{key}` must be a text; put it in quotes")
+    _unknown_keys(value, tuple(_REPLY_KEYS), where, problems)
+    given = {key: entry for key, entry in value.items() if key in _REPLY_KEYS}
+    for key, (is_valid, wanted) in _REPLY_KEYS.items():
+        if key in given and not is_valid(given[key]):
+            problems.append(f"{where}: `{key}` must be {wanted}")
             return Reply()
-    if not isinstance(value.get("arguments", {}), dict):
-        problems.append(f"{where}: `arguments` must be a table")
-        return Reply()
-    for key in ("weight", "stall_seconds"):
-        number = value.get(key, 1)
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < math.inf:
-            problems.append(f"{where}: `{key}` must be a number of at least 0")
-            return Reply()
-    if value.get("fail") is not None and value["fail"] not in FAILURES:
-        problems.append(f"{where}: `fail` must be one of {', '.join(FAILURES)}")
-        return Reply()
-    if value.get("stop", "stop") not in STOPS:
-        problems.append(f"{where}: `stop` must be one of {', '.join(STOPS)}")
-        return Reply()
-    return Reply(**{str(key): entry for key, entry in value.items() if key in known})
+    return Reply(**given)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+_REPLY_KEYS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "text": (_is_text, "a text; put it in quotes"),
+    "tool": (_is_text, "a text; put it in quotes"),
+    "arguments": (lambda value: isinstance(value, dict), "a table"),
+    "weight": (_is_amount, "a number of at least 0"),
+    "stall_seconds": (_is_amount, "a number of at least 0"),
+    "fail": (lambda value: value is None or value in FAILURES, f"one of {', '.join(FAILURES)}"),
+    "stop": (lambda value: value in STOPS, f"one of {', '.join(STOPS)}"),
+}
+"""The keys of a reply, each with its test and what it must be."""
 
 
 def _unknown_keys(value: Mapping[str, object], known: Sequence[str], where: str, problems: list[str]) -> None:

@@ -54,7 +54,11 @@ class ScriptedAPI(ModelAPI):
         bill = current_bill()
         request = [message.text for message in input]
         reply = self._script.reply(
-            request, arm=bill.purpose.arm, repeat=bill.purpose.repeat, turn=bill.calls, said=_said(input)
+            request,
+            arm=bill.purpose.arm,
+            repeat=bill.purpose.repeat,
+            turn=bill.calls,
+            conversation=_conversation(input),
         )
         if reply.stall_seconds:
             await anyio.sleep(reply.stall_seconds)
@@ -68,7 +72,7 @@ class ScriptedAPI(ModelAPI):
         return isinstance(ex, ScriptedFailure)
 
 
-def _said(messages: list[ChatMessage]) -> Conversation:
+def _conversation(messages: list[ChatMessage]) -> Conversation:
     prompt = next((message.text for message in messages if message.role == "user"), "")
     answers = sum(message.role == "assistant" for message in messages)
     return Conversation(prompt=prompt, last=messages[-1].text if messages else "", turn=answers + 1)
@@ -79,13 +83,13 @@ def _output(model: str, reply: Reply, request: list[str]) -> ModelOutput:
     if reply.tool is not None:
         calls = [ToolCall(id=f"call-{len(request)}", function=reply.tool, arguments=dict(reply.arguments or {}))]
     stop: Any = "tool_calls" if calls else reply.stop
-    sent, said = sum(len(text) for text in request) // 4 + 1, len(reply.text) // 4 + 1
+    sent, written = sum(len(text) for text in request) // 4 + 1, len(reply.text) // 4 + 1
     return ModelOutput(
         model=f"scripted/{model}",
         choices=[
             ChatCompletionChoice(message=ChatMessageAssistant(content=reply.text, tool_calls=calls), stop_reason=stop)
         ],
-        usage=ModelUsage(input_tokens=sent, output_tokens=said, total_tokens=sent + said),
+        usage=ModelUsage(input_tokens=sent, output_tokens=written, total_tokens=sent + written),
     )
 
 

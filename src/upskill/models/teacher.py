@@ -28,8 +28,8 @@ _CUT = ("max_tokens", "model_length")
 class PaidReply:
     """One question that was answered, and what it took."""
 
-    place: int
-    """Its place among the questions that were asked together, from 0 on."""
+    index: int
+    """Its index among the questions that were asked together, from 0 on."""
     reply: Reply
     calls: int
     tokens: int
@@ -53,31 +53,33 @@ class Teacher:
         self._takes_schemas = not endpoint.is_scripted
 
     def ask(
-        self, questions: Sequence[Question], *, heard: Callable[[PaidReply], None] = lambda _: None
+        self, questions: Sequence[Question], *, on_reply: Callable[[PaidReply], None] = lambda _: None
     ) -> tuple[Reply, ...]:
-        """The replies, in the order of the questions. Blocks. `heard` is told of each as soon as it is there.
+        """The replies, in the order of the questions. Blocks. `on_reply` is called with each as soon as it is there.
 
         Raises `NoAnswer` where a question brought no answer, once the others have come to their end: what was
-        bought by then has been heard.
+        bought by then has been handed over.
         """
         import anyio
 
-        return anyio.run(self._ask_all, tuple(questions), heard)
+        return anyio.run(self._ask_all, tuple(questions), on_reply)
 
-    async def _ask_all(self, questions: tuple[Question, ...], heard: Callable[[PaidReply], None]) -> tuple[Reply, ...]:
+    async def _ask_all(
+        self, questions: tuple[Question, ...], on_reply: Callable[[PaidReply], None]
+    ) -> tuple[Reply, ...]:
         from inspect_ai.util._concurrency import init_concurrency
 
         init_concurrency()  # outside an evaluation the engine keeps the limits of whoever asked first
         model = self._client.open(self.endpoint)
 
-        async def ask(place: int, question: Question) -> Reply:
+        async def ask(index: int, question: Question) -> Reply:
             with billing(Purpose(role="teacher")) as bill:
                 reply = await self._ask(model, question, bill)
-            heard(PaidReply(place=place, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
+            on_reply(PaidReply(index=index, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
             return reply
 
         try:
-            asked = (ask(place, question) for place, question in enumerate(questions))
+            asked = (ask(index, question) for index, question in enumerate(questions))
             ends = await asyncio.gather(*asked, return_exceptions=True)
         finally:
             await model.api.aclose()
@@ -100,22 +102,17 @@ class Teacher:
             output = await self._generate(model, question, bill, with_schema=False)
         if output.stop_reason == "model_length" and not output.usage:
             raise NoAnswer(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
-        # Half a character cannot be kept.
-        text = whole_characters(output.completion)
-        return Reply(text=text, cut=output.stop_reason in _CUT)
+        # A lone surrogate cannot be stored.
+        return Reply(text=whole_characters(output.completion), cut=output.stop_reason in _CUT)
 
     async def _generate(self, model: "Model", question: Question, bill: Bill, *, with_schema: bool) -> "ModelOutput":
         from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
 
-        said = [
-            ChatMessageUser(content=message.text)
-            if message.role == "user"
-            else ChatMessageAssistant(content=message.text)
-            for message in question.messages
-        ]
+        kinds = {"user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        messages = [kinds[message.role](content=message.text) for message in question.messages]
         config = self._config(question, with_schema=with_schema)
         try:
-            return await model.generate([ChatMessageSystem(content=question.system), *said], config=config)
+            return await model.generate([ChatMessageSystem(content=question.system), *messages], config=config)
         except Exception as error:
             if bill.fault is None:
                 raise
@@ -129,20 +126,17 @@ class Teacher:
         schema: Any = None
         if with_schema:
             schema = ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(question.schema))
-        return GenerateConfig(max_tokens=self._room(question), response_schema=schema)
+        return GenerateConfig(max_tokens=self._most_output_tokens(question), response_schema=schema)
 
-    def _room(self, question: Question) -> int:
+    def _most_output_tokens(self, question: Question) -> int:
         """The longest answer that fits beside the question; servers refuse to promise more than their window."""
         if self.window is None:
             return question.max_output_tokens
-        size = sum(len(text.encode("utf-8", "replace")) for text in (question.system, *_texts(question)))
+        texts = (question.system, *(message.text for message in question.messages))
+        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
         # Tokens are estimated: where a model has half again as many, the question still fits.
         left = self.window - estimated_tokens(size) * 3 // 2
         return max(LEAST_OUTPUT_TOKENS, min(question.max_output_tokens, left))
-
-
-def _texts(question: Question) -> list[str]:
-    return [message.text for message in question.messages]
 
 
 def can_be_held(schema: object) -> bool:

@@ -24,11 +24,4 @@ else:
         },
     )
 
-__all__ = [
-    "EVALUATION_SCHEMA",
-    "csv_report",
-    "dollars",
-    "evaluation_json",
-    "evaluation_schema",
-    "junit_report",
-]
+__all__ = ["EVALUATION_SCHEMA", "csv_report", "dollars", "evaluation_json", "evaluation_schema", "junit_report"]

@@ -10,8 +10,9 @@ from rich.text import Text
 
 from upskill.domain import Case, CaseUse, Errored, LabelLift, Purchase, Qualification, Scored, Skill, Trial
 from upskill.domain.case import LABEL_MEANINGS, Json
+from upskill.domain.text import count
 from upskill.domain.trial import ARMS
-from upskill.reporting.wording import arm_name
+from upskill.reporting.wording import arm_name, points
 
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
@@ -51,11 +52,12 @@ def label_lifts_json(lifts: Iterable[LabelLift]) -> Json:
         {
             "label": one.label,
             "cases": one.cases,
-            "mean": None if one.lift is None else one.lift.mean,
-            "these_cases": None if one.lift is None else [one.lift.these_cases.low, one.lift.these_cases.high],
-            "pairs": None if one.lift is None else one.lift.pairs,
+            "mean": None if lift is None else lift.mean,
+            "these_cases": None if lift is None else [lift.these_cases.low, lift.these_cases.high],
+            "pairs": None if lift is None else lift.pairs,
         }
         for one in lifts
+        for lift in [one.lift]
     ]
 
 
@@ -63,14 +65,14 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
     """The lift of each label, where there are several to tell apart; and cases whose baseline never varies."""
     several = sum(one.lift is not None for one in lifts) > 1
     for one in lifts:
-        cases = f"{one.cases} case{'' if one.cases == 1 else 's'}"
+        cases = count(one.cases, "case")
         if one.lift is None:
             always = "always" if one.label == "saturated" else "never"
             yield f"{cases} {always} passed without the skill (label: {one.label})"
         elif several:
-            low, high = (f"{round(end * 100):+d}" for end in (one.lift.these_cases.low, one.lift.these_cases.high))
-            points = f"{round(one.lift.mean * 100):+d} points on these very cases, between {low} and {high}"
-            yield f"{one.label or 'no label'}: {cases}, {points}"
+            low, high = points(one.lift.these_cases.low), points(one.lift.these_cases.high)
+            lift = f"{points(one.lift.mean)} points on these very cases, between {low} and {high}"
+            yield f"{one.label or 'no label'}: {cases}, {lift}"
 
 
 def show_case_states(
@@ -89,8 +91,7 @@ def show_case_states(
     console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
     advised: set[str] = set()
     for one in qualifications:
-        shown = one.case_id if len(one.case_id) <= width else one.case_id[: width - 1] + "…"
-        line = Text(f"{shown:<{width}}  ")
+        line = Text(f"{_cut(one.case_id, width):<{width}}  ")
         line.append(f"{one.state:<9}", style=_STYLES[one.state])
         line.append(f"  {', '.join(one.labels)}".rstrip())
         line.rstrip()
@@ -98,7 +99,7 @@ def show_case_states(
         asked = (prompts or {}).get(one.case_id, "")
         if asked and (verbose or one.case_id.startswith("case-")):
             console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
-        for part in _told(one, advised, verbose=verbose):
+        for part in _reason_lines(one, advised, verbose=verbose):
             for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
                 console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
     console.print(Text(_summary(qualifications)), soft_wrap=True)
@@ -106,7 +107,7 @@ def show_case_states(
         console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
 
 
-def _told(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
+def _reason_lines(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[str]:
     """Why, and what to change; the same advice is given once."""
     most = len(one.reasons) if verbose else _MOST_REASONS
     for reason in one.reasons[:most]:
@@ -123,10 +124,10 @@ def _told(one: Qualification, advised: set[str], *, verbose: bool) -> Iterator[s
 
 def _summary(qualifications: Sequence[Qualification]) -> str:
     states = Counter(one.state for one in qualifications)
-    said = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
+    counts = ", ".join(f"{states[state]} {state}" for state in ("qualified", "unproven", "rejected") if states[state])
     labels = Counter(label for one in qualifications for label in one.labels)
-    with_labels = "".join(f"; {count} {label}" for label, count in labels.items())
-    return f"{len(qualifications)} test case{'' if len(qualifications) == 1 else 's'}: {said}{with_labels}"
+    with_labels = "".join(f"; {number} {label}" for label, number in labels.items())
+    return f"{count(len(qualifications), 'test case')}: {counts}{with_labels}"
 
 
 def written_cases_json(
@@ -175,8 +176,8 @@ def show_written_cases(cases: Sequence[Case], console: Console) -> None:
         asked = textwrap.shorten(case.prompt, max(20, console.width - len(row) - 1), placeholder="…")
         console.print(Text(row + asked), soft_wrap=True)
     found = Counter(case.use for case in cases)
-    said = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
-    console.print(Text(f"{len(cases)} case{'' if len(cases) == 1 else 's'}, all qualified: {said}"), soft_wrap=True)
+    counts = ", ".join(f"{found[use]} {_NAMES[use]}" for use in _USES if found[use])
+    console.print(Text(f"{count(len(cases), 'case')}, all qualified: {counts}"), soft_wrap=True)
 
 
 def _cut(text: str, width: int) -> str:
@@ -216,9 +217,9 @@ def _seen(trials: list[Trial]) -> str:
         if isinstance(outcome, Scored) and not outcome.passed:
             looks = [result.saw for result in outcome.grade.results if not result.passed]
             why = "; ".join(looks) or f"ended: {outcome.end}"
-            said = " ".join(trial.answer.split())
+            answer = " ".join(trial.answer.split())
             left = f" · left: {', '.join(sorted(trial.files)[:5])}" if trial.files else ""
-            return f"{why} · said: {said[:_ANSWER]}{'…' if len(said) > _ANSWER else ''}{left}"
+            return f"{why} · said: {answer[:_ANSWER]}{'…' if len(answer) > _ANSWER else ''}{left}"
     for trial in trials:
         if isinstance(trial.outcome, Errored):
             return f"{trial.outcome.fault}: {trial.outcome.message[:_ANSWER]}"

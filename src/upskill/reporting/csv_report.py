@@ -12,30 +12,11 @@ Cell = str | int | float | None
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 """A spreadsheet would take a cell that begins so for a formula. The apostrophe is here so that a reader can undo it."""
 COLUMNS = (
-    "student",
-    "case",
-    "arm",
-    "repeat",
-    "outcome",
-    "end",
-    "fault",
-    "passed",
-    "checks_passed",
-    "checks",
-    "input_tokens",
-    "output_tokens",
-    "cost",
-    "seconds",
-    "calls",
-    "served_model",
-    "trial",
-    "skill",
-    "skill_digest",
-    "run",
-    "turns",
-    "skill_loaded",
-    "skill_files",
-    "files_left",
+    *("student", "case", "arm", "repeat"),
+    *("outcome", "end", "fault", "passed", "checks_passed", "checks"),
+    *("input_tokens", "output_tokens", "cost", "seconds", "calls", "served_model", "trial"),
+    *("skill", "skill_digest", "run"),
+    *("turns", "skill_loaded", "skill_files", "files_left"),
 )
 """Later versions add columns at the end only."""
 

@@ -1,20 +1,22 @@
 """What a `generate` came to, as people read it and as programs do."""
 
-import textwrap
 from collections.abc import Iterator
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Evaluation, Purchase, StudentReport, estimate_tokens
+from upskill.domain import Evaluation, Purchase, estimate_tokens
 from upskill.domain.case import Json
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.json_report import evaluation_json
-from upskill.reporting.terminal import bar, can_draw, percent, signed, style_of, table
+from upskill.reporting.terminal import bars, percent, print_lines, signed, style_of, table
 from upskill.reporting.wording import dollars
 
 GENERATED_SCHEMA = "upskill.generate/1"
+_print = partial(print_lines, break_words=False)
+"""A path that is broken in two cannot be copied."""
 
 
 def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
@@ -23,7 +25,7 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         arm, against = report.compared
         before, after = (one.pass_rate if (one := report.arm(name)) is not None else None for name in (against, arm))
         name = f"{report.student.name}: " if len(evaluation.students) > 1 else ""
-        on = f"on {cases} learn case{'' if cases == 1 else 's'}"
+        on = f"on {count(cases, 'learn case')}"
         if before is None or after is None:
             yield f"  {name}nothing could be measured {on}"
             continue
@@ -39,14 +41,14 @@ def show_generated(generated: GenerateResult, console: Console) -> None:
     _print(_skill(generated), console, indent=2)
     if (evaluation := generated.evaluation) is not None:
         if len(evaluation.students) == 1:
-            _print(_bars(evaluation.students[0], console), console, indent=2)
+            _print(bars(evaluation.students[0], console), console, indent=2)
         else:
             console.print(table(evaluation, console))
     _print(_claims(generated), console, indent=2)
     console.print()
     _print(_facts(generated), console)
     if console.is_terminal:
-        _print(iter([Text(last_line(generated))]), console)
+        _print([Text(last_line(generated))], console)
     else:
         console.print(last_line(generated), markup=False, soft_wrap=True)
 
@@ -69,22 +71,11 @@ def _skill(generated: GenerateResult) -> Iterator[Text]:
     yield Text()
 
 
-def _bars(report: StudentReport, console: Console) -> Iterator[Text]:
-    lifts = {lift.arm: lift for lift in report.lifts}
-    for arm in report.arms:
-        yield bar(arm, lifts.get(arm.arm), report, plain=not can_draw(console))
-    yield Text()
-
-
 def _claims(generated: GenerateResult) -> Iterator[Text]:
-    if not generated.claims:
-        return
     several = len(generated.claims) > 1
-    if not several:
-        yield Text(generated.sentence, style=style_of(generated.claims[0].status))
-        return
     for claim in generated.claims:
-        yield Text(f"{claim.student}: {claim.sentence}", style=style_of(claim.status))
+        sentence = f"{claim.student}: {claim.sentence}" if several else generated.sentence
+        yield Text(sentence, style=style_of(claim.status))
 
 
 def _facts(generated: GenerateResult) -> Iterator[Text]:
@@ -104,22 +95,6 @@ def _facts(generated: GenerateResult) -> Iterator[Text]:
 def _spent(bought: Purchase) -> str:
     calls = count(bought.calls, "call")
     return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
-
-
-def _print(lines: Iterator[Text], console: Console, *, indent: int = 0) -> None:
-    for line in lines:
-        width = max(20, console.width - indent)
-        # A path that is broken in two cannot be copied.
-        wrapped = textwrap.wrap(
-            line.plain,
-            width,
-            subsequent_indent="  ",
-            replace_whitespace=False,
-            break_on_hyphens=False,
-            break_long_words=False,
-        )
-        for part in wrapped or [""]:
-            console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
 def generated_json(generated: GenerateResult) -> dict[str, Json]:

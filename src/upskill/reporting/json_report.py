@@ -1,11 +1,12 @@
 """The one JSON object of `upskill eval --json`, documented in docs/reference/json.md, and its schema."""
 
 import json
+from dataclasses import asdict
 from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from upskill.domain import ArmSummary, Evaluation, Interval, JudgeReport, Lift, RunEnd, StudentReport
+from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.cases import case_state_json, label_lifts_json
 
@@ -25,17 +26,9 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "design": evaluation.design,
         "interrupted": evaluation.interrupted,
         "end": _END.dump_python(evaluation.end, mode="json"),
-        "bought": {
-            "calls": evaluation.bought.calls,
-            "failed_calls": evaluation.bought.failed_calls,
-            "tokens": evaluation.bought.tokens,
-            "cost": evaluation.bought.cost,
-            "lost": evaluation.bought.lost,
-            "reused": evaluation.bought.reused,
-            "oldest_reused_days": evaluation.bought.oldest_reused_days,
-        },
+        "bought": asdict(evaluation.bought),
         "sandbox": evaluation.sandbox,
-        "judge": None if evaluation.judge is None else _judge(evaluation.judge),
+        "judge": evaluation.judge and {**asdict(evaluation.judge), "agreement": evaluation.judge.agreement},
         "notes": list(evaluation.notes),
         "case_states": [case_state_json(one) for one in evaluation.case_states],
         "students": [_student(report) for report in evaluation.students],
@@ -47,18 +40,6 @@ def evaluation_schema() -> dict[str, Json]:
     text = files("upskill.reporting").joinpath("eval.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Json] = json.loads(text)
     return schema
-
-
-def _judge(judge: JudgeReport) -> Json:
-    return {
-        "model": judge.model,
-        "judged": judge.judged,
-        "compared": judge.compared,
-        "agreed": judge.agreed,
-        "agreement": judge.agreement,
-        "calls": judge.calls,
-        "cost": judge.cost,
-    }
 
 
 def _student(report: StudentReport) -> Json:

@@ -73,30 +73,27 @@ def _suite(
 ) -> ElementTree.Element:
     skill, student = evaluation.skill, report.student
     suite = _element("testsuite", name=f"{skill.name} / {student.name}")
-    _add_properties(suite, _said(evaluation, report))
-    counts = {"failure": 0, "error": 0, "skipped": 0}
+    _add_properties(suite, _suite_properties(evaluation, report))
     arm, against = report.compared
     compared = any(summary.arm == against for summary in report.arms)
     for case_id in known:
         tally = tallies.get(case_id) or _Tally(arm=arm, against=against)
         case = _element("testcase", name=case_id, classname=f"{skill.name}.{student.name}", time=f"{tally.seconds:.3f}")
-        _add_properties(case, _counted(tally))
+        _add_properties(case, _case_properties(tally))
         result = _result(tally, harness=report.harness, compared=compared)
         if result is not None:
-            counts[result.tag] += 1
             case.append(result)
         suite.append(case)
     suite.set("tests", str(len(known)))
-    suite.set("failures", str(counts["failure"]))
-    suite.set("errors", str(counts["error"]))
-    suite.set("skipped", str(counts["skipped"]))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("time", f"{sum(tally.seconds for tally in tallies.values()):.3f}")
     return suite
 
 
-def _said(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:
+def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:
     """What the report says of the student; the unknown is left out."""
-    said: dict[str, object] = {
+    properties: dict[str, object] = {
         "skill": evaluation.skill.name,
         "skill_digest": evaluation.skill.digest,
         "run": evaluation.run,
@@ -110,22 +107,22 @@ def _said(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:
         "sandbox": evaluation.sandbox,
     }
     if (offered := report.arm("offered")) is not None:
-        said |= {"offered": offered.trials, "loaded": offered.loaded}
+        properties |= {"offered": offered.trials, "loaded": offered.loaded}
     for lift in report.lifts[1:]:
-        said[f"lift_{lift.arm}"] = lift.mean
+        properties[f"lift_{lift.arm}"] = lift.mean
     for lift in report.lifts[:1]:
         like_these = lift.cases_like_these
-        said |= {
+        properties |= {
             "lift": lift.mean,
             "these_cases": f"{lift.these_cases.low} {lift.these_cases.high}",
             "cases_like_these": None if like_these is None else f"{like_these.low} {like_these.high}",
             "pairs": lift.pairs,
             "dropped": lift.dropped,
         }
-    return said
+    return properties
 
 
-def _counted(tally: _Tally) -> dict[str, object]:
+def _case_properties(tally: _Tally) -> dict[str, object]:
     return {
         **{arm: f"{sum(repeats.values())}/{len(repeats)}" for arm, repeats in sorted(tally.scored.items())},
         "pairs": len(tally.pairs),
@@ -151,8 +148,8 @@ def _result(tally: _Tally, *, harness: str, compared: bool) -> ElementTree.Eleme
     if passed >= passed_against:
         return None
     arm, against = (arm_name(name, harness) for name in (tally.arm, tally.against))
-    told = f"{arm} {passed}/{len(pairs)}, {against} {passed_against}/{len(pairs)}"
-    failure = _element("failure", type="regression", message=told)
+    counts = f"{arm} {passed}/{len(pairs)}, {against} {passed_against}/{len(pairs)}"
+    failure = _element("failure", type="regression", message=counts)
     failure.text = _clean(tally.first_failure)
     return failure
 

@@ -23,7 +23,7 @@ def show_rows(
     `right`: columns of numbers, which end where their names end.
     """
     fold, numbers = set(folded), set(right)
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table = plain_table()
     for column in columns:
         if column in fold:
             table.add_column(column.replace("_", " "), overflow="fold")
@@ -31,8 +31,16 @@ def show_rows(
             justify: Literal["left", "right"] = "right" if column in numbers else "left"
             table.add_column(column.replace("_", " "), no_wrap=True, justify=justify)
     for row in rows:
-        table.add_row(*(_cell(row.get(column)) for column in columns))
+        table.add_row(*(Text("" if (cell := row.get(column)) is None else str(cell)) for column in columns))
     print_table(table, console)
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without lines; its columns are folded where space is short."""
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
 
 
 def print_table(table: Table, console: Console) -> None:
@@ -41,7 +49,3 @@ def print_table(table: Table, console: Console) -> None:
         text = Text.assemble(*((segment.text, segment.style or "") for segment in line if not segment.control))
         text.rstrip()
         console.print(text, soft_wrap=True)
-
-
-def _cell(value: object) -> Text:
-    return Text("" if value is None else str(value))

@@ -124,11 +124,7 @@ def _label(one: Mapping[str, Any], lifts: Sequence[Mapping[str, Any]]) -> dict[s
 
 def _state(one: Mapping[str, Any]) -> dict[str, Any]:
     reasons = zip(one["reasons"], one["changes"], strict=True)
-    return {
-        **one,
-        "case_id": one["id"],
-        "reasons": [{"saw": saw, "change": change or ""} for saw, change in reasons],
-    }
+    return {**one, "case_id": one["id"], "reasons": [{"saw": saw, "change": change or ""} for saw, change in reasons]}
 
 
 def _interval(ends: Sequence[float] | None) -> dict[str, float] | None:

@@ -7,28 +7,16 @@ from typing import TYPE_CHECKING
 
 from upskill.domain.case import Json
 from upskill.domain.past_run import PastResult, PastRun
+from upskill.reporting import wording
 from upskill.reporting.csv_report import safe_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-BAR = 20
 COLUMNS = (
-    "started",
-    "skill",
-    "digest",
-    "model",
-    "verdict",
-    "before",
-    "after",
-    "lift",
-    "low",
-    "high",
-    "interval_for",
-    "pairs",
-    "spent",
-    "status",
-    "folder",
+    *("started", "skill", "digest"),
+    *("model", "verdict", "before", "after", "lift", "low", "high", "interval_for", "pairs", "spent"),
+    *("status", "folder"),
 )
 """Of the CSV. Later versions add columns at the end only."""
 _STYLES = {"helps": "green", "cheaper": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
@@ -56,10 +44,9 @@ def points(result: PastResult, *, verdict: bool = True) -> str:
     """The lift with its interval; an asterisk where it speaks of these very cases only."""
     if result.lift is None:
         return "-"
-    said = f"{round(result.lift * 100):+d}"
+    said = wording.points(result.lift)
     if result.interval is not None:
-        low, high = (f"{round(end * 100):+d}" for end in (result.interval.low, result.interval.high))
-        said += f" ({low} to {high})" + ("*" if result.narrow else "")
+        said += f" ({wording.between(result.interval)})" + ("*" if result.narrow else "")
     return f"{said} {_MARKS.get(result.verdict or '', result.verdict or '')}".rstrip() if verdict else said
 
 
@@ -67,32 +54,33 @@ def show_bars(found: Sequence[tuple[PastRun, PastResult]], console: "Console") -
     """Baseline and with skill of each, as after an evaluation."""
     from rich.text import Text
 
-    from upskill.reporting.wording import arm_name
-
-    full, empty = ("█", "░") if _draws(console) else ("#", ".")
     for run, result in found:
         title = Text(f"{run.skill}", style="bold")
         title.append(f" on {result.model}, {run.day}", style="not bold dim")
         console.print(title, soft_wrap=True)
-        rows = [(result.against or "baseline", result.before, ""), (result.arm or "with_skill", result.after, "")]
-        names = [arm_name(arm, result.harness) for arm, _, _ in rows]  # type: ignore[arg-type]
-        width = max(10, *map(len, names))
-        for number, ((_, rate, _), name) in enumerate(zip(rows, names, strict=True)):
-            filled = round((rate or 0.0) * BAR)
-            share = "-" if rate is None else f"{rate:.0%}"
-            line = Text(f"  {name:<{width}} {full * filled}{empty * (BAR - filled)} {share:>5}")
-            if number == 1:
-                line.append(f"  {points(result)}", style=_STYLES.get(result.verdict or "", ""))
-            console.print(line, soft_wrap=True)
+        names = [
+            wording.arm_name(arm, result.harness)  # type: ignore[arg-type]
+            for arm in (result.against or "baseline", result.arm or "with_skill")
+        ]
+        before, after = (
+            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console)}")
+            for name, rate in zip(names, (result.before, result.after), strict=True)
+        )
+        after.append(f"  {points(result)}", style=_style(result))
+        console.print(before, soft_wrap=True)
+        console.print(after, soft_wrap=True)
         console.print()
+
+
+def _style(result: PastResult) -> str:
+    return _STYLES.get(result.verdict or "", "")
 
 
 def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
     """Skills down, models across, in each cell the newest lift; models down where they do not fit across."""
-    from rich.table import Table
     from rich.text import Text
 
-    from upskill.reporting.listings import print_table
+    from upskill.reporting.listings import plain_table, print_table
 
     newest = newest_results(runs)
     skills = list(dict.fromkeys(skill for skill, _ in newest))
@@ -101,16 +89,13 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
         return
     needed = max(map(len, skills)) + sum(max(len(model), 24) + 3 for model in models)
     across = needed <= console.width
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-    table.add_column("skill", overflow="fold")
-    for name in models if across else ["model", "lift"]:
-        table.add_column(name, overflow="fold")
+    table = plain_table("skill", *(models if across else ("model", "lift")))
 
     def cell(skill: str, model: str) -> Text:
         if (skill, model) not in newest:
             return Text("-", style="dim")
         result = newest[skill, model][1]
-        return Text(points(result), style=_STYLES.get(result.verdict or "", ""))
+        return Text(points(result), style=_style(result))
 
     for skill in skills:
         if across:
@@ -126,15 +111,14 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
 
 def show_history(runs: Sequence[PastRun], console: "Console") -> None:
     """One skill over its versions, newest first: the newest result of each version on each model."""
-    from rich.table import Table
     from rich.text import Text
 
-    from upskill.reporting.listings import print_table
+    from upskill.reporting.listings import plain_table, print_table
 
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
+    table = plain_table()
     for name in ("version", "measured", "model", "pass rate", "lift", "against", "pairs"):
         table.add_column(name, overflow="fold", no_wrap=name in ("version", "measured", "pass rate"))
-    arrow = "→" if _draws(console) else "->"
+    arrow = "→" if wording.can_draw(console, "█░→") else "->"
     shown: set[tuple[str | None, str, str | None]] = set()
     last: str | None = None
     for run in runs:
@@ -150,7 +134,7 @@ def show_history(runs: Sequence[PastRun], console: "Console") -> None:
                 Text(run.day),
                 Text(result.model),
                 Text(rates),
-                Text(points(result), style=_STYLES.get(result.verdict or "", "")),
+                Text(points(result), style=_style(result)),
                 Text(result.against or ""),
                 Text(str(result.pairs)),
             )
@@ -237,11 +221,3 @@ def _cells(run: PastRun, result: PastResult | None) -> tuple[str | float | None,
         measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, _reach(result))
         measured += (result.pairs, result.spent)
     return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder)
-
-
-def _draws(console: "Console") -> bool:
-    try:
-        "█░→".encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

@@ -11,9 +11,8 @@ from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, 
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import arm_name, dollars, widest_name
+from upskill.reporting.wording import arm_name, between, can_draw, dollars, drawn_bar, points, widest_name
 
-BAR = 20
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
 _LEAST_MODEL = 12
@@ -35,55 +34,61 @@ def style_of(verdict: str | None) -> str:
 def show_evaluation(evaluation: Evaluation, console: Console) -> None:
     """Print the result: one student in full, several in one table."""
     if len(evaluation.students) == 1:
-        _print(_one(evaluation, evaluation.students[0], console), console, indent=2)
+        print_lines(_one(evaluation, evaluation.students[0], console), console, indent=2)
     else:
-        _print(_several(evaluation), console)
+        print_lines(_several(evaluation), console)
         console.print(table(evaluation, console))
-    _print([Text(_bought(evaluation.bought), style="dim")], console)
+    print_lines([Text(_bought(evaluation.bought), style="dim")], console)
     if evaluation.judge is not None:
-        _print([Text(_judged(evaluation.judge), style="dim")], console)
+        print_lines([Text(_judged(evaluation.judge), style="dim")], console)
     for note in evaluation.notes:
-        _print([Text(f"note: {note}", style="dim")], console)
+        print_lines([Text(f"note: {note}", style="dim")], console)
     console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
-    _print(_errors(evaluation), console)
+    print_lines(_errors(evaluation), console)
 
 
 def _errors(evaluation: Evaluation) -> Iterator[Text]:
     """What went wrong, last, where it is seen."""
     several = len(evaluation.students) > 1
     for report in evaluation.students:
-        told = [
+        errors = [
             f"{arm_name(arm.arm, report.harness)} {arm.errored} "
             f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
             for arm in report.arms
             if arm.errored
         ]
-        if told:
+        if errors:
             who = f"{report.student.name}: " if several else ""
-            yield Text(f"{who}errored, not counted as failures: {'; '.join(told)}", style="yellow")
+            yield Text(f"{who}errored, not counted as failures: {'; '.join(errors)}", style="yellow")
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
         yield Text(f"interrupted: {done} of {evaluation.planned} attempts ended", style="yellow")
 
 
-def _print(lines: Iterable[Text], console: Console, *, indent: int = 0) -> None:
-    """Lines as they are, wrapped at words where the terminal is narrower, and without a trailing space."""
+def print_lines(lines: Iterable[Text], console: Console, *, indent: int = 0, break_words: bool = True) -> None:
+    """Lines as they are, wrapped where the terminal is narrower, and without a trailing space."""
+    wrapper = textwrap.TextWrapper(
+        max(20, console.width - indent),
+        subsequent_indent="  ",
+        replace_whitespace=False,
+        break_on_hyphens=break_words,
+        break_long_words=break_words,
+    )
     for line in lines:
-        width = max(20, console.width - indent)
-        for part in textwrap.wrap(line.plain, width, subsequent_indent="  ", replace_whitespace=False) or [""]:
+        for part in wrapper.wrap(line.plain) or [""]:
             console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
 
 
 def _bought(bought: Purchase) -> str:
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
-    said = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    line = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
-        said += f"; {count(bought.failed_calls, 'call')} brought no answer"
-        said += f" (~{dollars(bought.lost)})" if bought.lost else ""
+        line += f"; {count(bought.failed_calls, 'call')} brought no answer"
+        line += f" (~{dollars(bought.lost)})" if bought.lost else ""
     if bought.reused:
         age = "" if bought.oldest_reused_days is None else f", the oldest {_age(bought.oldest_reused_days)}"
-        said += f"; {bought.reused:,} answers reused from the store{age}"
-    return said
+        line += f"; {bought.reused:,} answers reused from the store{age}"
+    return line
 
 
 def _age(days: float) -> str:
@@ -94,22 +99,13 @@ def _age(days: float) -> str:
 
 def _judged(judge: JudgeReport) -> str:
     """Who judged, and how far that agrees with the other assertions, in one line."""
-    said = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
-    said += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
+    line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
+    line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
     if judge.agreement is None:
-        return f"{said}; no answer had other assertions to compare it with"
+        return f"{line}; no answer had other assertions to compare it with"
     return (
-        f"{said}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+        f"{line}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
     )
-
-
-def can_draw(console: Console) -> bool:
-    """Whether bars can be shown as they should be."""
-    try:
-        "█░".encode(console.encoding)
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def percent(share: float | None) -> str:
@@ -118,12 +114,12 @@ def percent(share: float | None) -> str:
 
 
 def signed(share: float) -> str:
-    return f"{round(share * 100):+d}%"
+    return f"{points(share)}%"
 
 
 def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
     lift = report.lifts[0] if report.lifts else None
-    skill, style = evaluation.skill, _STYLES.get(report.verdict or "", "")
+    skill, style = evaluation.skill, style_of(report.verdict)
     if lift is not None:
         yield Text(_headline(report, lift), style=style)
         yield Text()
@@ -132,14 +128,10 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text()
     yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
     yield Text()
-    lifts = {lift.arm: lift for lift in report.lifts}
-    for arm in report.arms:
-        yield bar(arm, lifts.get(arm.arm), report, plain=not can_draw(console))
-    yield Text()
+    yield from bars(report, console)
     yield Text(report.sentence, style=style)
     if lift is not None and lift.cases_like_these is not None:
-        low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
-        yield Text(f"on these very cases: between {low} and {high} points", style="dim")
+        yield Text(f"on these very cases: {_between_words(lift)} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _answered_by(report)
@@ -165,10 +157,9 @@ def _loading(report: StudentReport) -> Iterator[Text]:
         files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
         yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
     for lift in report.lifts[1:]:
-        low, high = (f"{round(end * 100):+d}" for end in (lift.these_cases.low, lift.these_cases.high))
         yield Text(
-            f"once it is given: {signed(lift.mean).removesuffix('%')} points against the {lift.against}, "
-            f"between {low} and {high} on these very cases, {lift.pairs} pairs"
+            f"once it is given: {points(lift.mean)} points against the {lift.against}, "
+            f"{_between_words(lift)} on these very cases, {lift.pairs} pairs"
         )
 
 
@@ -187,49 +178,45 @@ def _headline(report: StudentReport, lift: Lift) -> str:
     return f"{before} -> {after} ({signed(lift.mean)}) {mark}"
 
 
-def bar(arm: ArmSummary, lift: Lift | None, report: StudentReport, *, plain: bool) -> Text:
-    full, empty = ("#", ".") if plain else ("█", "░")
-    filled = round((arm.pass_rate or 0.0) * BAR)
-    gain = f"  ({signed(lift.mean)})" if lift is not None else ""
-    width = widest_name([one.arm for one in report.arms], report.harness)
-    name = arm_name(arm.arm, report.harness).ljust(width)
-    return Text(f"{name} {full * filled}{empty * (BAR - filled)} {percent(arm.pass_rate):>5}{gain}")
+def bars(report: StudentReport, console: Console) -> Iterator[Text]:
+    """A bar for each arm, with its lift where there is one."""
+    gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
+    width = widest_name([arm.arm for arm in report.arms], report.harness)
+    for arm in report.arms:
+        name = arm_name(arm.arm, report.harness)
+        yield Text(f"{name:<{width}} {drawn_bar(arm.pass_rate, console)}{gains.get(arm.arm, '')}")
+    yield Text()
+
+
+def _between_words(lift: Lift) -> str:
+    return f"between {points(lift.these_cases.low)} and {points(lift.these_cases.high)}"
 
 
 def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
     arms = report.arms
-    repeated = any(arm.runs > 1 for arm in arms)
-    rows = [["", "Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spending", "Errored"]]
-    rows += [
-        [
-            arm_name(arm.arm, report.harness),
-            f"{arm.passed}/{arm.trials}",
-            _assertions(arm),
-            _number(arm.tokens),
-            dollars(arm.cost),
-            dollars(arm.spent),
-            str(arm.errored),
-        ]
-        for arm in arms
+    columns = [
+        ["", *(arm_name(arm.arm, report.harness) for arm in arms)],
+        ["Passed", *(f"{arm.passed}/{arm.trials}" for arm in arms)],
+        ["Avg Assertions", *map(_assertions, arms)],
+        ["Avg Tokens", *(_number(arm.tokens) for arm in arms)],
+        ["Cost/Task", *(dollars(arm.cost) for arm in arms)],
+        ["Spent", *(dollars(arm.spent) for arm in arms)],
+        ["Errored", *(str(arm.errored) for arm in arms)],
     ]
     if any(arm.turns is not None for arm in arms):
-        for row, cell in zip(rows, ["Avg Turns", *(_number(arm.turns, 1) for arm in arms)], strict=True):
-            row.append(cell)
-    if repeated:
-        for row, cell in zip(rows, ["Runs All Passed", *(f"{a.runs_all_passed}/{a.runs}" for a in arms)], strict=True):
-            row.append(cell)
-    if sum(_widths(rows)) + 2 * len(rows[0]) > width:
-        rows = [
-            list(column) for column in zip(*rows, strict=True)
-        ]  # a row per figure, where an arm is too long for one
-    widths = _widths(rows)
-    for number, row in enumerate(rows):
+        columns.append(["Avg Turns", *(_number(arm.turns, 1) for arm in arms)])
+    if any(arm.runs > 1 for arm in arms):
+        columns.append(["Runs All Passed", *(f"{arm.runs_all_passed}/{arm.runs}" for arm in arms)])
+    if sum(max(map(len, column)) + 2 for column in columns) > width:
+        columns = _turned(columns)  # a row per figure, where an arm is too long for one
+    widths = [max(map(len, column)) for column in columns]
+    for number, row in enumerate(_turned(columns)):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         yield Text("  ".join(cells), style="" if number else "dim")
 
 
-def _widths(rows: list[list[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _turned(table: list[list[str]]) -> list[list[str]]:
+    return [list(row) for row in zip(*table, strict=True)]
 
 
 def _assertions(arm: ArmSummary) -> str:
@@ -246,7 +233,7 @@ def _number(value: float | None, decimals: int = 0) -> str:
 def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{_count(evaluation.cases, 'test case')}, {most}{_count(evaluation.repeats, 'run')} per model")
+    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'run')} per model")
     if harness_info((first := evaluation.students[0]).harness).with_tools:
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
         yield Text(f"students with tools; figures in a row are: {named}")
@@ -259,15 +246,11 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
             name = arm_name(arm.arm, report.harness).ljust(width)
             yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
-        yield Text(f"  {report.sentence}", style=_STYLES.get(report.verdict or "", ""))
+        yield Text(f"  {report.sentence}", style=style_of(report.verdict))
         yield from (Text(f"  {line.plain}", style=line.style) for line in (*_answered_by(report), *_loading(report)))
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _between(lift: Lift, report: StudentReport) -> str:
@@ -275,7 +258,7 @@ def _between(lift: Lift, report: StudentReport) -> str:
     narrow = report.claim == "these cases"
     interval = lift.these_cases if narrow else lift.cases_like_these or lift.these_cases
     where = " on these cases" if narrow else ""
-    return f"({round(interval.low * 100):+d} to {round(interval.high * 100):+d}) {report.verdict}{where}"
+    return f"({between(interval)}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
@@ -293,6 +276,5 @@ def table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
         lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
-        style = _STYLES.get(report.verdict or "", "")
-        rows.add_row(Text(report.student.name), *(Text(cell) for cell in cells), Text(lifted, style=style))
+        rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict)))
     return rows

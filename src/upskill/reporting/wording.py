@@ -2,8 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Interval, harness_info
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+BAR = 20
+"""Characters of a bar on a terminal."""
 
 
 def dollars(cost: float | None) -> str:
@@ -36,6 +43,22 @@ def between(interval: Interval | None) -> str:
 def percent(share: float | None) -> str:
     """A share in percent; a dash where nothing was measured."""
     return "–" if share is None else f"{share:.0%}"
+
+
+def can_draw(console: "Console", signs: str = "█░") -> bool:
+    """Whether a terminal can show these signs."""
+    try:
+        signs.encode(console.encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def drawn_bar(share: float | None, console: "Console") -> str:
+    """A share as a bar, and in percent after it."""
+    full, empty = ("█", "░") if can_draw(console) else ("#", ".")
+    filled = round((share or 0.0) * BAR)
+    return f"{full * filled}{empty * (BAR - filled)} {'-' if share is None else f'{share:.0%}':>5}"
 
 
 def short_names(names: Sequence[str], most: int) -> list[str]:

@@ -1,8 +1,7 @@
-"""A confined place to run what models wrote. Fails closed."""
+"""Confinement for programs that models wrote. Fails closed: nothing here falls back to less than was asked for."""
 
 from upskill.sandbox.backends import describe_sandbox, open_sandbox, require_sandbox
 from upskill.sandbox.contract import (
-    HOME,
     WORKSPACE,
     Backend,
     CommandResult,
@@ -17,7 +16,6 @@ from upskill.sandbox.contract import (
 )
 
 __all__ = [
-    "HOME",
     "WORKSPACE",
     "Backend",
     "CommandResult",

@@ -32,7 +32,7 @@ def require_sandbox(backend: Backend = "bubblewrap") -> SandboxFacts:
     Costs about half a second, once per process: what held once is remembered, what did not is tried again.
     """
     if backend == "none":
-        return SandboxFacts(backend="none", version=None, profile=None, memory_by=_memory_by(), probes=())
+        return describe_sandbox(backend)
     with _asking:
         facts = _shown.get(backend)
         if facts is None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 
@@ -48,10 +49,7 @@ def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
 
 
 def open_bubblewrap(
-    spec: SandboxSpec,
-    *,
-    recipe: profile.Recipe = profile.HARDENED,
-    interpreter: profile.Interpreter | None = None,
+    spec: SandboxSpec, *, recipe: profile.Recipe = profile.HARDENED, interpreter: profile.Interpreter | None = None
 ) -> SandboxClient:
     """A new namespace with an init process that has said `ready`. Raises `SandboxUnavailable`, `FileRefused`."""
     check(spec)
@@ -64,32 +62,30 @@ def open_bubblewrap(
         spec = replace(spec, mounts=(own, *spec.mounts))
     init_process = compiled(recipe.init_process, program=interpreter.program, prefix=interpreter.prefix)
     staged = stage(spec) if os.geteuid() == 0 else StagedSpec(spec=spec)
-    controllers = find_controllers()
-    group = make_group(spec.limits, controllers) if controllers else None
-    try:
-        process, line, first = _start([*staged.before, *words], staged.spec, interpreter, recipe, init_process, group)
+    with ExitStack() as in_any_case, ExitStack() as on_failure:
+        in_any_case.callback(staged.clear)
+        controllers = find_controllers()
+        group = make_group(spec.limits, controllers) if controllers else None
+        if group is not None:
+            on_failure.callback(group.remove)
+        process, to_init, init_pid = _start(
+            [*staged.before, *words], staged.spec, interpreter, recipe, init_process, group
+        )
+        on_failure.callback(to_init.close)
+        on_failure.callback(_kill, process)
         try:
-            return SandboxClient(
-                line, process=process, first=first, limits=spec.limits, environment=ENVIRONMENT, group=group
+            client = SandboxClient(
+                to_init, process=process, init_pid=init_pid, limits=spec.limits, environment=ENVIRONMENT, group=group
             )
-        except BaseException:
-            line.close()
-            process.kill()
-            process.wait()
-            raise
-    except ProcessLookupError:
-        _give_back(group)
-        raise unavailable("the sandbox ended as soon as it had started") from None
-    except BaseException:
-        _give_back(group)
-        raise
-    finally:
-        staged.clear()
+        except ProcessLookupError:
+            raise unavailable("the sandbox ended as soon as it had started") from None
+        on_failure.pop_all()
+        return client
 
 
-def _give_back(group: MemoryGroup | None) -> None:
-    if group is not None:
-        group.remove()
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
 
 
 def describe_bubblewrap() -> tuple[str, str]:
@@ -129,24 +125,27 @@ def _start(
     init_process: bytes,
     group: MemoryGroup | None,
 ) -> tuple["subprocess.Popen[bytes]", wire.Wire, int]:
-    """The bubblewrap process, the line to the init process, and the init process's process as the host numbers it."""
-    held: list[int] = []
+    """The process of bubblewrap, the wire to the init process, and the number the host knows that process by."""
+    with ExitStack() as ours, ExitStack() as on_failure:
+        theirs = ours.enter_context(ExitStack())
+        sending = ours.enter_context(ExitStack())
+        host, inside = socket.socketpair()
+        to_init = wire.Wire(host)
+        on_failure.callback(to_init.close)
+        theirs.callback(inside.close)
+        status, status_end = _pipe(ours, theirs)
+        complaints, complaints_end = _pipe(ours, theirs)
+        flags, flags_end = _pipe(theirs, sending)
+        inherited = [status_end, flags]
 
-    def data(content: bytes) -> int:
-        descriptor = os.memfd_create("upskill")
-        held.append(descriptor)
-        left = memoryview(content)
-        while left:
-            left = left[os.write(descriptor, left) :]
-        os.lseek(descriptor, 0, os.SEEK_SET)
-        return descriptor
+        def data(content: bytes) -> int:
+            descriptor = os.memfd_create("upskill")
+            theirs.callback(os.close, descriptor)
+            inherited.append(descriptor)
+            _write_all(descriptor, content)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            return descriptor
 
-    ours, theirs = socket.socketpair()
-    status, status_end = os.pipe()
-    complaints, complaints_end = os.pipe()
-    flags, flags_end = os.pipe()
-    try:
-        held += [status_end, flags]
         settings = profile.flags(
             spec,
             recipe=recipe,
@@ -157,48 +156,34 @@ def _start(
         )
         process = spawn(
             [*words, "--args", str(flags), *profile.command(interpreter)],
-            stdin=theirs.fileno(),
+            stdin=inside.fileno(),
             stderr=complaints_end,
-            keep=held,
+            keep=inherited,
         )
-    except BaseException:
-        ours.close()
-        for descriptor in (status, complaints, flags_end):
-            os.close(descriptor)
-        raise
-    finally:
         theirs.close()
-        os.close(complaints_end)
-        for descriptor in held:
-            os.close(descriptor)
-    line = wire.Wire(ours)
-    try:
+        on_failure.callback(_kill, process)
         try:
             if group is not None:
                 # It has read no flag yet, so it has no child that could be left outside.
                 group.enter(process.pid)
             _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
-        finally:
-            os.close(flags_end)
-        answer = line.answer(time.monotonic() + START_SECONDS, 0)
-        if answer != [b"ready"]:
-            raise wire.WireLost("a first word that is not `ready`")
-        first = _child(status)
-    except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
-        line.close()
-        process.kill()
-        process.wait()
-        words_of_it = _whatever_is_there(complaints)
-        raise unavailable(words_of_it or f"the sandbox did not start ({error})") from None
-    except BaseException:
-        line.close()
-        process.kill()
-        process.wait()
-        raise
-    finally:
-        os.close(status)
-        os.close(complaints)
-    return process, line, first
+            sending.close()
+            if to_init.answer(time.monotonic() + START_SECONDS, 0) != [b"ready"]:
+                raise wire.WireLost("a first word that is not `ready`")
+            init_pid = _child(status)
+        except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
+            on_failure.close()
+            raise unavailable(_read_available(complaints) or f"the sandbox did not start ({error})") from None
+        on_failure.pop_all()
+        return process, to_init, init_pid
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    """A pipe; its two ends are closed with these stacks."""
+    source, target = os.pipe()
+    reading.callback(os.close, source)
+    writing.callback(os.close, target)
+    return source, target
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
@@ -211,7 +196,7 @@ def _write_all(descriptor: int, content: bytes) -> None:
 
 
 def _child(status: int) -> int:
-    """The init process's process id as the host sees it. It was written before the init process could say a word."""
+    """The number of the init process on the host, which bubblewrap wrote before that process could say a word."""
     text = b""
     poll = select.poll()
     poll.register(status, select.POLLIN)
@@ -226,7 +211,7 @@ def _child(status: int) -> int:
         raise ValueError(f"bubblewrap did not name its child: {error}") from None
 
 
-def _whatever_is_there(descriptor: int) -> str:
+def _read_available(descriptor: int) -> str:
     os.set_blocking(descriptor, False)
     try:
         return os.read(descriptor, 65536).decode("utf-8", "replace").strip()

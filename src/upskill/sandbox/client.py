@@ -1,4 +1,4 @@
-"""A sandbox with an init process inside, as the host holds it: what backends share once theirs has started."""
+"""The host's side of a sandbox with an init process inside: what all backends share once a sandbox has started."""
 
 import os
 import signal
@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from upskill.domain.answer import Files
@@ -25,10 +24,10 @@ class SandboxClient:
 
     def __init__(
         self,
-        line: wire.Wire,
+        to_init: wire.Wire,
         *,
         process: "subprocess.Popen[bytes]",
-        first: int,
+        init_pid: int,
         limits: Limits,
         environment: Mapping[str, str],
         root: str = "",
@@ -36,10 +35,10 @@ class SandboxClient:
         group: MemoryGroup | None = None,
         afterwards: Callable[[], None] = lambda: None,
     ) -> None:
-        self._line = line
+        self._to_init = to_init
         self._process = process
-        self._first = first
-        self._first_handle = os.pidfd_open(first) if hasattr(os, "pidfd_open") else None
+        self._init_pid = init_pid
+        self._init_handle = os.pidfd_open(init_pid) if hasattr(os, "pidfd_open") else None
         self._limits = limits
         self._environment = dict(environment)
         self._root = root
@@ -56,14 +55,12 @@ class SandboxClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def where(self, path: str) -> str:
-        whole = path if path.startswith("/") else f"{WORKSPACE}/{path}"
-        return self._root + whole
+        absolute = path if path.startswith("/") else f"{WORKSPACE}/{path}"
+        return self._root + absolute
 
     def run(
         self,
@@ -88,21 +85,21 @@ class SandboxClient:
             self._over_memory = False
             try:
                 self._require_open()
-                answer = self._line.ask(
+                answer = self._to_init.ask(
                     request, seconds=seconds + wire.GRACE_SECONDS, most_bytes=self._limits.output_bytes
                 )
-                told = wire.ran(answer, self._limits)
+                result = wire.command_result(answer, self._limits)
             except wire.WireSilent:
                 self.close()
-                return _without_words("timeout", started)
+                return _no_answer("timeout", started)
             except (wire.WireLost, SandboxGone):
                 over = self._over_memory or bool(self.was_killed_for_memory())
                 self.close()
-                return _without_words("memory" if over else "gone", started)
-            if told.ended == "exit" and self.was_killed_for_memory():
-                told = replace(told, ended="memory", exit_code=None)
+                return _no_answer("memory" if over else "gone", started)
+            if result.ended == "exit" and self.was_killed_for_memory():
+                result = replace(result, ended="memory", exit_code=None)
             self._forget_kills()
-            return told
+            return result
 
     def put(self, files: Files, *, executable: Collection[str] = ()) -> None:
         if files:
@@ -120,14 +117,14 @@ class SandboxClient:
         request = [b"take", str(most_files).encode(), str(most_bytes).encode()]
         fields = self._files(request, "hand out its files", most_bytes + 8 * most_files)
         try:
-            return wire.taken(fields, most_files=most_files, most_bytes=most_bytes)
+            return wire.taken_files(fields, most_files=most_files, most_bytes=most_bytes)
         except wire.WireLost as error:
             self.close()
             raise SandboxGone(f"the sandbox answered with {error}") from None
 
     def stop(self) -> None:
         deadline = time.monotonic() + wire.GRACE_SECONDS
-        while not self._closed and not self._line.interrupt(b"timeout"):
+        while not self._closed and not self._to_init.interrupt(b"timeout"):
             if time.monotonic() > deadline:
                 self.close()
             time.sleep(0.01)
@@ -138,11 +135,11 @@ class SandboxClient:
                 return
             self._closed = True
             WATCHER.remove(self)
-            self._line.hang_up()
+            self._to_init.hang_up()
             self._kill()
-            self._line.close()
-            if self._first_handle is not None:
-                os.close(self._first_handle)
+            self._to_init.close()
+            if self._init_handle is not None:
+                os.close(self._init_handle)
             if self._group:
                 self._group.remove()
             self._afterwards()
@@ -150,9 +147,9 @@ class SandboxClient:
     # What the watcher needs
 
     @property
-    def first_process(self) -> int:
-        """As the host numbers it."""
-        return self._first
+    def init_pid(self) -> int:
+        """The process id that the host knows the init process by."""
+        return self._init_pid
 
     @property
     def memory_ceiling(self) -> int:
@@ -175,13 +172,13 @@ class SandboxClient:
         if not self._busy.locked():
             self._forget_kills()
         if not by_force or not self._confined:
-            self._line.interrupt(b"memory")
+            self._to_init.interrupt(b"memory")
         elif self._ending.acquire(blocking=False):
             # Never while it is being closed: the handle of its process may belong to another one by then.
             try:
                 if not self._closed:
                     with suppress(ProcessLookupError):
-                        self._signal_first()
+                        self._kill_init()
             finally:
                 self._ending.release()
 
@@ -193,30 +190,30 @@ class SandboxClient:
         with self._busy:
             self._require_open()
             try:
-                answer = self._line.ask(request, seconds=wire.FILE_SECONDS, most_bytes=most_bytes)
+                answer = self._to_init.ask(request, seconds=wire.FILE_SECONDS, most_bytes=most_bytes)
                 return wire.expect_ok(answer, what)
             except (wire.WireLost, wire.WireSilent) as error:
                 self.close()
                 why = str(error) or "no answer in time"
                 raise SandboxGone(f"the sandbox is gone: it could not {what} ({why})") from None
 
-    def _signal_first(self) -> None:
-        if self._first_handle is not None:
-            signal.pidfd_send_signal(self._first_handle, signal.SIGKILL)
+    def _kill_init(self) -> None:
+        if self._init_handle is not None:
+            signal.pidfd_send_signal(self._init_handle, signal.SIGKILL)
         else:
-            os.kill(self._first, signal.SIGKILL)
+            os.kill(self._init_pid, signal.SIGKILL)
 
     def _kill(self) -> None:
         """Kill process 1: the kernel ends all the rest, and only then does what started it see the end and leave.
 
-        Without a namespace the init process must end the others itself, which it does when its line is cut.
+        Without a namespace the init process must end the others itself, which it does when the wire is cut.
         """
         if not self._confined:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=END_SECONDS)
                 return
         with suppress(ProcessLookupError):
-            self._signal_first()
+            self._kill_init()
         try:
             self._process.wait(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -224,5 +221,5 @@ class SandboxClient:
             self._process.wait()
 
 
-def _without_words(ended: Ended, started: float) -> CommandResult:
+def _no_answer(ended: Ended, started: float) -> CommandResult:
     return CommandResult(ended=ended, exit_code=None, stdout=b"", stderr=b"", seconds=time.monotonic() - started)

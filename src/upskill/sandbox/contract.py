@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from upskill.domain.answer import Files
@@ -20,7 +19,6 @@ MemoryBy = Literal["cgroup", "watcher"]
 
 Ended = Literal["exit", "timeout", "output", "memory", "gone"]
 """It ended by itself; or was killed for its time, its output, the memory of its tree; or the sandbox is gone."""
-
 
 RefusalKind = Literal["folder", "large", "denied", "other"]
 
@@ -81,9 +79,7 @@ class Sandbox(Protocol):
 
     def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
 
     def where(self, path: str) -> str:
         """How programs of this sandbox name a path inside: as it is, and without confinement where it really lies."""

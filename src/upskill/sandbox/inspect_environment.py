@@ -78,10 +78,7 @@ class UpskillSandboxEnvironment(SandboxEnvironment):
 
     @classmethod
     async def sample_init(
-        cls,
-        task_name: str,
-        config: SandboxEnvironmentConfigType | None,
-        metadata: dict[str, str],
+        cls, task_name: str, config: SandboxEnvironmentConfigType | None, metadata: dict[str, str]
     ) -> dict[str, SandboxEnvironment]:
         if config is not None and not isinstance(config, SandboxConfig):
             raise ValueError(f"the sandbox `{NAME}` is configured by SandboxConfig, not by {config!r}")

@@ -79,15 +79,15 @@ def make_group(limits: Limits, controllers: Controllers) -> MemoryGroup | None:
             made.append(folder)
         memory = controllers.memory / name
         if controllers.version == 2:
-            _write(memory / "memory.max", size)
+            (memory / "memory.max").write_text(size, encoding="ascii")
             _write_if_there(memory / "memory.swap.max", "0")
             counter = memory / "memory.events"
         else:
-            _write(memory / "memory.limit_in_bytes", size)
+            (memory / "memory.limit_in_bytes").write_text(size, encoding="ascii")
             _write_if_there(memory / "memory.memsw.limit_in_bytes", size)
             counter = memory / "memory.oom_control"
         if controllers.processes is not None:
-            _write(controllers.processes / name / "pids.max", most)
+            (controllers.processes / name / "pids.max").write_text(most, encoding="ascii")
     except OSError:
         for folder in made:
             with suppress(OSError):
@@ -103,11 +103,8 @@ def find_controllers() -> Controllers | None:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
     except OSError:
         return None
-    candidates = [*_version_1(own, mounts), *_version_2(own, mounts)]
-    for found in candidates:
-        if os.access(found.memory, os.W_OK | os.X_OK):
-            return found
-    return None
+    candidates = (*_version_1(own, mounts), *_version_2(own, mounts))
+    return next((found for found in candidates if os.access(found.memory, os.W_OK | os.X_OK)), None)
 
 
 def _version_1(own: str, mounts: str) -> Iterable[Controllers]:
@@ -173,11 +170,7 @@ def _sweep(parent: Path) -> None:
                 folder.rmdir()
 
 
-def _write(path: Path, value: str) -> None:
-    path.write_text(value, encoding="ascii")
-
-
 def _write_if_there(path: Path, value: str) -> None:
     with suppress(OSError):
         if path.exists():
-            _write(path, value)
+            path.write_text(value, encoding="ascii")

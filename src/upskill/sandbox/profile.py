@@ -29,21 +29,10 @@ ETC = {
 """Programs ask who they are and what localhost is; nothing of the host's own answers goes in."""
 
 NAMESPACES = (
-    "--unshare-all",
-    "--unshare-user",
-    "--disable-userns",
-    "--cap-drop",
-    "ALL",
-    "--uid",
-    "1000",
-    "--gid",
-    "1000",
-    "--hostname",
-    "sandbox",
-    "--new-session",
-    "--die-with-parent",
-    "--as-pid-1",
-    "--clearenv",
+    *("--unshare-all", "--unshare-user", "--disable-userns"),
+    *("--cap-drop", "ALL"),
+    *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),
+    *("--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"),
 )
 
 
@@ -96,11 +85,6 @@ def system_mounts() -> list[str]:
     return words
 
 
-def _tmpfs(target: str, megabytes: int | None, *, mode: str = "0755") -> list[str]:
-    size = [] if megabytes is None else ["--size", str(megabytes * MEBIBYTE)]
-    return ["--perms", mode, *size, "--tmpfs", target]
-
-
 def flags(
     spec: SandboxSpec,
     *,
@@ -116,7 +100,8 @@ def flags(
         return ["--perms", mode, "--ro-bind-data", str(data(content)), target]
 
     def tmpfs(target: str, megabytes: int, *, mode: str = "0755") -> list[str]:
-        return _tmpfs(target, megabytes if recipe.sized else None, mode=mode)
+        size = ["--size", str(megabytes * MEBIBYTE)] if recipe.sized else []
+        return ["--perms", mode, *size, "--tmpfs", target]
 
     limits = spec.limits
     words = [*recipe.namespaces, "--json-status-fd", str(status)]

@@ -1,5 +1,5 @@
-"""The programs that build and keep a sandbox: where they are, the init process as bytecode, so that no start is spent
-on parsing it, and one thread that starts them all and never ends.
+"""Finds and starts the programs of a sandbox, and compiles the init process, so that no start is spent on parsing it.
+One thread starts them all, and never ends.
 
 "Die with the parent" means: with the *thread* that forked. A sandbox started by a worker thread would be killed as soon
 as that worker is let go.
@@ -8,11 +8,10 @@ as that worker is let go.
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 
 from upskill.sandbox.refusals import unavailable
 
@@ -23,7 +22,6 @@ from importlib._bootstrap_external import MAGIC_NUMBER
 code = compile(sys.stdin.buffer.read(), "init", "exec", dont_inherit=True, optimize=1)
 sys.stdout.buffer.write(MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
 """
-_Order = tuple[Callable[[], "subprocess.Popen[bytes]"], "Future[subprocess.Popen[bytes]]"]
 _lock = threading.Lock()
 
 
@@ -57,35 +55,18 @@ def compiled(source: bytes, *, program: str, prefix: Path | None) -> bytes:
     return done.stdout
 
 
-class _SpawnThread:
-    """The thread and its orders, for one process: a fork gets a new one."""
-
-    def __init__(self) -> None:
-        self.process = os.getpid()
-        self.orders: SimpleQueue[_Order] = SimpleQueue()
-        threading.Thread(target=self._work, name="upskill-sandboxes", daemon=True).start()
-
-    def _work(self) -> None:
-        while True:
-            start, promise = self.orders.get()
-            try:
-                promise.set_result(start())
-            except (OSError, ValueError) as error:
-                promise.set_exception(error)
-
-
-_nursery: _SpawnThread | None = None
+@cache
+def _spawner(process: int) -> ThreadPoolExecutor:
+    """The thread that starts all programs of a process. A fork has no threads, and gets a new one by its number."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"upskill-sandboxes-{process}")
 
 
 def spawn(
     words: Sequence[str], *, stdin: int, stderr: int = subprocess.DEVNULL, keep: Sequence[int], folder: str = "/"
 ) -> "subprocess.Popen[bytes]":
     """Start a program with an empty environment, in a session of its own, with no descriptors but the ones named."""
-    global _nursery
-    with _lock:
-        if _nursery is None or _nursery.process != os.getpid():
-            _nursery = _SpawnThread()
-        nursery = _nursery
+    with _lock:  # two threads that ask at once must get the same one
+        spawner = _spawner(os.getpid())
 
     def start() -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
@@ -99,6 +80,4 @@ def spawn(
             start_new_session=True,
         )
 
-    promise: Future[subprocess.Popen[bytes]] = Future()
-    nursery.orders.put((start, promise))
-    return promise.result()
+    return spawner.submit(start).result()

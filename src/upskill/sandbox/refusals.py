@@ -18,10 +18,10 @@ _INSTALL = {
 
 def unavailable(what: str) -> SandboxUnavailable:
     """Say what is missing, and how to get it here."""
-    return SandboxUnavailable(f"no sandbox: {what}", hint=_cure(what))
+    return SandboxUnavailable(f"no sandbox: {what}", hint=_remedy(what))
 
 
-def _cure(what: str) -> str:
+def _remedy(what: str) -> str:
     if sys.platform != "linux":
         return "programs of models run on Linux only; chat students with checks on text need no sandbox"
     if "not installed" in what or "too old" in what:

@@ -6,7 +6,6 @@ Knows two architectures. On any other there is no filter, and so no sandbox.
 import errno
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     # name: (x86_64, aarch64); tests compare them with the kernel's headers
@@ -86,48 +85,42 @@ _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER_AT, _ARCHITECTURE_AT, _ARGUMENTS_AT = 0, 4, 16
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Step:
-    code: int
-    value: int
-    if_true: int = 0
-    if_false: int = 0
-
-    def packed(self) -> bytes:
-        return struct.pack("<HBBI", self.code, self.if_true, self.if_false, self.value)
+def _step(code: int, value: int, *, if_true: int = 0, if_false: int = 0) -> bytes:
+    """One `struct sock_filter`. A comparison skips so many steps where it is true or false."""
+    return struct.pack("<HBBI", code, if_true, if_false, value)
 
 
-def _refuse(number: int) -> _Step:
-    return _Step(code=_RETURN, value=_ERRNO | number)
+def _refuse(number: int) -> bytes:
+    return _step(_RETURN, _ERRNO | number)
 
 
-def _argument(index: int) -> _Step:
-    """The low half: every argument judged here is an int."""
-    return _Step(code=_LOAD, value=_ARGUMENTS_AT + 8 * index)
+def _argument(index: int) -> bytes:
+    """Load the low half of an argument: every argument judged here is an int."""
+    return _step(_LOAD, _ARGUMENTS_AT + 8 * index)
 
 
-_PASS = _Step(code=_RETURN, value=_ALLOW)
+_PASS = _step(_RETURN, _ALLOW)
 
 
-def _judged(name: str) -> list[_Step]:
+def _rules_of(name: str) -> list[bytes]:
     """What happens once the number of this call was met."""
     if name in NOT_THERE:
         return [_refuse(errno.ENOSYS)]
     if name == "clone":
-        return [_argument(0), _Step(code=_ANY_BIT, value=NAMESPACE_FLAGS, if_false=1), _refuse(errno.EPERM), _PASS]
+        return [_argument(0), _step(_ANY_BIT, NAMESPACE_FLAGS, if_false=1), _refuse(errno.EPERM), _PASS]
     if name in ("socket", "socketpair"):
-        steps = [_argument(0)]
-        for family in FAMILIES:
-            steps += [_Step(code=_EQUAL, value=family, if_false=1), _PASS]
-        return [*steps, _refuse(errno.EAFNOSUPPORT)]
+        allowed = [step for family in FAMILIES for step in (_step(_EQUAL, family, if_false=1), _PASS)]
+        return [_argument(0), *allowed, _refuse(errno.EAFNOSUPPORT)]
     if name == "prlimit64":
         # Of oneself only: all processes share one user, and process 1 must not be squeezed from below.
-        return [_argument(0), _Step(code=_EQUAL, value=0, if_false=1), _PASS, _refuse(errno.EPERM)]
+        return [_argument(0), _step(_EQUAL, 0, if_false=1), _PASS, _refuse(errno.EPERM)]
     if name == "ioctl":
-        steps = [_argument(1)]
-        for request in TERMINAL_INJECTION:
-            steps += [_Step(code=_EQUAL, value=request, if_false=1), _refuse(errno.EPERM)]
-        return [*steps, _PASS]
+        refused = [
+            step
+            for request in TERMINAL_INJECTION
+            for step in (_step(_EQUAL, request, if_false=1), _refuse(errno.EPERM))
+        ]
+        return [_argument(1), *refused, _PASS]
     return [_refuse(errno.EPERM)]
 
 
@@ -139,18 +132,15 @@ def compile_filter(machine: str) -> bytes:
     """The filter as an array of `struct sock_filter`. Raises `KeyError` for an architecture without a table."""
     column = 0 if machine == "x86_64" else 1
     program = [
-        _Step(code=_LOAD, value=_ARCHITECTURE_AT),
-        _Step(code=_EQUAL, value=_AUDIT_ARCHITECTURE[machine], if_true=1),
-        _Step(code=_RETURN, value=_KILL_PROCESS),
-        _Step(code=_LOAD, value=_NUMBER_AT),
+        _step(_LOAD, _ARCHITECTURE_AT),
+        _step(_EQUAL, _AUDIT_ARCHITECTURE[machine], if_true=1),
+        _step(_RETURN, _KILL_PROCESS),
+        _step(_LOAD, _NUMBER_AT),
     ]
     if machine == "x86_64":
-        program += [_Step(code=_AT_LEAST, value=_X32_BIT, if_false=1), _refuse(errno.EPERM)]
+        program += [_step(_AT_LEAST, _X32_BIT, if_false=1), _refuse(errno.EPERM)]
     for name, numbers in NUMBERS.items():
-        number = numbers[column]
-        if number is None:
-            continue
-        block = _judged(name)
-        program += [_Step(code=_EQUAL, value=number, if_false=len(block)), *block]
-    program.append(_PASS)
-    return b"".join(step.packed() for step in program)
+        if (number := numbers[column]) is not None:
+            rules = _rules_of(name)
+            program += [_step(_EQUAL, number, if_false=len(rules)), *rules]
+    return b"".join((*program, _PASS))

@@ -34,7 +34,7 @@ exec "$@"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StagedSpec:
-    """A sandbox spec whose sources can be reached, and the words that come before the launcher to make it so."""
+    """A sandbox spec whose sources an unprivileged user can reach, and the command that goes before the launcher."""
 
     spec: SandboxSpec
     before: Sequence[str] = ()
@@ -69,15 +69,8 @@ def stage(spec: SandboxSpec) -> StagedSpec:
             sockets=tuple(places.get(mount, mount) for mount in spec.sockets),
         ),
         before=[
-            unshare,
-            "--mount",
-            "--propagation",
-            "private",
-            shell,
-            "-c",
-            f"MOUNT={mount_program}\n{_SCRIPT}",
-            "stage",
-            str(folder),
+            *(unshare, "--mount", "--propagation", "private"),
+            *(shell, "-c", f"MOUNT={mount_program}\n{_SCRIPT}", "stage", str(folder)),
             *(str(mount.source.resolve()) for mount in closed),
             "--",
         ],

@@ -1,4 +1,4 @@
-"""No sandbox at all, for who asks for it by name: a folder, limits, and an end for the whole tree of processes.
+"""No sandbox at all, where a person asks for that by name: a folder, limits, and an end for the whole process tree.
 
 Programs see the host's files and network. The environment is still empty: keys are not handed to anybody.
 """
@@ -26,18 +26,18 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     scratch.mkdir(parents=True, exist_ok=True)
     root = Path(mkdtemp(prefix="unconfined-", dir=scratch.resolve()))
     try:
-        _furnish(root, spec)
+        _lay_out(root, spec)
         init_process = root / "init.pyc"
         init_process.write_bytes(compiled(init_program(), program=sys.executable, prefix=None))
         ours, theirs = socket.socketpair()
         with theirs:
             words = [sys.executable, "-I", "-S", "-B", str(init_process), str(root)]
             process = spawn(words, stdin=theirs.fileno(), keep=(), folder=str(root))
-        line = wire.Wire(ours)
+        to_init = wire.Wire(ours)
         try:
-            line.answer(time.monotonic() + START_SECONDS, 0)
+            to_init.answer(time.monotonic() + START_SECONDS, 0)
         except (wire.WireLost, wire.WireSilent) as error:
-            line.close()
+            to_init.close()
             process.kill()
             process.wait()
             raise SandboxUnavailable(f"no place to run programs in {scratch}: {error or 'no answer'}") from None
@@ -53,9 +53,9 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     # The kernel would count all other processes of this user too.
     limits = replace(spec.limits, processes=0)
     return SandboxClient(
-        line,
+        to_init,
         process=process,
-        first=process.pid,
+        init_pid=process.pid,
         limits=limits,
         environment=environment,
         root=str(root),
@@ -64,7 +64,7 @@ def open_unconfined(spec: SandboxSpec, scratch: Path) -> SandboxClient:
     )
 
 
-def _furnish(root: Path, spec: SandboxSpec) -> None:
+def _lay_out(root: Path, spec: SandboxSpec) -> None:
     for folder in (WORKSPACE, HOME, "/tmp"):
         (root / folder.lstrip("/")).mkdir(parents=True)
     for path, content in spec.read_only.items():

@@ -18,9 +18,9 @@ _PAGE = os.sysconf("SC_PAGESIZE")
 _PROC = Path("/proc")
 
 
-class WatchedTree(Protocol):
+class WatchedSandbox(Protocol):
     @property
-    def first_process(self) -> int: ...
+    def init_pid(self) -> int: ...
     @property
     def memory_ceiling(self) -> int: ...
     def was_killed_for_memory(self) -> bool | None:
@@ -36,11 +36,11 @@ class Watcher:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._some = threading.Event()
-        self._open: dict[int, WatchedTree] = {}
+        self._open: dict[int, WatchedSandbox] = {}
         self._over: dict[int, int] = {}
         self._process: int | None = None
 
-    def add(self, sandbox: WatchedTree) -> None:
+    def add(self, sandbox: WatchedSandbox) -> None:
         with self._lock:
             if self._process != os.getpid():
                 # A fork has the table and not the thread.
@@ -50,7 +50,7 @@ class Watcher:
             self._open[id(sandbox)] = sandbox
         self._some.set()
 
-    def remove(self, sandbox: WatchedTree) -> None:
+    def remove(self, sandbox: WatchedSandbox) -> None:
         with self._lock:
             self._open.pop(id(sandbox), None)
             self._over.pop(id(sandbox), None)
@@ -66,13 +66,13 @@ class Watcher:
                 sandboxes = list(self._open.values())
             self.look(sandboxes)
 
-    def look(self, sandboxes: Iterable[WatchedTree]) -> None:
+    def look(self, sandboxes: Iterable[WatchedSandbox]) -> None:
         children: dict[int, list[int]] | None = None
         for sandbox in sandboxes:
             over = sandbox.was_killed_for_memory()
             if over is None:
                 children = children_of_all() if children is None else children
-                over = _is_over(tree(sandbox.first_process, children), sandbox.memory_ceiling)
+                over = _is_over(tree(sandbox.init_pid, children), sandbox.memory_ceiling)
             looks = self._over.get(id(sandbox), 0) + 1 if over else 0
             with self._lock:
                 if id(sandbox) not in self._open:

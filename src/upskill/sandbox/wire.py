@@ -1,5 +1,4 @@
-"""The host's end of the line to an init process: requests out, answers in, each with a deadline and a size it may not
-pass.
+"""The host's end of the wire to an init process: requests out, answers in, each with a deadline and a size limit.
 
 Trusts nothing that comes back.
 """
@@ -19,8 +18,6 @@ GRACE_SECONDS = 10.0
 """How long an init process may be late before its sandbox is ended from outside."""
 FILE_SECONDS = 60.0
 _ENDS: Mapping[bytes, Ended] = {b"exit": "exit", b"timeout": "timeout", b"output": "output", b"memory": "memory"}
-
-
 _KINDS: Mapping[bytes, RefusalKind] = {b"folder": "folder", b"large": "large", b"denied": "denied"}
 
 
@@ -119,13 +116,7 @@ class Wire:
 
 
 def run_request(
-    argv: Sequence[str],
-    *,
-    seconds: float,
-    stdin: bytes,
-    environment: Mapping[str, str],
-    folder: str,
-    limits: Limits,
+    argv: Sequence[str], *, seconds: float, stdin: bytes, environment: Mapping[str, str], folder: str, limits: Limits
 ) -> list[bytes]:
     if not argv:
         raise ValueError("there is no command to run")
@@ -170,8 +161,8 @@ def check_name(name: str) -> None:
         raise FileRefused(f"{name!r}: not a plain path")
 
 
-def ran(answer: Sequence[bytes], limits: Limits) -> CommandResult:
-    """What an init process says of a run. Raises `WireLost` when it is not an account of one."""
+def command_result(answer: Sequence[bytes], limits: Limits) -> CommandResult:
+    """The result of a command, as an init process reports it. Raises `WireLost` when it is not an account of one."""
     if answer[0] == b"fault":
         raise WireLost(answer[1].decode("utf-8", "replace") if len(answer) > 1 else "a fault")
     if len(answer) != 6 or answer[0] != b"ran" or answer[1] not in _ENDS:
@@ -207,8 +198,8 @@ def expect_ok(answer: Sequence[bytes], what: str) -> Sequence[bytes]:
     raise WireLost("an answer of no known kind")
 
 
-def taken(fields: Sequence[bytes], *, most_files: int, most_bytes: int) -> Files:
-    """Names and contents, checked again on this side."""
+def taken_files(fields: Sequence[bytes], *, most_files: int, most_bytes: int) -> Files:
+    """The files of a workspace by their names, checked again on this side."""
     if len(fields) % 2 or len(fields) // 2 > most_files or sum(map(len, fields)) > most_bytes:
         raise WireLost("more files than were asked for")
     files: dict[str, bytes] = {}

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
-    from upskill.storage.run_summaries import past_runs, summarise_run
+    from upskill.storage.run_summaries import past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
-    from upskill.storage.sqlite_store import AGE_LIMIT, SqliteStore
+    from upskill.storage.sqlite_store import SqliteStore
     from upskill.storage.trial_log import collector_paused, emptied
     from upskill.storage.trial_store import StoredTrial, TrialStore, default_store_path
 else:
@@ -25,10 +25,10 @@ else:
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
-            "run_summaries": ("summarise_run", "past_runs"),
+            "run_summaries": ("past_runs",),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
             "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
-            "sqlite_store": ("AGE_LIMIT", "SqliteStore"),
+            "sqlite_store": ("SqliteStore",),
             "trial_log": ("collector_paused", "emptied"),
             "trial_store": ("StoredTrial", "TrialStore", "default_store_path"),
             "atomic_file": ("write_atomically",),
@@ -36,7 +36,6 @@ else:
     )
 
 __all__ = [
-    "AGE_LIMIT",
     "CaseFile",
     "RunFolder",
     "RunRecord",
@@ -63,7 +62,6 @@ __all__ = [
     "run_folder_at",
     "runs_in",
     "size_of",
-    "summarise_run",
     "write_atomically",
     "write_case_file",
     "write_skill",

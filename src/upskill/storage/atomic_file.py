@@ -1,5 +1,4 @@
-"""Files that are written whole or not at all, new files that are all written or none, and files of strangers that are
-read with a limit."""
+"""Files that are written whole or not at all, several new files likewise, and JSON of strangers, read within limits."""
 
 import json
 import math
@@ -111,7 +110,7 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
 
     Raises `UsageError` if one of the paths exists, or cannot be written. Then the folder is as it was.
     """
-    there = [name for name in texts if _is_taken(folder / name)]
+    there = [name for name in texts if os.path.lexists(folder / name)]
     if there:
         raise UsageError(
             f"{folder}: nothing was written, because {len(there)} of the files exist",
@@ -138,8 +137,3 @@ def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
         raise UsageError(
             f"{folder}: the files cannot be written there ({error.strerror})", hint="name another folder"
         ) from None
-
-
-def _is_taken(path: Path) -> bool:
-    """A link that leads nowhere is there too."""
-    return path.is_symlink() or path.exists()

@@ -14,7 +14,7 @@ from upskill.domain import Case, Check
 from upskill.domain.case import CaseUse, Json
 from upskill.domain.files import answer_as_json, files_as_json, read_answer, read_answers, read_files
 from upskill.domain.skill import META_FILE, SKILL_FILE
-from upskill.domain.text import on_one_line
+from upskill.domain.text import count, on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.storage.atomic_file import read_json, write_atomically
 from upskill.storage.evals_json import foreign_case, is_foreign
@@ -132,8 +132,7 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
     if not items and not problems:
         problems.append("there is no case in it")
     if problems:
-        found = f"{len(problems):,} problem{'s' if len(problems) > 1 else ''}"
-        raise skill_invalid(f"{path}: {found} in the cases", problems, hint=_EXAMPLE)
+        raise skill_invalid(f"{path}: {count(len(problems), 'problem')} in the cases", problems, hint=_EXAMPLE)
     return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
 
 
@@ -223,17 +222,9 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
         yield "has no checks, so nothing could fail it"
     if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
         yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
-    if not _can_be_sent(case):
+    checks = [[check.kind, check.spec] for check in case.checks]
+    whole = "".join([case.id, case.prompt, json.dumps([checks, dict(case.extra)], ensure_ascii=False)])
+    if whole_characters(whole) != whole:
         yield "holds a lone surrogate (half a character), which no model can be sent"
     for check in case.checks:
         yield from check_problems(check)
-
-
-def _can_be_sent(case: Case) -> bool:
-    checks = [[check.kind, check.spec] for check in case.checks]
-    texts = [case.id, case.prompt, json.dumps([checks, dict(case.extra)], ensure_ascii=False)]
-    try:
-        "".join(texts).encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

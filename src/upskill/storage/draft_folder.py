@@ -69,14 +69,14 @@ def _write_files(made: Path, draft: Draft) -> None:
         hidden = parts[0].casefold() in NOT_FOR_STUDENTS or path == SKILL_FILE
         if hidden or path.startswith("/") or "\\" in path or any(part in ("", ".", "..") for part in parts):
             raise UsageError(f"{draft.name}: {on_one_line(path)!r} cannot be a file of a skill")
-        place = made / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with place.open("xb") as file:
+        target = made / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         if path in draft.executable:
-            place.chmod(0o755)
+            target.chmod(0o755)
 
 
 def _carry_over(old: Path, made: Path) -> None:

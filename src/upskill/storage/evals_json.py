@@ -3,6 +3,8 @@
 Statements written for a judge never become `contains`: a sentence is not a string to be found.
 """
 
+from collections.abc import Callable
+
 from upskill.domain import Case, Check
 from upskill.domain.case import Json
 from upskill.domain.files import read_answer, read_answers, read_files
@@ -55,35 +57,26 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
         used.add("id")
     else:
         raw_id = None
-    files = _ours(item, "files", used)
-    reference = _ours(item, "reference", used)
-    wrong = _ours(item, "wrong", used)
+    ours = {key for key, is_ours in _OUR_FORMS.items() if is_ours(item.get(key))}
+    used |= ours
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
         checks=tuple(checks),
-        files={} if files is None else read_files(files, problems),
-        reference=None if reference is None else read_answer(reference, problems, where="`reference`"),
-        wrong=() if wrong is None else read_answers(wrong, problems, where="`wrong`"),
+        files=read_files(item["files"], problems) if "files" in ours else {},
+        reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in ours else None,
+        wrong=read_answers(item["wrong"], problems, where="`wrong`") if "wrong" in ours else (),
         extra={key: value for key, value in item.items() if key not in used},
     )
 
 
-def _ours(item: dict[str, Json], key: str, used: set[str]) -> Json:
-    """A key that we know from our own files, where it has a form that only ours have; else it is kept as it is.
-
-    In the community's files `files` is a list of paths, and a bare text beside a case may be prose about the answer.
-    """
-    value = item.get(key)
-    ours = isinstance(value, dict) if key != "wrong" else isinstance(value, list) and bool(value)
-    if not ours or (
-        key == "reference" and not {"text", "files"}.intersection(value if isinstance(value, dict) else ())
-    ):
-        return None
-    if key == "wrong" and not all(isinstance(entry, dict) for entry in (value if isinstance(value, list) else ())):
-        return None
-    used.add(key)
-    return value
+_OUR_FORMS: dict[str, Callable[[Json], bool]] = {
+    "files": lambda value: isinstance(value, dict),
+    "reference": lambda value: isinstance(value, dict) and not {"text", "files"}.isdisjoint(value),
+    "wrong": lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value),
+}
+"""Keys of our own files, each with the form that only ours have; a value of another form is kept as it is. In the
+community's files `files` is a list of paths, and a bare text beside a case may be prose about the answer."""
 
 
 def _expected(item: dict[str, Json], used: set[str]) -> list[Check]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import yaml
 
 from upskill.domain.skill import MOST_CHARACTERS, SPECIFIED_FIELDS
+from upskill.domain.text import whole_characters
 
 MOST_HEAD_CHARACTERS = 100_000
 
@@ -121,28 +122,19 @@ def render_skill_text(frontmatter: Mapping[str, object], body: str) -> str:
     if unknown:
         raise ValueError(f"not a field of the Agent Skills specification: {', '.join(unknown)}")
     ordered: dict[str, object] = {}
-    for key in SPECIFIED_FIELDS:
-        if key not in frontmatter:
-            continue
-        value = frontmatter[key]
-        if key == "metadata":
-            if table := _metadata(value):
-                ordered[key] = table
-        else:
-            ordered[key] = _text(key, value)
+    for key in (key for key in SPECIFIED_FIELDS if key in frontmatter):
+        if key != "metadata":
+            ordered[key] = _text(key, frontmatter[key])
+        elif table := _metadata(frontmatter[key]):
+            ordered[key] = table
     if isinstance(name := ordered.get("name"), str):
         ordered["name"] = _bare(name)
     head = yaml.dump(
-        ordered,
-        Dumper=_Dumper,
-        sort_keys=False,
-        allow_unicode=True,
-        width=float("inf"),
-        default_flow_style=False,
+        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=False
     )
     if len(head) > MOST_HEAD_CHARACTERS:
         raise ValueError(f"the frontmatter would be longer than {MOST_HEAD_CHARACTERS:,} characters")
-    if not _is_whole(body):
+    if whole_characters(body) != body:
         raise ValueError("the body holds a lone surrogate (half a character)")
     return f"---\n{head}---\n{body}"
 
@@ -166,7 +158,7 @@ def _text(key: str, value: object) -> _Quoted:
     """A value as one line that every reader takes for the same text."""
     if not isinstance(value, str):
         raise ValueError(f"`{key}` must be a text, not {type(value).__name__}")
-    if not _is_whole(value):
+    if whole_characters(value) != value:
         raise ValueError(f"`{key}` holds a lone surrogate (half a character)")
     text = one_line(value)
     if not text:
@@ -183,11 +175,3 @@ def _text(key: str, value: object) -> _Quoted:
 def one_line(text: str) -> str:
     """Line breaks, tabs and control characters become single spaces."""
     return " ".join("".join(" " if unicodedata.category(c) == "Cc" else c for c in text).split())
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,11 +1,11 @@
 """`teacher.jsonl`: every answer of a teacher, appended by one write as it comes, so that kill -9 loses none.
 
-The same question has the same digest; asked again, it is the second of its kind. So a run that is gone on with
-finds every answer it bought, in whatever order they came.
+The same question has the same digest; asked again, it is the second of its kind. So a resumed run finds every answer it
+bought, in whatever order they came.
 
-A command without a run folder keeps them beside the trial store, for a while: what is killed before it could save
-anything finds them when it is typed again. Whoever has saved what they were for, or cannot use them, drops them. That
-is a cache: where it cannot be had, everything works, and a kill costs its calls.
+A command without a run folder keeps its answers beside the trial store for a while: after a kill, it finds them again
+when it is typed once more. They are dropped once what they were for is saved. Where that cache cannot be made, a kill
+costs the calls made so far.
 """
 
 import os
@@ -72,15 +72,12 @@ class Journal:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
         line = _ANSWERED.dump_json(answered) + b"\n"
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
-            try:
-                size = os.fstat(file).st_size
-                if os.write(file, line) != len(line):
-                    os.ftruncate(file, size)
+            with self.path.open("ab", buffering=0) as file:
+                size = file.tell()
+                if file.write(line) != len(line):
+                    file.truncate(size)
                     raise EngineError(f"{self.path}: the disk is full", hint="free some space, then resume the run")
-                os.fsync(file)
-            finally:
-                os.close(file)
+                os.fsync(file.fileno())
         except OSError as error:
             raise EngineError(
                 f"{self.path}: cannot be written ({error.strerror})", hint="free some space, then resume the run"
@@ -113,14 +110,14 @@ if sys.platform != "win32":
 
 
 class AnswerCache:
-    """A journal, and whether it stays when the block ends."""
+    """A journal, and whether it outlives the block."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.stays = True
 
     def drop(self) -> None:
-        """They are of no use to anybody any more."""
+        """Forget the answers when the block ends: what they were for is saved, or they cannot be used."""
         self.stays = False
 
 
@@ -131,18 +128,18 @@ def answer_cache(purpose: object, *, age_limit: timedelta | None) -> Iterator[An
     Two processes with the same purpose do not share: the second has answers of its own, which do not outlive it.
     """
     path = default_store_path().parent / FOLDER / f"{digest_of(purpose)}.jsonl"
-    held = None if age_limit is None else _hold(path, age_limit)
-    if held is None:
+    lock = None if age_limit is None else _hold(path, age_limit)
+    if lock is None:
         with tempfile.TemporaryDirectory(prefix="upskill-") as scratch:
             yield AnswerCache(Journal(Path(scratch) / path.name))
         return
-    kept: AnswerCache | None = None
+    cache: AnswerCache | None = None
     try:
-        kept = AnswerCache(_read(path))
-        yield kept
+        cache = AnswerCache(_read(path))
+        yield cache
     finally:
-        os.close(held)
-        if kept is not None and not (kept.stays and kept.journal.all()):
+        os.close(lock)
+        if cache is not None and not (cache.stays and cache.journal.all()):
             path.unlink(missing_ok=True)
 
 

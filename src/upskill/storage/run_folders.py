@@ -1,4 +1,4 @@
-"""Where run folders are, which of them are at work, and how they go. Knows nothing of what is in a record."""
+"""Where run folders are, which of them are being written, and how they are removed. Knows nothing of their records."""
 
 import os
 import shutil
@@ -63,21 +63,21 @@ def only_one_in(folder: Path) -> Iterator[None]:
 
     Two that go on with the same run would buy everything twice.
     """
-    place = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else None
+    file = os.open(folder, os.O_RDONLY) if sys.platform != "win32" else None
     try:
-        if place is not None and not _locked(place):
+        if file is not None and not _lock(file):
             raise UsageError(
                 f"{folder}: another process is at work on this run", hint="wait until it has ended, or end it first"
             )
         yield
     finally:
-        if place is not None:
-            os.close(place)
+        if file is not None:
+            os.close(file)
 
 
-def _locked(place: int) -> bool:
+def _lock(file: int) -> bool:
     try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks

@@ -6,6 +6,7 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,15 +14,20 @@ from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
-from upskill.domain import Arm, Design, Qualification, RunEnd, Student
+from upskill.domain import Arm, Cap, Design, Outage, Qualification, RunEnd, Student
+from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
 from upskill.storage.atomic_file import write_atomically
-from upskill.storage.earlier_ends import end_in_words
 from upskill.storage.records import keep_text, read_record, record_text
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 
 RESERVED_BYTES = 65_536
+
+# How runs of earlier versions tell in their notes why they ended.
+_CAP = re.compile(r"stopped at the cap of (\$)?([0-9][0-9.,e+-]*)(?: (calls?|tokens|minutes))?")
+_OUTAGE = re.compile(r"(.+?): the endpoint went down and nothing more was sent to it \((.*)\)", re.DOTALL)
+_KINDS: dict[str, CapKind] = {"call": "calls", "calls": "calls", "tokens": "tokens", "minutes": "minutes"}
 
 Status = Literal["running", "finished", "interrupted", "failed"]
 
@@ -193,9 +199,24 @@ def read_run(folder: Path) -> RunRecord:
         other="read it with the version of upskill that wrote it",
     )
     if record.end is None and record.status in ("finished", "interrupted"):
-        end = end_in_words(record.notes, record.students, interrupted=record.status == "interrupted")
+        end = _end_in_words(record.notes, record.students, interrupted=record.status == "interrupted")
         return replace(record, end=end)
     return record
+
+
+def _end_in_words(notes: Iterable[str], students: Iterable[Student], *, interrupted: bool) -> RunEnd:
+    """Why a run of an earlier version ended: its record has no key `end`, and says so in its notes only."""
+    models = {student.name: student.model for student in students}
+    cap: Cap | None = None
+    outages: list[Outage] = []
+    for note in notes:
+        if (reached := _CAP.fullmatch(note)) is not None:
+            kind = "dollars" if reached[1] else _KINDS.get(reached[3] or "")
+            if kind is not None:
+                cap = Cap(kind=kind, amount=float(reached[2].replace(",", "")))
+        elif (down := _OUTAGE.fullmatch(note)) is not None:
+            outages.append(Outage(model=models.get(down[1], down[1]), said=down[2]))
+    return RunEnd(interrupted=interrupted, cap=cap, outages=tuple(outages))
 
 
 def now() -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from upskill.domain import SkillFile
 from upskill.domain.skill import NEVER_PART_OF_A_SKILL, NOT_FOR_STUDENTS
-from upskill.domain.text import on_one_line
+from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import SkillInvalid
 
 MOST_FILES = 10_000
@@ -83,7 +83,7 @@ class _Walk:
                     self.problems.append(f"{inside / name}: {_why(error)}")
 
     def _look_at(self, path: Path, inside: PurePosixPath, above: frozenset[Path]) -> None:
-        if not _is_utf8(path.name):
+        if whole_characters(path.name) != path.name:
             self.problems.append(f"{inside}: the name is not UTF-8")
             return
         real = path
@@ -131,14 +131,6 @@ def _why(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "a link that leads back to itself"
     return f"cannot be read ({error.strerror})"
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:

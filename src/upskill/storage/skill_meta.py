@@ -99,6 +99,7 @@ class SkillMeta:
 
 
 _META = TypeAdapter(SkillMeta)
+_USES = TypeAdapter(tuple[HeldOutUse, ...])
 
 
 def read_meta(folder: Path) -> SkillMeta:
@@ -117,8 +118,7 @@ def meta_text(meta: SkillMeta, cases: Iterable[Case], *, before: dict[str, Json]
     """The file as it is written: what is known first, the cases last, and what others put there in between."""
     own = _META.dump_python(meta, mode="json")
     others = {key: value for key, value in (before or {}).items() if key not in (*_OWN, *_CASES)}
-    whole = {**own, **others, "cases": cases_as_json(cases)}
-    return _text(whole)
+    return _text({**own, **others, "cases": cases_as_json(cases)})
 
 
 def write_meta(folder: Path, meta: SkillMeta, cases: Iterable[Case]) -> None:
@@ -134,19 +134,17 @@ def note_use(folder: Path, use: HeldOutUse) -> None:
     uses = read_meta(folder).held_out_uses
     if any(one.run == use.run for one in uses):
         return
-    noted = TypeAdapter(tuple[HeldOutUse, ...]).dump_python((*uses, use), mode="json")
-    whole = {**value, "format": META_FORMAT, "held_out_uses": noted}
-    write_text(path, _text(whole))
+    noted = _USES.dump_python((*uses, use), mode="json")
+    write_text(path, _text({**value, "format": META_FORMAT, "held_out_uses": noted}))
 
 
 def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: dict[str, Json] | None = None) -> None:
     """Put cases into `skill_meta.json` in the place of those that are there, and change nothing else."""
     path = folder / META_FILE
-    kept = {key: value for key, value in _load(path).items() if key not in _CASES}
+    others = {key: value for key, value in _load(path).items() if key not in _CASES}
     if written_by is not None:
-        kept["cases_written_by"] = written_by
-    whole = {**kept, "cases": cases_as_json(cases)}
-    write_text(path, _text(whole))
+        others["cases_written_by"] = written_by
+    write_text(path, _text({**others, "cases": cases_as_json(cases)}))
 
 
 def _load(path: Path) -> dict[str, Json]:
@@ -164,5 +162,5 @@ def _text(whole: dict[str, Json]) -> str:
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     if whole_characters(text) == text:
         return text
-    # Half a character, which a file of another tool can hold, has no UTF-8: it stays escaped, as it was.
+    # A lone surrogate, which a file of another tool can hold, has no UTF-8: it stays escaped, as it was.
     return json.dumps(whole, indent=2, allow_nan=False) + "\n"

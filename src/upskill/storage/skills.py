@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
 
-from upskill.domain import Files, Skill, SkillFile, digest_of
+from upskill.domain import Files, Skill, digest_of
 from upskill.domain.skill import (
     MOST_CHARACTERS,
     MOST_HANDED_BYTES,
@@ -25,14 +25,6 @@ from upskill.storage.atomic_file import write_atomically
 from upskill.storage.frontmatter import SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
 from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
-
-__all__ = [
-    "copy_skill",
-    "find_skills",
-    "read_contents",
-    "read_skill",
-    "write_skill",
-]
 
 MOST_SKILL_TEXT_BYTES = 10_000_000
 _NEARBY_FOLDERS = 2_000
@@ -59,7 +51,8 @@ def read_skill(folder: Path) -> Skill:
         name=name,
         description=description,
         body=parsed.body,
-        digest=_digest(files),
+        # Without mode bits: Windows has none, and a student reads the same text.
+        digest=digest_of([[file.path, file.sha256] for file in files]),
         frontmatter=parsed.frontmatter,
         files=files,
         notes=tuple(on_one_line(note) for note in (*parsed.notes, *notes)),
@@ -143,11 +136,6 @@ def _safe_name(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[: MOST_CHARACTERS["name"]].strip("-") or "skill"
 
 
-def _digest(files: tuple[SkillFile, ...]) -> str:
-    """Names and bytes only. Mode bits are left out: Windows has none, and a student reads the same text."""
-    return digest_of([[file.path, file.sha256] for file in files])
-
-
 def read_contents(folder: Path, skill: Skill) -> Files:
     """The bytes of every file that a student may see, by path, as they were when the skill was read."""
     size = sum(file.size for file in skill.files)
@@ -183,10 +171,10 @@ def copy_skill(source: Path, target: Path) -> None:
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         for file in found:
-            place = beside / file.path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file.source, place)
-            place.chmod(file.source.stat().st_mode & 0o777)  # never setuid, setgid or sticky
+            copy = beside / file.path
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file.source, copy)
+            copy.chmod(file.source.stat().st_mode & 0o777)  # never setuid, setgid or sticky
         beside.rename(target)
     except OSError as error:
         raise EngineError(f"{shown}: the skill cannot be copied here ({error.strerror})") from error
@@ -199,10 +187,7 @@ def write_skill(
 ) -> Skill:
     """Write a new `SKILL.md` into the folder of that name. A name, wherever it came from, cannot leave `skills_dir`."""
     if not is_skill_name(name):
-        raise UsageError(
-            f"{on_one_line(name)!r} cannot be the name of a skill",
-            hint=NAME_RULE,
-        )
+        raise UsageError(f"{on_one_line(name)!r} cannot be the name of a skill", hint=NAME_RULE)
     try:
         text = render_skill_text({**(fields or {}), "name": name, "description": description}, body)
     except ValueError as error:

@@ -5,17 +5,15 @@ about plans, checks or what a fingerprint is made of.
 """
 
 import contextlib
-import itertools
 import os
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar
 
 from upskill.domain import Scored, Trial, digest_of
@@ -42,19 +40,20 @@ MOST_BYTES = 1_000_000_000
 _CENTURY = timedelta(days=36_500)
 _AHEAD = timedelta(days=1)
 """A trial stored later than this from now was stored under a wrong clock, and would never grow old."""
-_CHUNK = 500
 _MOMENT_SECONDS = 0.02
 """How long `keep` waits for another process that writes. It is called on the engine's event loop."""
 _PAUSE_SECONDS = 0.25
 """After a wait in vain nobody waits again for so long; what was handed in meanwhile is written together."""
 _MOST_WAITING = 20_000
 _PRUNE_SECONDS = 1.0
+_FIND = f"SELECT {COLUMNS} FROM trials WHERE id = ? AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
 _KEEP = f"INSERT OR REPLACE INTO trials ({COLUMNS}, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
 _PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
 _NOTHING = "nothing is reused or kept"
 _HELD = "is held by another process; not everything is kept"
 
-_Kept = tuple[Trial, str | None, datetime]
+_Waiting = tuple[Trial, str | None, datetime]
+"""A trial, the digest of its fingerprint, and when it was handed in."""
 T = TypeVar("T")
 
 
@@ -83,7 +82,7 @@ class SqliteStore:
         self._file_number = 0
         self._lock = threading.Lock()
         """Guards what follows."""
-        self._waiting: list[_Kept] = []
+        self._waiting: list[_Waiting] = []
         self._not_before = 0.0
         self._patience = BUSY_SECONDS
         self._connection = self._open()
@@ -102,24 +101,12 @@ class SqliteStore:
 
         Without a moment the store's own age limit holds. An unknown fingerprint equals only an unknown one.
         """
-        return next(self.recall_many((trial_id,), fingerprint=fingerprint, newest_after=newest_after), None)
-
-    def recall_many(
-        self, ids: Iterable[str], *, fingerprint: str | None, newest_after: datetime | None = None
-    ) -> Iterator[StoredTrial]:
-        """The same for many, in the order asked; those not stored are left out. Holds a few hundred at a time."""
         self._require_open()
         now = self._clock()
         after, before = microseconds(newest_after or now - self.age_limit), microseconds(now + _AHEAD)
-        remaining = iter(ids)
-        while chunk := list(itertools.islice(remaining, _CHUNK)):
-            select = (
-                f"SELECT {COLUMNS} FROM trials WHERE id IN ({','.join('?' * len(chunk))})"
-                " AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
-            )
-            rows = self._read(select, (*chunk, _hidden(fingerprint), after, before))
-            found = {stored.trial.id: stored for stored in map(trial_of, rows) if stored is not None}
-            yield from (found[trial_id] for trial_id in chunk if trial_id in found)
+        wanted = trial_id, _hidden(fingerprint), after, before
+        with self._lock:
+            return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
 
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
         """Keep a scored trial; an errored one measured nothing and is let go. Returns before it is committed.
@@ -162,9 +149,7 @@ class SqliteStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Opening
@@ -219,13 +204,7 @@ class SqliteStore:
         if self._closed:
             raise EngineError(f"{self.path}: was closed already")
 
-    # Reading and writing, under the lock
-
-    def _read(self, select: str, values: tuple[str | int | None, ...]) -> list[tuple[object, ...]]:
-        with self._lock:
-            if self._damaged:
-                return []
-            return self._try(lambda file: file.execute(select, values).fetchall(), patience=BUSY_SECONDS) or []
+    # Writing, under the lock
 
     def _write(self, *, patience: float) -> None:
         if not self._waiting or not self._keeping:
@@ -261,12 +240,18 @@ class SqliteStore:
                 self._note(f"cannot be used any longer ({error}); nothing more is kept")
             return None
 
-    def _stays(self, writer: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:
+    def _stays(self, file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:
         """Whether a trial of this identity is stored that is sound, young and of the same fingerprint."""
         after, before = now - self.age_limit // timedelta(microseconds=1), now + _AHEAD // timedelta(microseconds=1)
-        select = f"SELECT {COLUMNS} FROM trials WHERE id = ? AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
-        old = writer.execute(select, (trial_id, fingerprint, after, before)).fetchone()
-        return old is not None and trial_of(old) is not None
+        return _find(file, trial_id, fingerprint, after, before) is not None
+
+
+def _find(
+    file: sqlite3.Connection, trial_id: str, fingerprint: str | None, after: int, before: int
+) -> StoredTrial | None:
+    """The sound trial of this identity and fingerprint that was stored between two moments."""
+    row = file.execute(_FIND, (trial_id, fingerprint, after, before)).fetchone()
+    return None if row is None else trial_of(row)
 
 
 def _prune(writer: sqlite3.Connection, *, now: int, most_bytes: int) -> None:

@@ -132,7 +132,7 @@ def _code(error: sqlite3.Error | UnicodeDecodeError) -> int:
 
 
 def row_of(trial: Trial, *, fingerprint: str | None, stored_at: int) -> tuple[str, str | None, int, int, bytes] | None:
-    """The values of `COLUMNS`. `None` for half a character: what came back would not be what was measured."""
+    """The values of `COLUMNS`. `None` for a lone surrogate: what came back would not be what was measured."""
     try:
         data = trial_json(trial)
     except NotText:

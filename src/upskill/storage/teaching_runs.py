@@ -108,14 +108,14 @@ class TeachingFolder:
         drafts = self.path / "drafts"
         numbers = sorted(int(path.name) for path in drafts.glob("[0-9]*") if path.name.isdecimal())
         for number in numbers:
-            place = drafts / str(number) / draft.name
-            if place.is_dir() and _same(read_draft(place), draft):
-                return place
-        place = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
-        place.parent.mkdir(parents=True)
-        write_draft(place.parent, draft)
-        write_text(place.parent / "sources.json", record_text(_SOURCES, draft.sources))
-        return place
+            folder = drafts / str(number) / draft.name
+            if folder.is_dir() and _same(read_draft(folder), draft):
+                return folder
+        folder = drafts / str(numbers[-1] + 1 if numbers else 1) / draft.name
+        folder.parent.mkdir(parents=True)
+        write_draft(folder.parent, draft)
+        write_text(folder.parent / "sources.json", record_text(_SOURCES, draft.sources))
+        return folder
 
     def stage(self, name: str) -> RunFolder:
         """Where an evaluation within this run is kept."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,7 +28,7 @@ from upskill.storage.run_folders import hold
 _TRIAL = TypeAdapter(Trial)
 _FILES_KEY = b'"files":{'
 """Inside a text the quotes would be escaped, so this is found only where the key is."""
-_KEPT = "free some space; everything finished so far is kept"
+_FULL_DISK_HINT = "free some space; everything finished so far is kept"
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
 """Not a disk: there is nothing to bring anything to."""
 
@@ -39,16 +38,16 @@ class UnreadableTrial(ValueError):
 
 
 class NotText(ValueError):
-    """The trial holds half a character, which has no UTF-8."""
+    """The trial holds a lone surrogate, which has no UTF-8."""
 
 
 def trial_json(trial: Trial, *, lossy: bool = False) -> bytes:
-    """One line of JSON, without its end. Half a character raises `NotText`, or is kept as a question mark."""
+    """One line of JSON, without its end. A lone surrogate raises `NotText`, or becomes a question mark."""
     try:
         line = _TRIAL.dump_json(trial, exclude_none=True, exclude={"files"})
     except PydanticSerializationError:
         if not lossy:
-            raise NotText("half a character has no UTF-8") from None
+            raise NotText("a lone surrogate has no UTF-8") from None
         value = _TRIAL.dump_python(trial, mode="json", exclude_none=True, exclude={"files"})
         line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     if not trial.files:
@@ -159,7 +158,6 @@ class TrialWriter:
         except OSError as error:
             raise EngineError(f"{path}: cannot be opened ({error.strerror})") from error
         self._written = threading.Event()
-        self._closing = False
         self._closed = False
         self._sync_error: OSError | None = None
         # fsync takes milliseconds and would stall every call in flight if it ran on the event loop.
@@ -171,16 +169,16 @@ class TrialWriter:
         if self._closed:
             raise EngineError(f"{self._path}: was closed already")
         self._require_synced()
-        # A server can send half a character (a lone surrogate), which has no UTF-8: it is kept as a question mark.
+        # A server can send a lone surrogate, which has no UTF-8: it becomes a question mark.
         line = trial_json(trial, lossy=True) + b"\n"
         before = os.fstat(self._file).st_size
         try:
             written = os.write(self._file, line)
         except OSError as error:
-            raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_KEPT) from error
+            raise EngineError(f"{self._path}: cannot be written ({error.strerror})", hint=_FULL_DISK_HINT) from error
         if written != len(line):
             os.ftruncate(self._file, before)
-            raise EngineError(f"{self._path}: the disk is full", hint=_KEPT)
+            raise EngineError(f"{self._path}: the disk is full", hint=_FULL_DISK_HINT)
         self._written.set()
 
     def _sync(self) -> None:
@@ -188,7 +186,7 @@ class TrialWriter:
             self._written.wait()
             self._written.clear()
             # Looked at before the sync: what was written before closing is then certainly in it.
-            closing = self._closing
+            closing = self._closed
             try:
                 self._bring_to_disk(self._file)
             except OSError as error:
@@ -210,7 +208,6 @@ class TrialWriter:
         if self._closed:
             return
         self._closed = True
-        self._closing = True
         self._written.set()
         self._syncer.join()
         os.close(self._file)
@@ -219,9 +216,7 @@ class TrialWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

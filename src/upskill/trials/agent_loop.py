@@ -39,7 +39,7 @@ class SkillMount:
 
 
 class SandboxSetup:
-    """Opens the sandbox of a trial. What lies on the shelf depends on the arm, and nothing else does."""
+    """Opens the sandbox of a trial. Which skill is mounted depends on the arm, and nothing else does."""
 
     def __init__(
         self,
@@ -67,19 +67,15 @@ class SandboxSetup:
         if mount is not None:
             spec = replace(spec, read_only=mount.files, executable=mount.executable)
             request = self._requests.render(planned.case, planned.arm)
-            known = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
-            told = "\n".join([request.system, request.prompt, *known])
+            texts = [data.decode("utf-8", "replace") for data in planned.case.files.values()]
+            known = "\n".join([request.system, request.prompt, *texts])
             watch = SkillWatch(
-                mount.marks,
-                folder=mount.folder,
-                called=mount.called,
-                given=planned.arm == "with_skill",
-                told=told,
+                mount.marks, folder=mount.folder, called=mount.called, given=planned.arm == "with_skill", known=known
             )
         try:
-            place = await self._threads.call(partial(self._sandboxes.open, spec))
+            sandbox = await self._threads.call(partial(self._sandboxes.open, spec))
             sandbox_tools = SandboxTools(
-                place,
+                sandbox,
                 planned.case,
                 trial_limits=self.trial_limits,
                 watch=watch,
@@ -127,7 +123,7 @@ def work(find: Find, setup: SandboxSetup, *, began: Callable[[], None]) -> Solve
             finally:
                 # Also at the end of its time, and after Ctrl-C: no process outlives this block.
                 with anyio.CancelScope(shield=True):
-                    await _clear_up(sandbox_tools, pending)
+                    await _collect_and_close(sandbox_tools, pending)
         except SandboxLost as error:
             pending.sandbox_lost = str(error)
             raise
@@ -149,7 +145,7 @@ async def _loop(state: TaskState, generate: Generate, pending: PendingTrial, tri
     return state
 
 
-async def _clear_up(sandbox_tools: SandboxTools, pending: PendingTrial) -> None:
+async def _collect_and_close(sandbox_tools: SandboxTools, pending: PendingTrial) -> None:
     try:
         pending.skill_use = sandbox_tools.skill_use
         with anyio.fail_after(MOST_CLEARING_SECONDS):

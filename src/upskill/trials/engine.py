@@ -7,32 +7,30 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from upskill.domain import (
-    Outage,
-    RunEnd,
-    Trial,
-    harness_info,
-)
+from upskill.domain import Outage, RunEnd, Student, Trial, harness_info
 from upskill.errors import EngineError
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 from upskill.trials.trial_run import TrialRun
 
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai.log import EvalLog
+    from inspect_ai.solver import Solver
+
+    from upskill.trials.sample_source import PlannedSource
+    from upskill.trials.scorer import Find
+
 
 def run_trials(run: TrialRun) -> RunEnd:
     """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
-    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm, ExitStack() as opened:
-        from inspect_ai import Task
-        from inspect_ai import eval as run_tasks
-
-        from upskill.trials.sample_source import PlannedSource
-        from upskill.trials.scorer import graded
-
+    with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm:
         requests = Requests(
             run.skill,
             previous=run.previous,
@@ -40,93 +38,112 @@ def run_trials(run: TrialRun) -> RunEnd:
             version=run.plan.harness_version,
             trial_limits=run.trial_limits,
         )
-        in_flight = run.client.policy.concurrency
-        with_tools = harness_info(run.plan.harness).with_tools
-        solver_for = opened.enter_context(requests.harness.solving(run, requests, began=arm))
-        failure: list[BaseException] = []
-        sources: list[PlannedSource] = []
-
-        def record(trial: Trial) -> None:
-            try:
-                run.record(trial)
-            except Exception as error:  # noqa: BLE001 - raised again below, once the engine has let go
-                # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
-                failure.append(error)
-                for source in sources:
-                    source.stopped = True
-
-        closing = {student.name for student in run.plan.students}
-
-        async def close(student: str, model_close: Callable[[], Awaitable[None]]) -> None:
-            await model_close()
-            closing.discard(student)
-            if not closing and run.close is not None:
-                await run.close()
-
-        tasks = []
-        for number, student in enumerate(run.plan.students, 1):
-            model = run.client.open(
-                run.endpoints[student.name],
-                temperature=student.temperature,
-                max_output_tokens=student.max_output_tokens,
-            )
-            source = PlannedSource(
-                run.schedules[student.name],
-                student=student,
-                requests=requests,
-                client=run.client,
-                in_flight=in_flight,
-                record=record,
-                recall=partial(run.recall, student),
-                close=partial(close, student.name, model.api.aclose),
-            )
-            sources.append(source)
-            tasks.append(
-                Task(
-                    name=f"{run.skill.name}-{number}",
-                    dataset=source,
-                    solver=solver_for(source.find),
-                    scorer=graded(source.find, run.grade),
-                    model=model,
-                    working_limit=run.trial_limits.seconds if with_tools else None,
-                    metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
-                )
-            )
-        try:
-            logs = run_tasks(
-                tasks,
-                model=None,
-                display="none",
-                log_dir=str(run.logs),
-                log_level="critical",
-                log_realtime=False,
-                log_buffer=100,
-                log_images=False,
-                fail_on_error=False,
-                retry_on_error=0,
-                score_display=False,
-                max_samples=in_flight,
-                max_tasks=len(tasks),
-                ctl_server=False,
-                acp_server=False,
-            )
-        except KeyboardInterrupt:
-            logs = []
-        finally:
-            opened.close()
-        interrupted = len(logs) < len(tasks)  # an interrupted engine hands out no log
-        for source in sources:
-            source.record_what_was_in_flight()
-        if failure:
-            raise failure[0]
+        students = _StudentTasks(run, requests)
+        with requests.harness.solving(run, requests, began=arm) as solver_for:
+            tasks = [students.task(number, one, solver_for) for number, one in enumerate(run.plan.students, 1)]
+            logs = _run_tasks(tasks, run)
+        students.record_what_was_in_flight()
         broken = next((log for log in logs if log.status == "error"), None)
         if broken is not None:
             raise EngineError(f"the engine failed: {broken.error.message if broken.error else 'no reason given'}")
         return RunEnd(
-            interrupted=interrupted,
-            cap=run.client.exhausted if any(source.was_capped for source in sources) else None,
+            interrupted=len(logs) < len(tasks),  # an interrupted engine hands out no log
+            cap=run.client.exhausted if students.were_capped else None,
             outages=tuple(Outage(model=model, said=said) for model, said in run.client.down.items()),
         )
+
+
+class _StudentTasks:
+    """The engine's tasks, one per student, and what they share: the record, and the end of the last connection."""
+
+    def __init__(self, run: TrialRun, requests: Requests) -> None:
+        self._run = run
+        self._requests = requests
+        self._sources: list[PlannedSource] = []
+        self._failure: Exception | None = None
+        self._open = {student.name for student in run.plan.students}
+
+    @property
+    def were_capped(self) -> bool:
+        return any(source.was_capped for source in self._sources)
+
+    def task(self, number: int, student: Student, solver_for: "Callable[[Find], Solver]") -> "Task":
+        from inspect_ai import Task
+
+        from upskill.trials.sample_source import PlannedSource
+        from upskill.trials.scorer import graded
+
+        run = self._run
+        model = run.client.open(
+            run.endpoints[student.name], temperature=student.temperature, max_output_tokens=student.max_output_tokens
+        )
+        source = PlannedSource(
+            run.schedules[student.name],
+            student=student,
+            requests=self._requests,
+            client=run.client,
+            in_flight=run.client.policy.concurrency,
+            record=self._record,
+            recall=partial(run.recall, student),
+            close=partial(self._close, student.name, model.api.aclose),
+        )
+        self._sources.append(source)
+        return Task(
+            name=f"{run.skill.name}-{number}",
+            dataset=source,
+            solver=solver_for(source.find),
+            scorer=graded(source.find, run.grade),
+            model=model,
+            working_limit=run.trial_limits.seconds if harness_info(run.plan.harness).with_tools else None,
+            metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
+        )
+
+    def record_what_was_in_flight(self) -> None:
+        """After the engine has ended. Raises what kept a trial from being recorded, now or earlier."""
+        for source in self._sources:
+            source.record_what_was_in_flight()
+        if self._failure is not None:
+            raise self._failure
+
+    def _record(self, trial: Trial) -> None:
+        try:
+            self._run.record(trial)
+        except Exception as error:  # noqa: BLE001 - raised again once the engine has let go
+            # A record that cannot be kept ends the run: trials that nobody can read are not worth buying.
+            self._failure = self._failure or error
+            for source in self._sources:
+                source.stopped = True
+
+    async def _close(self, student: str, close_model: Callable[[], Awaitable[None]]) -> None:
+        await close_model()
+        self._open.discard(student)
+        if not self._open and self._run.close is not None:
+            await self._run.close()
+
+
+def _run_tasks(tasks: "Sequence[Task]", run: TrialRun) -> "Sequence[EvalLog]":
+    from inspect_ai import eval as run_tasks
+
+    try:
+        return run_tasks(
+            list(tasks),
+            model=None,
+            display="none",
+            log_dir=str(run.logs),
+            log_level="critical",
+            log_realtime=False,
+            log_buffer=100,
+            log_images=False,
+            fail_on_error=False,
+            retry_on_error=0,
+            score_display=False,
+            max_samples=run.client.policy.concurrency,
+            max_tasks=len(tasks),
+            ctl_server=False,
+            acp_server=False,
+        )
+    except KeyboardInterrupt:
+        return []
 
 
 @contextmanager

@@ -118,12 +118,12 @@ def load_harness(name: str) -> Harness:
     return harness
 
 
-def words(name: str) -> str:
+def read_words(name: str) -> str:
     """What students are told, from a file beside this one."""
     return files("upskill.trials").joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def given(skill: Skill, *, folder: str | None = None) -> str:
-    """A skill in one marked place, and where its files are if the student can reach them."""
-    place = "" if folder is None else f' folder="{folder}"'
-    return f'<skill name="{skill.name}"{place}>\n{skill.body.strip()}\n</skill>'
+def skill_block(skill: Skill, *, folder: str | None = None) -> str:
+    """A skill between two tags, with the folder of its files if the student can reach them."""
+    attribute = "" if folder is None else f' folder="{folder}"'
+    return f'<skill name="{skill.name}"{attribute}>\n{skill.body.strip()}\n</skill>'

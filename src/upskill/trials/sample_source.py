@@ -13,11 +13,11 @@ from inspect_ai.solver import TaskState
 
 from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn, Usage
 from upskill.models import MeteredClient
-from upskill.trials.answer import final_text
 from upskill.trials.outcome import Ending, outcome_of
 from upskill.trials.pending import OpenTurn, PendingTrial
 from upskill.trials.request import Requests
-from upskill.trials.schedule import Schedule
+from upskill.trials.scorer import final_text
+from upskill.trials.trial_run import Schedule
 
 Record = Callable[[Trial], None]
 Recall = Callable[[PlannedTrial, str], Trial | None]
@@ -137,12 +137,7 @@ class PlannedSource(SampleSource):
         return Sample(
             id=key,
             input=[ChatMessageSystem(content=request.system), ChatMessageUser(content=request.prompt)],
-            metadata={
-                "case": planned.case.id,
-                "arm": planned.arm,
-                "repeat": planned.repeat,
-                "trial": pending.id,
-            },
+            metadata={"case": planned.case.id, "arm": planned.arm, "repeat": planned.repeat, "trial": pending.id},
         )
 
     def _finished(self, pending: PendingTrial, ending: Ending, *, seconds: float | None = None) -> Trial:

@@ -23,7 +23,7 @@ from upskill.trials.tool_specs import READ_FILE, SHELL, WRITE_FILE, ToolSpec
 from upskill.trials.trial_limits import TrialLimits
 
 OpenSandbox = Callable[[SandboxSpec], Sandbox]
-"""Opens a new, confined place. Raises where there can be none."""
+"""Opens a new sandbox. Raises where there can be none."""
 
 _Result = TypeVar("_Result")
 
@@ -42,30 +42,30 @@ class OpenSandboxes:
         self._closed = False
 
     def open(self, spec: SandboxSpec) -> Sandbox:
-        """A new place. Blocks."""
-        place = self._open_sandbox(spec)
+        """A new sandbox. Blocks."""
+        sandbox = self._open_sandbox(spec)
         with self._lock:
             late = self._closed
             if not late:
-                self._open.add(place)
+                self._open.add(sandbox)
         if late:
             # It opened in a thread that nobody waited for any more.
-            place.close()
-        return place
+            sandbox.close()
+        return sandbox
 
-    def close(self, place: Sandbox) -> None:
+    def close(self, sandbox: Sandbox) -> None:
         """End everything in it. Blocks."""
-        place.close()
+        sandbox.close()
         with self._lock:
-            self._open.discard(place)
+            self._open.discard(sandbox)
 
     def close_all(self) -> None:
-        """End everything in every place that is open."""
+        """End everything in every sandbox that is open."""
         with self._lock:
             self._closed = True
             left = tuple(self._open)
-        for place in left:
-            self.close(place)
+        for sandbox in left:
+            self.close(sandbox)
 
 
 class Threads:
@@ -82,7 +82,7 @@ class Threads:
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 
 
-class LeftFiles(NamedTuple):
+class AnswerFiles(NamedTuple):
     """What a student left: new and changed files, and which of the case's are gone."""
 
     files: Files
@@ -94,7 +94,7 @@ class SandboxTools:
 
     def __init__(
         self,
-        place: Sandbox,
+        sandbox: Sandbox,
         case: Case,
         *,
         trial_limits: TrialLimits,
@@ -102,7 +102,7 @@ class SandboxTools:
         threads: Threads,
         close: Callable[[Sandbox], None],
     ) -> None:
-        self._place = place
+        self._sandbox = sandbox
         self._case = case
         self._trial_limits = trial_limits
         self._watch = watch
@@ -114,7 +114,7 @@ class SandboxTools:
     async def lay_out(self) -> None:
         """Put the case's files into the working folder."""
         try:
-            await self._call(partial(self._place.put, self._case.files))
+            await self._call(partial(self._sandbox.put, self._case.files))
         except FileRefused as refusal:
             raise SandboxLost(f"the case's files could not be laid out: {refusal}") from None
 
@@ -137,20 +137,20 @@ class SandboxTools:
         if "\0" in command:
             raise ToolError("a command line cannot hold a null character")
         ran = await self._call(
-            partial(self._place.run, [self._shell, "-c", command], seconds=self._trial_limits.command_seconds)
+            partial(self._sandbox.run, [self._shell, "-c", command], seconds=self._trial_limits.command_seconds)
         )
         if ran.ended == "gone":
-            self._require_own_doing("the sandbox ended while a command ran in it")
+            self._require_student_fault("the sandbox ended while a command ran in it")
         self._broken = self._broken or ran.ended in ("memory", "timeout")
-        said = cut_middle(_told(ran, self._trial_limits), self._trial_limits.output_characters)
+        result = cut_middle(_result_text(ran, self._trial_limits), self._trial_limits.output_characters)
         if self._watch is not None:
-            self._watch.ran(command, said, well=ran.exit_code == 0)
-        return said
+            self._watch.ran(command, result, well=ran.exit_code == 0)
+        return result
 
     async def _read(self, path: str) -> str:
         inside = _inside(path)
         try:
-            data = await self._call(partial(self._place.read, inside))
+            data = await self._call(partial(self._sandbox.read, inside))
         except FileNotFoundError:
             raise ToolError(f"{path}: no such file") from None
         except FileRefused as refusal:
@@ -162,7 +162,7 @@ class SandboxTools:
     async def _write(self, path: str, content: str) -> str:
         data = content.encode("utf-8")
         try:
-            await self._call(partial(self._place.put, {_inside(path): data}))
+            await self._call(partial(self._sandbox.put, {_inside(path): data}))
         except FileRefused as refusal:
             raise ToolError(str(refusal)) from None
         return f"{len(data):,} bytes written"
@@ -171,10 +171,10 @@ class SandboxTools:
         try:
             return await self._threads.call(work)
         except SandboxGone as error:
-            self._require_own_doing(str(error))
+            self._require_student_fault(str(error))
             raise ToolError("everything here has been ended, and the files are gone") from None
 
-    def _require_own_doing(self, what: str) -> None:
+    def _require_student_fault(self, what: str) -> None:
         """A sandbox that went down with a command that had to be ended is the student's doing; any other is not."""
         if not self._broken:
             raise SandboxLost(what)
@@ -184,33 +184,33 @@ class SandboxTools:
         """What became of the skill up to now; `None` where there is none."""
         return None if self._watch is None else self._watch.use()
 
-    async def take(self) -> LeftFiles:
+    async def take(self) -> AnswerFiles:
         """What changed, after every process in the sandbox has been ended, also a command that still runs.
 
         Raises `FileRefused` where there are more than are taken.
         """
         trial_limits, given = self._trial_limits, self._case.files
-        await self._call(self._place.stop)
+        await self._call(self._sandbox.stop)
         try:
             left = await self._call(
                 partial(
-                    self._place.take,
+                    self._sandbox.take,
                     most_files=trial_limits.files + len(given),
                     most_bytes=trial_limits.file_bytes
                     + sum(len(path.encode()) + len(data) for path, data in given.items()),
                 )
             )
         except ToolError:  # the student brought its sandbox down, and its files with it
-            return LeftFiles({}, ())
+            return AnswerFiles({}, ())
         # A name that is no UTF-8 could be neither asked for by a check nor printed.
-        return LeftFiles(
+        return AnswerFiles(
             files={whole_characters(path): data for path, data in left.items() if given.get(path) != data},
             removed=tuple(path for path in given if path not in left),
         )
 
     async def close(self) -> None:
         """End everything in it."""
-        await self._threads.call(partial(self._close, self._place))
+        await self._threads.call(partial(self._close, self._sandbox))
 
 
 def _inside(path: str) -> str:
@@ -227,8 +227,8 @@ def cut_middle(text: str, most: int) -> str:
     return f"{text[:head]}\n[… {len(text) - most:,} characters left out …]\n{text[-tail:]}"
 
 
-def _told(ran: CommandResult, trial_limits: TrialLimits) -> str:
-    """A command's end in words: what it printed, and how it ended."""
+def _result_text(ran: CommandResult, trial_limits: TrialLimits) -> str:
+    """The result of a command as the student reads it: what it printed, and how it ended."""
     parts = [_plain(ran.stdout).rstrip("\n")]
     if ran.stderr:
         parts.append(f"[stderr]\n{_plain(ran.stderr)}".rstrip("\n"))

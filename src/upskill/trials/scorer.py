@@ -1,19 +1,28 @@
-"""Grades what a student left, whatever the harness."""
+"""Grades what a student left, whatever the harness. Knows no kind of check."""
 
 from collections.abc import Callable
 
 import anyio.to_thread
+from inspect_ai.model import ModelOutput
 from inspect_ai.scorer import Score, Scorer, Target, accuracy, scorer
 from inspect_ai.solver import TaskState
 
 from upskill.domain import Answer, Case, CheckResult, Grade
+from upskill.domain.text import whole_characters
+from upskill.domain.thinking import without_thinking
 from upskill.models import NoAnswer
 from upskill.sandbox import SandboxGone, SandboxUnavailable
-from upskill.trials.answer import final_text
 from upskill.trials.pending import PendingTrial
 
 Grader = Callable[[Case, Answer], Grade]
 Find = Callable[[TaskState], PendingTrial]
+
+
+def final_text(output: ModelOutput) -> str:
+    """What checks look at: the answer without the thinking. Text that is still thinking at its end is no answer."""
+    text = without_thinking(output.choices[0].message.text) if output.choices else ""
+    # A lone surrogate cannot be stored: what is graded is what is kept.
+    return whole_characters(text)
 
 
 @scorer(metrics=[accuracy()])

@@ -1,4 +1,4 @@
-"""What became of a skill in a trial with tools: seen in what really came back to the student.
+"""Which files of a skill a student with tools used, seen in what really came back to the student.
 
 A file counts as read when the file tool handed it out, or when a line of it that the student could not know otherwise
 came back from a command. A file beside `SKILL.md` also counts as run when a command that went well names the skill's
@@ -43,16 +43,16 @@ def _lines(data: bytes) -> dict[str, None]:
 class SkillWatch:
     """Follows one trial."""
 
-    def __init__(self, marks: Marks, *, folder: str, called: str, given: bool, told: str) -> None:
+    def __init__(self, marks: Marks, *, folder: str, called: str, given: bool, known: str) -> None:
         """`folder` is where the skill lies and `called` how the student was told.
 
-        `told` is what the student knows without opening anything of the skill: its first request and its files.
+        `known` is what the student knows without opening anything of the skill: its first request and its files.
         """
         self._marks = marks
         self._folder = folder
         self._called = called
         self._given = given
-        self._told = told
+        self._known = known
         self._used: dict[str, None] = {}
 
     def read(self, path: str) -> None:
@@ -72,7 +72,7 @@ class SkillWatch:
         """Whether a line came back, whole or, as from `grep -n`, within another."""
         whole = (mark for mark in marks if mark in lines)
         within = (mark for mark in marks[:MOST_WITHIN] if mark in output)
-        return any(mark not in self._told for found in (whole, within) for mark in found)
+        return any(mark not in self._known for found in (whole, within) for mark in found)
 
     def _names(self, command: str, path: str) -> bool:
         """Whether a command names a file of the skill. To name `SKILL.md` is not to read it: that must come back."""

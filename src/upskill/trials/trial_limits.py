@@ -1,6 +1,6 @@
-"""What a student with tools works under: the same in every arm, and part of the identity of its trials."""
+"""What a student with tools works under: the same in every arm. Its fields are part of the identity of a trial."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from upskill.domain import Skill
 from upskill.sandbox import Limits
@@ -31,10 +31,6 @@ class TrialLimits:
     """`False` where a person asked for no sandbox."""
     place: Limits = field(default_factory=Limits)
     """What everything in the sandbox may use together."""
-
-    def as_json(self) -> dict[str, object]:
-        """Plain values, for the identity of a trial."""
-        return asdict(self)
 
 
 def skill_folder(skill: Skill, trial_limits: TrialLimits) -> str:

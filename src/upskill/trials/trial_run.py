@@ -1,14 +1,26 @@
-"""What the engine is given to run a plan."""
+"""What the engine is given to run a plan. Who decides which turn comes next, and why, is not known here."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
-from upskill.domain import Answer, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan
+from upskill.domain import Answer, Arm, Case, Files, Grade, PlannedTrial, Skill, Student, Trial, TrialPlan, Turn
 from upskill.models import Endpoint, MeteredClient
 from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
-from upskill.trials.schedule import Schedule
 from upskill.trials.trial_limits import TrialLimits
+
+
+class Schedule(Protocol):
+    """The order of one student's trials. Called on the engine's event loop, so it must return at once."""
+
+    def take(self) -> Turn | None:
+        """The next turn to begin; `None` when none may begin now. Asked again after every turn that ends."""
+        ...
+
+    def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
+        """A turn that was taken has ended in all its arms, whatever order the answers came in."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,7 +36,7 @@ class TrialRun:
     client: MeteredClient
     grade: Callable[[Case, Answer], Grade]
     schedules: Mapping[str, Schedule]
-    """The course of each student, by the student's name."""
+    """The schedule of each student, by the student's name."""
     record: Callable[[Trial], None]
     """Hears of every trial that was bought, as it ends."""
     recall: Callable[[Student, PlannedTrial, str], Trial | None]

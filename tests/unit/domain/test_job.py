@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from upskill.domain.job import Caps, Job, JobError, JobResult, JobSpending, split_caps
 from upskill.errors import UsageError
-from upskill.storage.job_json import job_from_text, job_text, result_from_text, result_text
+from upskill.storage.records import job_from_text, job_text, result_from_text, result_text
 
 WHOLE = st.none() | st.integers(0, 10**12)
 REAL = st.none() | st.floats(0, 1e300, allow_subnormal=True)

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from itertools import cycle
-from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -25,13 +24,13 @@ def run_to_stop(pattern: tuple[int, ...], *, cap: int) -> tuple[int, str] | None
     return None
 
 
-def exact_error(*, cap: int, every: int, sides: Literal[1, 2] = 2, alpha: float = 0.05) -> float:
+def exact_error(*, cap: int, every: int, alpha: float = 0.05) -> float:
     """How likely the test is to stop where there is no lift and every so many-th pair is discordant.
 
     The boundary depends on the number of discordant pairs and not on who won them, so it is read off a test that is
     fed wins and losses in turn; the law of the wins is followed here, apart from the test's own.
     """
-    test = SignTest(cap=cap, alpha=alpha, sides=sides)
+    test = SignTest(cap=cap, alpha=alpha)
     law = {0: 1.0}
     discordant = 0
     stopped = 0.0
@@ -47,7 +46,7 @@ def exact_error(*, cap: int, every: int, sides: Literal[1, 2] = 2, alpha: float 
                 grown[wins + 1] = grown.get(wins + 1, 0.0) + mass / 2
             law = grown
         assert test.side is None
-        outside = [wins for wins in law if wins > test.boundary or (sides == 2 and wins < discordant - test.boundary)]
+        outside = [wins for wins in law if wins > test.boundary or wins < discordant - test.boundary]
         stopped += sum(law.pop(wins) for wins in outside)
     return stopped
 
@@ -89,23 +88,6 @@ def test_exact_error_is_never_above_its_promise(every: int) -> None:
     for cap in (*range(1, 60), 100, 200):
         assert exact_error(cap=cap, every=every) <= 0.05
         assert exact_error(cap=cap, every=every, alpha=0.02) <= 0.02
-
-
-@pytest.mark.parametrize("alpha", [0.05, 0.025, 0.0083, 0.0042])
-def test_one_sided_error_is_never_above_its_promise(alpha: float) -> None:
-    for cap in (10, 25, 50, 100):
-        assert exact_error(cap=cap, every=1, sides=1, alpha=alpha) <= alpha
-    assert exact_error(cap=100, every=1, sides=1, alpha=alpha) > 0.9 * alpha
-
-
-def test_one_sided_test_never_says_hurts() -> None:
-    test = SignTest(cap=50, sides=1)
-    assert all(test.look(-1) is None for _ in range(50))
-
-
-def test_one_sided_test_at_half_the_error_says_helps_where_the_two_sided_does() -> None:
-    one, two = SignTest(cap=100, alpha=0.025, sides=1), SignTest(cap=100)
-    assert [one.look(1) for _ in range(9)] == [two.look(1) for _ in range(9)]
 
 
 def test_pair_counts_as_a_win_when_only_the_measured_arm_passed() -> None:

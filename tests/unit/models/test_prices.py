@@ -4,7 +4,7 @@ import pytest
 
 from upskill.models import resolve_model
 from upskill.models.endpoint import built_in_aliases
-from upskill.models.prices import UNKNOWN, _kept, ask_library, look_up
+from upskill.models.prices import UNKNOWN, _bundled, ask_library, look_up
 
 
 @pytest.mark.parametrize("alias", ["opus", "sonnet", "haiku"])
@@ -51,10 +51,10 @@ def test_prices_that_are_kept_are_those_of_the_list_and_never_change_with_the_da
     from genai_prices import Usage, calc_price
     from genai_prices.types import ModelPrice
 
-    assert {f"{provider}/{model}" for provider, model in _kept()} == {
+    assert {f"{provider}/{model}" for provider, model in _bundled()} == {
         name for name in built_in_aliases().values() if not name.startswith("hf/")
     }, "the version in aliases.toml is not the one installed, or a short name was added"
-    for (provider, model), listing in _kept().items():
+    for (provider, model), listing in _bundled().items():
         assert listing == ask_library(model, provider=provider)
         found = calc_price(Usage(input_tokens=1), model, provider_id=provider)
         assert isinstance(found.model.prices, ModelPrice), "a price that depends on the date must not be kept"

@@ -204,7 +204,7 @@ def test_rules_can_wait_for_a_turn_a_tool_result_or_a_prompt(tmp_path: Path) -> 
 
     def reply(prompt: str, last: str, turn: int) -> str:
         said = Conversation(prompt=prompt, last=last, turn=turn)
-        return script.reply([prompt, last], arm=None, repeat=1, turn=turn, said=said).text
+        return script.reply([prompt, last], arm=None, repeat=1, turn=turn, conversation=said).text
 
     assert reply("Which port?", "Which port?", 1) == "first"
     assert reply("Which port?", "it is 7413", 2) == "seen"

@@ -115,6 +115,6 @@ def test_figures_end_where_their_names_end() -> None:
     lines = shown(evaluation(), width=120)
     number = next(number for number, line in enumerate(lines) if "Avg Tokens" in line)
     head, *rows = lines[number : number + 3]
-    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spending", "Errored"):
+    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"):
         end = head.index(name) + len(name)
         assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)

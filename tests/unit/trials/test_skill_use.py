@@ -10,8 +10,8 @@ CONTENTS = {
 }
 
 
-def watch(told: str = "", *, given: bool = False) -> SkillWatch:
-    return SkillWatch(marks_of(CONTENTS), folder="/skills/thing", called="/skills/thing", given=given, told=told)
+def watch(known: str = "", *, given: bool = False) -> SkillWatch:
+    return SkillWatch(marks_of(CONTENTS), folder="/skills/thing", called="/skills/thing", given=given, known=known)
 
 
 def test_a_line_that_stands_in_two_files_tells_of_neither() -> None:
@@ -21,7 +21,7 @@ def test_a_line_that_stands_in_two_files_tells_of_neither() -> None:
 
 
 def test_a_line_that_the_student_was_told_anyway_tells_nothing() -> None:
-    watching = watch(told="Please: Ask the harbour master first. name: thing")
+    watching = watch(known="Please: Ask the harbour master first. name: thing")
     watching.ran("echo", "Ask the harbour master first.", well=True)
     assert not watching.use().loaded
 

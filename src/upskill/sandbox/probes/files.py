@@ -1,14 +1,14 @@
 """Probes 1 to 4 and 15 to 17: what can be written and read."""
 
 from upskill.sandbox.contract import FileRefused
-from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, ending, lines, told, whole
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, ending, finished, lines, outcome, printed
 
 
 def _works(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("echo here > probe && cat probe && id -u && pwd")
     expected = ["here", "1000", "/workspace"]
-    held = whole(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
-    return ProbeOutcome(held=held, saw="file there, uid 1000, /workspace" if held else told(ran))
+    held = finished(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
+    return outcome(held, "file there, uid 1000, /workspace", printed(ran))
 
 
 _CREATE = """
@@ -26,8 +26,8 @@ print("created", made, flush=True)
 
 def _creates_nothing(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CREATE, f"upskill-{scene.bait.secret}")
-    held = whole(ran) and lines(ran) == ["created []"]
-    return ProbeOutcome(held=held, saw="none created in 7 folders" if held else told(ran))
+    held = finished(ran) and lines(ran) == ["created []"]
+    return outcome(held, "none created in 7 folders", printed(ran))
 
 
 _WRITE_VICTIM = """
@@ -44,10 +44,8 @@ except OSError as error:
 def _victim_untouched(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_WRITE_VICTIM, scene.bait.victim)
     found = scene.bait.victims()
-    held = whole(ran) and found == ["secret"]
-    return ProbeOutcome(
-        held=held, saw=f"{told(ran)}; nothing on the host" if held else f"{told(ran)}; on the host: {found}"
-    )
+    held = finished(ran) and found == ["secret"]
+    return outcome(held, f"{printed(ran)}; nothing on the host", f"{printed(ran)}; on the host: {found}")
 
 
 _READ = """
@@ -66,10 +64,8 @@ def _reads_no_secret(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_READ, bait.victim / "secret", bait.key, "/etc/shadow", "/etc/passwd")
     text = ran.stdout.decode("utf-8", "replace")
     found = [word for word in (bait.secret, "root:") if word in text]
-    held = whole(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
-    return ProbeOutcome(
-        held=held, saw="no secret, no key, no root: line, no home" if held else f"found {found}; {told(ran)}"
-    )
+    held = finished(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
+    return outcome(held, "no secret, no key, no root: line, no home", f"found {found}; {printed(ran)}")
 
 
 _FOLLOW = """
@@ -84,8 +80,8 @@ def _links_lead_nowhere(scene: Scene) -> ProbeOutcome:
     ran = scene.shell(_FOLLOW, scene.bait.victim)
     found = scene.bait.victims()
     leaked = scene.bait.secret.encode() in ran.stdout
-    held = whole(ran) and not leaked and found == ["secret"]
-    return ProbeOutcome(held=held, saw="links lead nowhere" if held else f"leaked: {leaked}; on the host: {found}")
+    held = finished(ran) and not leaked and found == ["secret"]
+    return outcome(held, "links lead nowhere", f"leaked: {leaked}; on the host: {found}")
 
 
 _TRAPS = """
@@ -103,26 +99,22 @@ def _reader_refuses(scene: Scene) -> ProbeOutcome:
             accepted.append(path)
         except FileRefused:
             continue
-    plain = whole(ran) and scene.sandbox.read("plain") == b"plain\n"
+    plain = finished(ran) and scene.sandbox.read("plain") == b"plain\n"
     held = plain and not accepted
     good = "link, linked folder, pipe and hard link refused; plain file read"
-    return ProbeOutcome(
-        held=held, saw=good if held else f"accepted {accepted}, plain file read: {plain}, {ending(ran)}"
-    )
+    return outcome(held, good, f"accepted {accepted}, plain file read: {plain}, {ending(ran)}")
 
 
 def _shipped_reader(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("ln -s /etc/passwd answer && cat answer")
-    followed = whole(ran) and lines(ran)[:1] == ["agent:x:1000:1000:agent:/home/agent:/bin/sh"]
+    followed = finished(ran) and lines(ran)[:1] == ["agent:x:1000:1000:agent:/home/agent:/bin/sh"]
     try:
         scene.sandbox.read("answer")
         refused = False
     except FileRefused:
         refused = True
     held = followed and refused
-    return ProbeOutcome(
-        held=held, saw="refused; plain open() does follow it" if held else f"refused: {refused}, {told(ran)}"
-    )
+    return outcome(held, "refused; plain open() does follow it", f"refused: {refused}, {printed(ran)}")
 
 
 PROBES = (

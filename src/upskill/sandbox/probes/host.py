@@ -5,7 +5,7 @@ from pathlib import Path
 
 from upskill.sandbox import profile
 from upskill.sandbox.contract import HOME
-from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, lines, told, whole
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, finished, lines, must_print, outcome, printed
 
 _ENVIRONMENT = """
 import os
@@ -26,8 +26,8 @@ def _environment(scene: Scene) -> ProbeOutcome:
     expected = {f"{whose} {name} {value}" for whose in ("own", "first") for name, value in allowed}
     others = [line for line in lines(ran) if line not in expected and line != "first is closed"]
     own = sum(line.startswith("own ") for line in lines(ran))
-    held = whole(ran) and not others and own == len(allowed) and scene.bait.secret.encode() not in ran.stdout
-    return ProbeOutcome(held=held, saw="PATH, HOME and LANG of the sandbox, nothing else" if held else f"also {others}")
+    held = finished(ran) and not others and own == len(allowed) and scene.bait.secret.encode() not in ran.stdout
+    return outcome(held, "PATH, HOME and LANG of the sandbox, nothing else", f"also {others}")
 
 
 _CONNECT = """
@@ -42,11 +42,19 @@ except OSError as error:
 """
 
 
-def _loopback(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CONNECT, "tcp", scene.bait.port)
+def _connects(scene: Scene, kind: str, address: object, good: str) -> ProbeOutcome:
+    ran = scene.python(_CONNECT, kind, address)
     called = scene.bait.was_called()
-    held = whole(ran) and lines(ran) == ["ConnectionRefusedError"] and not called
-    return ProbeOutcome(held=held, saw="refused, the listener saw nothing" if held else f"{told(ran)}; heard: {called}")
+    held = finished(ran) and lines(ran) == ["ConnectionRefusedError"] and not called
+    return outcome(held, good, f"{printed(ran)}; heard: {called}")
+
+
+def _loopback(scene: Scene) -> ProbeOutcome:
+    return _connects(scene, "tcp", scene.bait.port, "refused, the listener saw nothing")
+
+
+def _abstract_socket(scene: Scene) -> ProbeOutcome:
+    return _connects(scene, "unix", scene.bait.abstract_name[1:], "refused")
 
 
 _DATAGRAM = """
@@ -58,19 +66,6 @@ try:
 except OSError as error:
     print(errno.errorcode[error.errno], flush=True)
 """
-
-
-def _datagram(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_DATAGRAM)
-    held = whole(ran) and lines(ran) == ["ENETUNREACH"]
-    return ProbeOutcome(held=held, saw="network unreachable" if held else told(ran))
-
-
-def _abstract_socket(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CONNECT, "unix", scene.bait.abstract_name[1:])
-    called = scene.bait.was_called()
-    held = whole(ran) and lines(ran) == ["ConnectionRefusedError"] and not called
-    return ProbeOutcome(held=held, saw="refused" if held else f"{told(ran)}; heard: {called}")
 
 
 _FIRST = """
@@ -87,8 +82,8 @@ print(open("/proc/1/cmdline").read().replace("\\0", " ").strip(), flush=True)
 def _first_process(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FIRST)
     command = " ".join(profile.command(profile.find_interpreter()))
-    held = whole(ran) and lines(ran) == ["root is closed", "processes 2", command]
-    return ProbeOutcome(held=held, saw="its root is closed, 2 processes, no host path" if held else told(ran))
+    held = finished(ran) and lines(ran) == ["root is closed", "processes 2", command]
+    return outcome(held, "its root is closed, 2 processes, no host path", printed(ran))
 
 
 _KERNEL_FILES = """
@@ -108,12 +103,6 @@ print("opened", opened, flush=True)
 """
 
 
-def _kernel_files(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_KERNEL_FILES)
-    held = whole(ran) and lines(ran) == ["opened []"]
-    return ProbeOutcome(held=held, saw="all refused, no /sys" if held else told(ran))
-
-
 _SIGNAL = """
 import os, sys
 for word in sys.argv[1:]:
@@ -130,16 +119,22 @@ def _signal(scene: Scene) -> ProbeOutcome:
     others = [os.getpid(), *everybody[:5]]
     # The first few numbers are used inside as well.
     ran = scene.python(_SIGNAL, *(process for process in others if process > 20))
-    held = whole(ran) and set(lines(ran)) == {"ProcessLookupError"}
-    return ProbeOutcome(held=held, saw="no such process" if held else told(ran))
+    held = finished(ran) and set(lines(ran)) == {"ProcessLookupError"}
+    return outcome(held, "no such process", printed(ran))
 
 
 PROBES = (
     Probe(id=5, what="print the environment, also that of process 1", attempt=_environment),
     Probe(id=6, what="connect to a port on the host's loopback", attempt=_loopback),
-    Probe(id=7, what="send a datagram to the network", attempt=_datagram),
+    must_print(["ENETUNREACH"], 7, "send a datagram to the network", _DATAGRAM, good="network unreachable"),
     Probe(id=8, what="connect to an abstract socket of the host", attempt=_abstract_socket),
     Probe(id=9, what="look at process 1: root, neighbours, command line", attempt=_first_process),
-    Probe(id=10, what="open the kernel's settings for writing, list /sys", attempt=_kernel_files),
+    must_print(
+        ["opened []"],
+        10,
+        "open the kernel's settings for writing, list /sys",
+        _KERNEL_FILES,
+        good="all refused, no /sys",
+    ),
     Probe(id=11, what="signal processes of the host", attempt=_signal),
 )

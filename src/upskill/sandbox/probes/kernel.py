@@ -1,9 +1,8 @@
 """Probes 12 to 14 and 31 to 34: rights, namespaces, devices and system calls."""
 
-import errno
 import platform
 
-from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, lines, told, whole
+from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, finished, lines, must_print, outcome, printed
 from upskill.sandbox.seccomp import NUMBERS
 
 _CALLS = """
@@ -35,12 +34,6 @@ print("mount in it", call(number, kind, target, kind, 0, 0), flush=True)
 """
 
 
-def _mount(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _MOUNT, _number("mount"), _number("unshare"), _number("clone"))
-    held = whole(ran) and lines(ran) == ["mount EPERM", "nested EPERM", "mount in it EPERM"]
-    return ProbeOutcome(held=held, saw="EPERM, also nested" if held else told(ran))
-
-
 _NAMESPACE = """
 import sys
 leave, clone, newer = map(int, sys.argv[1:])
@@ -51,12 +44,6 @@ if pid == 0:
 print("clone", "done" if pid > 0 else errno.errorcode[ctypes.get_errno()], flush=True)
 print("clone3", call(newer, 0, 0), flush=True)
 """
-
-
-def _namespace(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _NAMESPACE, _number("unshare"), _number("clone"), _number("clone3"))
-    held = whole(ran) and lines(ran) == ["unshare EPERM", "clone EPERM", "clone3 ENOSYS"]
-    return ProbeOutcome(held=held, saw="unshare and clone EPERM, clone3 ENOSYS" if held else told(ran))
 
 
 _STATUS = """
@@ -70,8 +57,8 @@ def _rights(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_STATUS)
     facts = dict(line.split(": ", 1) for line in lines(ran) if ": " in line)
     expected = {"NoNewPrivs": 1, "CapEff": 0, "CapBnd": 0, "CapPrm": 0, "Seccomp": 2}
-    held = whole(ran) and {name: int(value, 16) for name, value in facts.items()} == expected
-    return ProbeOutcome(held=held, saw="no new privileges, no capability" if held else told(ran))
+    held = finished(ran) and {name: int(value, 16) for name, value in facts.items()} == expected
+    return outcome(held, "no new privileges, no capability", printed(ran))
 
 
 _TERMINAL = """
@@ -88,12 +75,6 @@ for descriptor in (0, 1, 2):
     except OSError as error:
         print("typing", errno.errorcode[error.errno], flush=True)
 """
-
-
-def _terminal(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _TERMINAL)
-    held = whole(ran) and lines(ran) == ["tty ENXIO", *["typing EPERM"] * 3]
-    return ProbeOutcome(held=held, saw="no such device, typing refused" if held else told(ran))
 
 
 _DEVICES = """
@@ -116,9 +97,9 @@ def _devices(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_CALLS + _DEVICES)
     made = lines(ran)[:3] != ["EPERM"] * 3
     nodes = set(lines(ran)[3].split()) if len(lines(ran)) > 3 else {"?"}
-    held = whole(ran) and not made and nodes <= _EXPECTED_DEVICES
+    held = finished(ran) and not made and nodes <= _EXPECTED_DEVICES
     good = "refused; no kvm, mem or vsock in /dev"
-    return ProbeOutcome(held=held, saw=good if held else f"also {sorted(nodes - _EXPECTED_DEVICES)}; {told(ran)}")
+    return outcome(held, good, f"also {sorted(nodes - _EXPECTED_DEVICES)}; {printed(ran)}")
 
 
 _VSOCK = """
@@ -132,12 +113,6 @@ for family in (40, 16, 17, 38):
 """
 
 
-def _vsock(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _VSOCK)
-    held = whole(ran) and lines(ran) == ["EAFNOSUPPORT"] * 4
-    return ProbeOutcome(held=held, saw="address family not supported" if held else told(ran))
-
-
 _FORBIDDEN = """
 import sys
 for word in sys.argv[1:]:
@@ -146,19 +121,45 @@ for word in sys.argv[1:]:
 """
 _REFUSED_CALLS = ("keyctl", "bpf", "io_uring_setup", "userfaultfd")
 
-
-def _calls(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _FORBIDDEN, *(f"{name}={_number(name)}" for name in _REFUSED_CALLS))
-    held = whole(ran) and lines(ran) == [f"{name} {errno.errorcode[errno.EPERM]}" for name in _REFUSED_CALLS]
-    return ProbeOutcome(held=held, saw="each EPERM" if held else told(ran))
-
-
 PROBES = (
-    Probe(id=12, what="mount a file system, also in a nested namespace", attempt=_mount),
-    Probe(id=13, what="create a nested user namespace", attempt=_namespace),
+    must_print(
+        ["mount EPERM", "nested EPERM", "mount in it EPERM"],
+        12,
+        "mount a file system, also in a nested namespace",
+        _CALLS + _MOUNT,
+        *map(_number, ("mount", "unshare", "clone")),
+        good="EPERM, also nested",
+    ),
+    must_print(
+        ["unshare EPERM", "clone EPERM", "clone3 ENOSYS"],
+        13,
+        "create a nested user namespace",
+        _CALLS + _NAMESPACE,
+        *map(_number, ("unshare", "clone", "clone3")),
+        good="unshare and clone EPERM, clone3 ENOSYS",
+    ),
     Probe(id=14, what="read its own rights", attempt=_rights),
-    Probe(id=31, what="open the terminal and type into it", attempt=_terminal),
+    must_print(
+        ["tty ENXIO", *["typing EPERM"] * 3],
+        31,
+        "open the terminal and type into it",
+        _CALLS + _TERMINAL,
+        good="no such device, typing refused",
+    ),
     Probe(id=32, what="make a disk device, look for others", attempt=_devices),
-    Probe(id=33, what="open sockets that ignore network namespaces", attempt=_vsock),
-    Probe(id=34, what="call keyctl, bpf, io_uring_setup, userfaultfd", attempt=_calls),
+    must_print(
+        ["EAFNOSUPPORT"] * 4,
+        33,
+        "open sockets that ignore network namespaces",
+        _CALLS + _VSOCK,
+        good="address family not supported",
+    ),
+    must_print(
+        [f"{name} EPERM" for name in _REFUSED_CALLS],
+        34,
+        "call keyctl, bpf, io_uring_setup, userfaultfd",
+        _CALLS + _FORBIDDEN,
+        *(f"{name}={_number(name)}" for name in _REFUSED_CALLS),
+        good="each EPERM",
+    ),
 )

@@ -1,7 +1,19 @@
-"""Probes 18 to 25: processes, memory and disk."""
+"""Probes 18 to 30: processes, memory, disk, output, time, and what is left behind."""
+
+import time
 
 from upskill.sandbox import profile
-from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, ending, lines, told, whole
+from upskill.sandbox.probes.probe import (
+    Probe,
+    ProbeOutcome,
+    Scene,
+    ending,
+    finished,
+    lines,
+    outcome,
+    printed,
+    processes_named,
+)
 
 MEBIBYTE = 1_048_576
 
@@ -27,8 +39,8 @@ def _forks(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FORKS)
     words = lines(ran)[0].split() if lines(ran) else []
     most = scene.spec.limits.processes
-    held = whole(ran) and words[:1] == ["EAGAIN"] and 0 < int(words[1]) <= most
-    return ProbeOutcome(held=held, saw=f"EAGAIN after {words[1]}" if held else told(ran))
+    held = finished(ran) and words[:1] == ["EAGAIN"] and 0 < int(words[1]) <= most
+    return outcome(held, f"EAGAIN after {words[-1]}" if words else "", printed(ran))
 
 
 _ONE_HOG = """
@@ -61,9 +73,7 @@ time.sleep(30)
 
 def _many_hogs(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_MANY_HOGS)
-    held = ran.ended == "memory"
-    good = f"killed for memory after {ran.seconds:.1f} s"
-    return ProbeOutcome(held=held, saw=good if held else ending(ran))
+    return outcome(ran.ended == "memory", f"killed for memory after {ran.seconds:.1f} s", ending(ran))
 
 
 _FILL = """
@@ -92,46 +102,47 @@ for place, folder in enumerate(sys.argv[4:]):
 print(total, *sorted(why), flush=True)
 """
 _NEVER_MORE = 600 * MEBIBYTE
-"""Where a probe stops by itself, so that a wall that is not there costs no disk."""
+"""Where a probe stops by itself, so that a limit that is not there costs no disk."""
 
 
-def _filled(scene: Scene, most_files: int, megabytes: int, *folders: str) -> tuple[int, list[str], bool, str]:
+def _fill(scene: Scene, most_files: int, megabytes: int, *folders: str) -> tuple[int, list[str], bool]:
+    """Bytes that were written, the errors that ended it, and whether the program ran to its end."""
     ran = scene.python(_FILL, most_files, megabytes * MEBIBYTE, _NEVER_MORE, *folders)
     words = lines(ran)[0].split() if lines(ran) else ["0"]
-    size = int(words[0])
-    return size, words[1:], whole(ran), f"{size / MEBIBYTE:.0f} MiB, then {' '.join(words[1:]) or 'no end'}"
+    return int(words[0]), words[1:], finished(ran)
+
+
+def _fill_folder(
+    scene: Scene, folder: str, *, files: int, megabytes: int, most_mb: int, error: str = "ENOSPC"
+) -> ProbeOutcome:
+    size, errors, ran = _fill(scene, files, megabytes, folder)
+    held = ran and 0 < size <= most_mb * MEBIBYTE and errors == [error]
+    return ProbeOutcome(held=held, saw=f"{size / MEBIBYTE:.0f} MiB, then {' '.join(errors) or 'no end'}")
 
 
 def _one_file(scene: Scene) -> ProbeOutcome:
-    size, why, ran, saw = _filled(scene, 1, 200, "/workspace")
-    most = scene.spec.limits.file_mb * MEBIBYTE
-    return ProbeOutcome(held=ran and 0 < size <= most and why == ["EFBIG"], saw=saw)
+    most = scene.spec.limits.file_mb
+    return _fill_folder(scene, "/workspace", files=1, megabytes=200, most_mb=most, error="EFBIG")
 
 
 def _ten_files(scene: Scene) -> ProbeOutcome:
-    size, why, ran, saw = _filled(scene, 10, 40, "/workspace")
-    most = scene.spec.limits.workspace_mb * MEBIBYTE
-    return ProbeOutcome(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
+    return _fill_folder(scene, "/workspace", files=10, megabytes=40, most_mb=scene.spec.limits.workspace_mb)
 
 
-_MOUNTS = """
-print(*[line.split()[4] for line in open("/proc/self/mountinfo")], flush=True)
-"""
+def _tmp(scene: Scene) -> ProbeOutcome:
+    return _fill_folder(scene, "/tmp", files=5, megabytes=30, most_mb=scene.spec.limits.tmp_mb)
+
+
+_MOUNTS = 'print(*[line.split()[4] for line in open("/proc/self/mountinfo")], flush=True)'
 
 
 def _every_mount(scene: Scene) -> ProbeOutcome:
     mounts = lines(scene.python(_MOUNTS))[0].split()
-    size, _, ran, _ = _filled(scene, 20, 40, *mounts, "/dev", "/run", "/var/tmp", "/home/agent")
+    size, _, ran = _fill(scene, 20, 40, *mounts, "/dev", "/run", "/var/tmp", "/home/agent")
     limits = scene.spec.limits
     most = limits.workspace_mb + limits.tmp_mb + limits.home_mb + profile.SHARED_MEMORY_MB
     held = ran and 0 < size <= most * MEBIBYTE
     return ProbeOutcome(held=held, saw=f"{size / MEBIBYTE:.0f} MiB over {len(mounts)} mounts, of {most} allowed")
-
-
-def _tmp(scene: Scene) -> ProbeOutcome:
-    size, why, ran, saw = _filled(scene, 5, 30, "/tmp")
-    most = scene.spec.limits.tmp_mb * MEBIBYTE
-    return ProbeOutcome(held=ran and 0 < size <= most and why == ["ENOSPC"], saw=saw)
 
 
 _DEV = """
@@ -145,11 +156,65 @@ except OSError as error:
 
 
 def _shared_memory(scene: Scene) -> ProbeOutcome:
-    size, why, filled, saw = _filled(scene, 5, 30, "/dev/shm")
+    filled = _fill_folder(scene, "/dev/shm", files=5, megabytes=30, most_mb=profile.SHARED_MEMORY_MB)
     ran = scene.python(_DEV)
-    most = profile.SHARED_MEMORY_MB * MEBIBYTE
-    held = filled and 0 < size <= most and why == ["ENOSPC"] and lines(ran) == ["EROFS"]
-    return ProbeOutcome(held=held, saw=f"{saw}; /dev: {told(ran)}")
+    return ProbeOutcome(held=filled.held and lines(ran) == ["EROFS"], saw=f"{filled.saw}; /dev: {printed(ran)}")
+
+
+_FAR = 86_000
+"""Seconds that a left-behind process would sleep. With the digits of a secret behind it, a word nobody else uses."""
+
+
+def _marker(scene: Scene) -> str:
+    return f"{_FAR}.{int(scene.bait.secret[-10:], 16)}"
+
+
+def _endless_output(scene: Scene) -> ProbeOutcome:
+    ran = scene.shell("yes", seconds=20)
+    most = scene.spec.limits.output_bytes
+    held = ran.ended == "output" and len(ran.stdout) <= most and ran.seconds < 3
+    return outcome(held, f"cut at {len(ran.stdout):,} bytes after {ran.seconds:.2f} s", ending(ran))
+
+
+def _busy(scene: Scene) -> ProbeOutcome:
+    code = "import signal\nfor s in (2, 15): signal.signal(s, signal.SIG_IGN)\nwhile True: pass"
+    started = time.monotonic()
+    ran = scene.python(code, seconds=2)
+    took = time.monotonic() - started
+    held = ran.ended == "timeout" and took < 3.5
+    return outcome(held, f"ended after {took:.2f} s", f"{ending(ran)} after {took:.1f} s")
+
+
+def _left_behind(scene: Scene, script: str) -> ProbeOutcome:
+    """Processes that were started must have lived, or their end would say nothing."""
+    marker = _marker(scene)
+    started = time.monotonic()
+    ran = scene.shell(script, marker)
+    took = time.monotonic() - started
+    lived = len(processes_named(marker))
+    scene.sandbox.close()
+    left = len(processes_named(marker))
+    held = ran.ended == "exit" and ran.exit_code == 0 and took < 3 and lived > 0 and left == 0
+    return ProbeOutcome(held=held, saw=f"back after {took:.2f} s; {lived} lived, {left} left")
+
+
+def _daemons(scene: Scene) -> ProbeOutcome:
+    script = 'setsid sleep "$1" >/dev/null 2>&1 & nohup sleep "$1" >/dev/null 2>&1 & sleep 0.2; exit 0'
+    return _left_behind(scene, script)
+
+
+def _holder(scene: Scene) -> ProbeOutcome:
+    return _left_behind(scene, 'sleep "$1" & sleep 0.2; exit 0')
+
+
+def _tree(scene: Scene) -> ProbeOutcome:
+    marker = _marker(scene)
+    script = 'for n in 1 2 3; do (setsid sh -c \'(sleep "$0" & sleep "$0")\' "$1" & ) ; done; sleep "$1"'
+    ran = scene.shell(script, marker, seconds=1)
+    left = len(processes_named(marker))
+    again = scene.shell("exit 0")
+    held = ran.ended == "timeout" and left == 0 and again.exit_code == 0
+    return outcome(held, f"{left} left after {ran.seconds:.2f} s", f"{ending(ran)}, {left} left")
 
 
 PROBES = (
@@ -161,4 +226,9 @@ PROBES = (
     Probe(id=23, what="fill every mount there is", attempt=_every_mount),
     Probe(id=24, what="fill /tmp", attempt=_tmp),
     Probe(id=25, what="fill /dev/shm, then write in /dev", attempt=_shared_memory),
+    Probe(id=26, what="print without end", attempt=_endless_output),
+    Probe(id=27, what="loop, deaf to every polite signal, for 2 s", attempt=_busy),
+    Probe(id=28, what="leave two daemons behind", attempt=_daemons),
+    Probe(id=29, what="leave a process that holds the output", attempt=_holder),
+    Probe(id=30, what="be a tree of orphans when time is up", attempt=_tree),
 )

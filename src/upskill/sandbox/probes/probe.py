@@ -5,11 +5,10 @@ import secrets
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from upskill.sandbox import profile
@@ -20,7 +19,7 @@ SECRET_VARIABLE = "UPSKILL_PROBE_SECRET"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProbeOutcome:
-    """Whether the wall held, and what was seen that says so."""
+    """Whether the sandbox held, and what was seen that says so."""
 
     held: bool
     saw: str
@@ -57,9 +56,7 @@ class Bait:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.listener.close()
         self.abstract.close()
         if self._before is None:
@@ -102,33 +99,47 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Probe:
-    """One row of the suite."""
+    """One row of the suite: what a program tries to do, in words and as an attempt."""
 
     id: int
     what: str
     attempt: Callable[[Scene], ProbeOutcome]
 
 
+def outcome(held: bool, good: str, otherwise: str) -> ProbeOutcome:
+    return ProbeOutcome(held=held, saw=good if held else otherwise)
+
+
+def must_print(expected: Sequence[str], number: int, what: str, code: str, *words: object, good: str) -> Probe:
+    """A probe in Python that must run to its end and print these lines; `good` sums them up for people."""
+
+    def attempt(scene: Scene) -> ProbeOutcome:
+        ran = scene.python(code, *words)
+        return outcome(finished(ran) and lines(ran) == list(expected), good, printed(ran))
+
+    return Probe(id=number, what=what, attempt=attempt)
+
+
 def lines(ran: CommandResult) -> list[str]:
     return ran.stdout.decode("utf-8", "replace").splitlines()
 
 
-def whole(ran: CommandResult) -> bool:
+def finished(ran: CommandResult) -> bool:
     """The program ran to its end: an attempt that never happened proves nothing."""
     return ran.ended == "exit" and ran.exit_code == 0
 
 
 def ending(ran: CommandResult) -> str:
-    """How it went, for people."""
+    """How the program ended, for people."""
     how = f"exit {ran.exit_code}" if ran.ended == "exit" else f"ended: {ran.ended}"
     complaint = ran.stderr.decode("utf-8", "replace").strip().splitlines()
     return f"{how}, {complaint[-1]}" if complaint else how
 
 
-def told(ran: CommandResult) -> str:
-    """What it printed, on one line."""
+def printed(ran: CommandResult) -> str:
+    """What the program printed, on one line."""
     text = "; ".join(line.strip() for line in lines(ran) if line.strip())
-    return text if whole(ran) else f"{text} ({ending(ran)})" if text else ending(ran)
+    return text if finished(ran) else f"{text} ({ending(ran)})" if text else ending(ran)
 
 
 def processes_named(marker: str) -> list[int]:

@@ -6,11 +6,12 @@ How it works there is in `agent_loop.py`.
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Case, Skill, digest_of
-from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, given, words
+from upskill.trials.harness import ArmRequest, ArmRequests, CaseRequest, Effort, Harness, read_words, skill_block
 from upskill.trials.tool_specs import TOOLS
 from upskill.trials.trial_limits import TrialLimits, skill_folder
 
@@ -24,7 +25,7 @@ EXPECTED_TURNS = 6
 """How many answers a student is taken to give in a trial."""
 EXPECTED_RESULT_TOKENS = 300
 """How long a tool's result is taken to be: it is sent again with every later answer."""
-OFFERED = words("offered.md")
+OFFERED = read_words("offered.md")
 """How a skill is listed for a student that may load it, in neutral words."""
 
 
@@ -33,15 +34,15 @@ class Agent:
 
     version = "agent/2"
     resumable: tuple[str, ...] = ("agent/1",)
-    frame = words("agent_frame.md")
+    frame = read_words("agent_frame.md")
 
     def arms(self, skill: Skill, *, previous: Skill | None, trial_limits: TrialLimits) -> dict[Arm, ArmRequest]:
         """The skill's files lie in the sandbox; it is listed, or given as well."""
-        whole = given(skill, folder=skill_folder(skill, trial_limits))
+        block = skill_block(skill, folder=skill_folder(skill, trial_limits))
         arms: dict[Arm, ArmRequest] = {
             "baseline": ArmRequest(system=self.frame),
             "offered": self._listed(skill, trial_limits),
-            "with_skill": ArmRequest(system=f"{self.frame}\n\n{whole}", skill=skill),
+            "with_skill": ArmRequest(system=f"{self.frame}\n\n{block}", skill=skill),
         }
         return arms if previous is None else {**arms, "previous": self._listed(previous, trial_limits)}
 
@@ -57,7 +58,7 @@ class Agent:
 
     def identity(self, trial_limits: TrialLimits, *, files: str) -> dict[str, object]:
         """Tools, limits and the files of the case."""
-        return {"tools": [tool.as_json() for tool in TOOLS], "limits": trial_limits.as_json(), "files": files}
+        return {"tools": [tool.as_json() for tool in TOOLS], "limits": asdict(trial_limits), "files": files}
 
     @contextmanager
     def solving(
@@ -86,8 +87,8 @@ class Agent:
 
     def at_most(self, trials: int, *, prompt_tokens: int, answer_tokens: int, trial_limits: TrialLimits) -> Effort:
         """The last call may go over a trial's tokens."""
-        said = min(trial_limits.turns * answer_tokens, trial_limits.tokens + answer_tokens)
-        return Effort(trial_limits.turns, trials * max(0, 2 * trial_limits.tokens - said), trials * said)
+        written = min(trial_limits.turns * answer_tokens, trial_limits.tokens + answer_tokens)
+        return Effort(trial_limits.turns, trials * max(0, 2 * trial_limits.tokens - written), trials * written)
 
 
 HARNESS: Harness = Agent()

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from upskill.domain.job import Job, JobError, JobResult
 from upskill.errors import EXIT_FAILED
-from upskill.storage.job_json import job_text, result_from_text
+from upskill.storage.records import job_text, result_from_text
 from upskill.workflows.evaluating.job import run_job
 
 

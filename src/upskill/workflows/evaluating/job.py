@@ -14,7 +14,7 @@ from upskill.errors import EXIT_FAILED, UpskillError, UsageError
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, settings_from
-from upskill.storage.job_json import job_from_text, job_text, result_text
+from upskill.storage.records import job_from_text, job_text, result_text
 from upskill.storage.run_folders import JOB_FILE, RUN_FILE
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume

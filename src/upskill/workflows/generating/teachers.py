@@ -104,7 +104,7 @@ def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
                 missing.append(place)
 
         def keep(heard: PaidReply) -> None:
-            place = missing[heard.place]
+            place = missing[heard.index]
             # A server can send a key of the user's own back.
             reply = replace(heard.reply, text=redactor.clean_own(heard.reply.text))
             journal.append(
@@ -122,7 +122,7 @@ def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
             replies[place] = reply
 
         if missing:
-            teacher.ask([clean[place] for place in missing], heard=keep)
+            teacher.ask([clean[place] for place in missing], on_reply=keep)
         return tuple(replies[place] for place in range(len(clean)))
 
     return ask

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from upskill.sandbox import FileRefused, Limits, SandboxGone
 from upskill.sandbox.init_process.frames import pack, unpack
-from upskill.sandbox.wire import Wire, WireLost, WireSilent, check_name, expect_ok, put_request, ran, taken
+from upskill.sandbox.wire import (
+    Wire,
+    WireLost,
+    WireSilent,
+    check_name,
+    command_result,
+    expect_ok,
+    put_request,
+    taken_files,
+)
 
 
 @pytest.fixture
@@ -84,27 +93,27 @@ LIMITS = Limits(output_bytes=10)
 )
 def test_what_is_no_account_of_a_run_is_no_run(answer: list[bytes]) -> None:
     with pytest.raises(WireLost):
-        ran(answer, LIMITS)
+        command_result(answer, LIMITS)
 
 
 def test_a_code_counts_only_for_a_command_that_ended_by_itself() -> None:
-    told = ran([b"ran", b"timeout", b"0", b"a", b"b", b"1.5"], LIMITS)
+    told = command_result([b"ran", b"timeout", b"0", b"a", b"b", b"1.5"], LIMITS)
     assert (told.ended, told.exit_code, told.stdout, told.seconds) == ("timeout", None, b"a", 1.5)
 
 
 @pytest.mark.parametrize("name", [b"/etc/passwd", b"../x", b"a/../../x", b"a//b", b"./a", b"a/", b"", b"a\0b"])
 def test_files_with_names_that_lead_elsewhere_are_not_taken(name: bytes) -> None:
     with pytest.raises(WireLost):
-        taken([name, b"content"], most_files=10, most_bytes=100)
+        taken_files([name, b"content"], most_files=10, most_bytes=100)
 
 
 def test_more_than_was_asked_for_is_not_taken() -> None:
     with pytest.raises(WireLost):
-        taken([b"a", b"1", b"b", b"2"], most_files=1, most_bytes=100)
+        taken_files([b"a", b"1", b"b", b"2"], most_files=1, most_bytes=100)
     with pytest.raises(WireLost):
-        taken([b"a", b"x" * 101], most_files=1, most_bytes=100)
+        taken_files([b"a", b"x" * 101], most_files=1, most_bytes=100)
     with pytest.raises(WireLost):
-        taken([b"a"], most_files=1, most_bytes=100)
+        taken_files([b"a"], most_files=1, most_bytes=100)
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/../b", "a/", "a\0b"])
