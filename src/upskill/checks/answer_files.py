@@ -9,7 +9,7 @@ from upskill.domain import Files
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AnswerFiles:
-    """What a check on files looks at."""
+    """The files that a check looks at."""
 
     own: Files
     """The answer's own files: real ones, or, where there are none, those of its fenced blocks."""
@@ -37,10 +37,11 @@ class AnswerFiles:
         return f"there is no {path}; there is {names}{', …' if len(self.all) > 5 else ''}{why}"
 
 
-def answer_files_of(work: Submission) -> AnswerFiles:
-    """The folder that an answer leaves."""
-    given = {path: data for path, data in work.case.files.items() if path not in work.answer.removed}
-    if work.answer.files or work.answer.removed:
-        return AnswerFiles(own=work.answer.files, given=given, fenced=Fenced(files={}, blocks=()))
-    fenced = read_fenced(work.answer.text)
+def answer_files_of(submission: Submission) -> AnswerFiles:
+    """The files of the folder as the answer left it."""
+    answer = submission.answer
+    given = {path: data for path, data in submission.case.files.items() if path not in answer.removed}
+    if answer.files or answer.removed:
+        return AnswerFiles(own=answer.files, given=given, fenced=Fenced(files={}, blocks=()))
+    fenced = read_fenced(answer.text)
     return AnswerFiles(own=fenced.files, given=given, fenced=fenced)

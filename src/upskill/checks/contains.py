@@ -13,7 +13,7 @@ A string is found where neither of its ends falls inside a token, that is:
 
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Kind, Submission, shown, string_problems, strings_of
@@ -75,49 +75,48 @@ def _around(text: str, at: int, length: int) -> str:
     return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
-class Contains(Kind):
+class _Words(Kind):
+    """A kind whose spec is a string, or a list of strings where `many`."""
+
+    only_words = True
+    many: ClassVar[bool] = True
+
+    def problems(self, spec: Json) -> list[str]:
+        return string_problems(spec, kind=self.name, many=self.many)
+
+
+class Contains(_Words):
     """Passes when every string of the spec is in the answer."""
 
     name = "contains"
-    only_words = True
     schema = TEXTS
-    told = (
+    guidance = (
         '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
         'written. `{"excludes": ["systemctl"]}`: none is.'
     )
 
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string, or a non-empty list of them."""
-        return string_problems(spec, kind=self.name, many=True)
-
     def expected(self, spec: Json) -> list[str]:
-        """Every string."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """All strings must be found; those that are not are named."""
         wanted = strings_of(spec)
-        missing = [text for text in wanted if find_token(text, work.answer.text) is None]
+        missing = [text for text in wanted if find_token(text, submission.answer.text) is None]
         if missing:
             return CheckOutcome(False, "not found: " + ", ".join(map(shown, missing)))
         return CheckOutcome(True, "found " + ", ".join(map(shown, wanted)))
 
 
-class Excludes(Kind):
+class Excludes(_Words):
     """Passes when no string of the spec is in the answer."""
 
     name = "excludes"
-    only_words = True
     only_forbids = True
     schema = TEXTS
 
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string, or a non-empty list of them."""
-        return string_problems(spec, kind=self.name, many=True)
-
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Any string that is found is shown where it stands."""
-        normal = unicodedata.normalize("NFC", work.answer.text)
+        normal = unicodedata.normalize("NFC", submission.answer.text)
         found = [
             f"{shown(text)} in {_around(normal, at, len(text))}"
             for text in strings_of(spec)
@@ -126,27 +125,22 @@ class Excludes(Kind):
         return CheckOutcome(False, "found " + "; ".join(found)) if found else CheckOutcome(True, "none found")
 
 
-class Equals(Kind):
+class Equals(_Words):
     """Passes when the answer is the spec, letter for letter."""
 
     name = "equals"
-    only_words = True
+    many = False
     schema = TEXT
-    told = '`{"equals": "7413"}`: the whole answer is this.'
-
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string."""
-        return string_problems(spec, kind=self.name, many=False)
+    guidance = '`{"equals": "7413"}`: the whole answer is this.'
 
     def expected(self, spec: Json) -> list[str]:
-        """All of it."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
-        if _normal(work.answer.text) == _normal(str(spec)):
+        if _normal(submission.answer.text) == _normal(str(spec)):
             return CheckOutcome(True, "equal")
-        return CheckOutcome(False, f"the answer is {shown(work.answer.text.strip())}")
+        return CheckOutcome(False, f"the answer is {shown(submission.answer.text.strip())}")
 
 
 def _normal(text: str) -> str:

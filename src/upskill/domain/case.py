@@ -47,8 +47,8 @@ class CheckOffer:
     """A kind of check that a teacher may use in the cases it writes."""
 
     kind: str
-    told: str
-    """What the teacher is told of it; empty where the words for another kind show it too."""
+    guidance: str
+    """What the teacher is told about it; empty where the text for another kind covers it."""
     schema: Mapping[str, Any]
     """The JSON Schema of a spec."""
     runs_programs: bool = False

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from upskill.domain import CheckOffer
-from upskill.domain.answer_schemas import FILES, TEXT, Form, list_of, object_of, one_of
+from upskill.domain.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question, Reply
 from upskill.teaching.case_material import batch_size, slices
 from upskill.teaching.case_split import WORDINGS, CaseCounts
@@ -123,7 +123,7 @@ def _question(batch: Batch, text: str) -> Question:
 
 
 def _checks_told(batch: Batch) -> str:
-    told = [offer.told for offer in batch.offers if offer.told and (batch.programs or not offer.runs_programs)]
+    told = [offer.guidance for offer in batch.offers if offer.guidance and (batch.programs or not offer.runs_programs)]
     refused = [f"`{offer.kind}`" for offer in batch.offers if offer.runs_programs and not batch.programs]
     if refused:
         told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
@@ -161,7 +161,7 @@ LOOSE_FORM: Mapping[str, Any] = {
 _ANSWER = object_of(text=TEXT, files=FILES)
 
 
-def guiding_form(offers: Sequence[CheckOffer], *, programs: bool) -> Form:
+def guiding_form(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
     """The form that a model is held to where it can be: every answer that fits it can be read as cases."""
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(

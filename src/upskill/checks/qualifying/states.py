@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from threading import Event
 
 from upskill.checks import KINDS, GradingContext
@@ -16,13 +17,15 @@ from upskill.checks.qualifying.mutants import (
     MOST_PER_WAY,
     REFUSAL,
     REFUSAL_ABOUT,
-    Mutant,
+    WrongAnswer,
     content_key,
     mutants,
     non_answers,
     truncations,
 )
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
+from upskill.domain.answer import answer_digest
+from upskill.domain.text import shortened
 
 VERSION = 1
 """Changes with whatever changes a state or a label."""
@@ -38,7 +41,7 @@ MOST_WRONG = 20
 MOST_REMEMBERED = 10_000
 
 _remembered: dict[str, Qualification] = {}
-"""What this process has found out, by all that it rests on. An evaluation asks again after `cases check` has."""
+"""Results of this process, by the digest of all that they rest on: an evaluation asks again after `cases check`."""
 
 
 def qualify(
@@ -50,7 +53,7 @@ def qualify(
 ) -> tuple[Qualification, ...]:
     """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
 
-    `tell` hears how many are done.
+    `tell` is called with the number of cases that are done.
     """
     keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
@@ -81,33 +84,17 @@ def qualify(
 
 def _qualify(examination: Examination, cases: Sequence[Case], skill: Skill) -> Qualification:
     case = examination.case
-    labels = _labels(case, skill)
-    rejections = list(_rejections(examination, cases))
-    if rejections:
+    found: dict[Label, bool] = {"recall": recalls(case, skill), "leaks": leaks(case)}
+    labels = tuple(label for label, applies in found.items() if applies)
+    # Where programs run, one reason to reject is enough.
+    if rejections := list(islice(_rejections(examination, cases), 1 if examination.is_slow else None)):
         return Qualification(case_id=case.id, state="rejected", labels=labels, reasons=tuple(rejections))
     proof = _prove(examination)
     notes = (*_missing_notes(examination), *_leak_notes(case, labels))
     return replace(proof, labels=labels, reasons=(*proof.reasons, *notes))
 
 
-def _labels(case: Case, skill: Skill) -> tuple[Label, ...]:
-    labels: list[Label] = []
-    if recalls(case, skill):
-        labels.append("recall")
-    if leaks(case):
-        labels.append("leaks")
-    return tuple(labels)
-
-
 def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
-    """Why a case never counts. Where programs run, one reason is enough."""
-    for reason in _all_rejections(examination, cases):
-        yield reason
-        if examination.is_slow:
-            return
-
-
-def _all_rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
     if not examination.can_grade:
         return
     if not examination.missing:
@@ -172,7 +159,10 @@ def _wavering(examination: Examination) -> Iterator[Reason]:
         )
     elif case.reference is not None and not _passes(examination, answer):
         saw = "; ".join(examination.failures(answer)[:3])
-        yield Reason(saw=f"the reference fails: {_cut(saw, 300)}", change="correct the check, or the reference")
+        yield Reason(
+            saw=f"the reference fails: {saw if len(saw) <= 300 else saw[:299] + '…'}",
+            change="correct the check, or the reference",
+        )
 
 
 def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
@@ -283,7 +273,7 @@ def _leak_notes(case: Case, labels: tuple[Label, ...]) -> Iterator[Reason]:
         yield Reason(saw=f"part of what is expected stands in the prompt: {said}")
 
 
-def _passing(examination: Examination, made: Sequence[Mutant]) -> list[Mutant]:
+def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[WrongAnswer]:
     return [mutant for mutant in made if _passes(examination, mutant.answer, hurry=True)]
 
 
@@ -297,19 +287,13 @@ def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) ->
 
 def _keys(cases: Sequence[Case], skill: Skill, context: GradingContext) -> list[str]:
     """All that the state and the labels of each case rest on, in short."""
-    references = [_answer_digest(case.reference) for case in cases]
+    references = ["" if case.reference is None else answer_digest(case.reference) for case in cases]
     shared = [VERSION, sorted(set(references)), skill.digest, context.open_sandbox is not None, context.judge]
     around = digest_of(shared)
     return [
-        digest_of([around, case.digest, reference, [_answer_digest(wrong) for wrong in case.wrong]])
+        digest_of([around, case.digest, reference, [answer_digest(wrong) for wrong in case.wrong]])
         for case, reference in zip(cases, references, strict=True)
     ]
-
-
-def _answer_digest(answer: Answer | None) -> str:
-    if answer is None:
-        return ""
-    return digest_of([answer.text, sorted((path, data.hex()) for path, data in answer.files.items())])
 
 
 def _listed(things: Sequence[str]) -> str:
@@ -317,8 +301,4 @@ def _listed(things: Sequence[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    return f"“{_cut(' '.join(text.split()), 60)}”"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return f"“{shortened(text, 60)}”"
