@@ -13,7 +13,6 @@ import yaml
 
 from upskill.domain.fences import Fence, fence_after
 from upskill.domain.thinking import without_thinking
-from upskill.teaching.schema_fit import fit_problems, fitted
 
 MOST_CHARACTERS = 400_000
 """Far above what a skill or a set of cases needs. A longer answer is a model that did not stop."""
@@ -23,6 +22,8 @@ MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
+MOST_PROBLEMS = 8
+_TYPE_NAMES = {"object": "an object", "array": "a list", "string": "a text", "number": "a number"}
 
 
 class UnusableAnswer(Exception):
@@ -55,8 +56,8 @@ def value_in(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> dict
 
 def _fitting(found: list[Any], schema: Mapping[str, Any]) -> dict[str, Any] | None:
     for value in reversed(found):
-        whole = fitted(value, schema)
-        if isinstance(whole, dict) and not fit_problems(whole, schema):
+        whole = _fitted(value, schema)
+        if isinstance(whole, dict) and not _fit_problems(whole, schema):
             return whole
     return None
 
@@ -77,7 +78,7 @@ def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[st
     if not objects:
         return ["it holds no JSON object"]
     largest = max(objects, key=lambda value: len(repr(value)))
-    return fit_problems(fitted(largest, schema), schema) or ["it holds no JSON object of the form asked for"]
+    return _fit_problems(_fitted(largest, schema), schema) or ["it holds no JSON object of the form asked for"]
 
 
 def _refuse(name: str) -> Any:
@@ -181,3 +182,79 @@ def _mended_text(text: str) -> str:
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return "".join(character for character in text if character >= " " or character in "\n\t")
+
+
+def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value without what is plainly too much: keys nobody asked for, nulls where nothing is needed.
+
+    A bare list is put into its object where the object would hold that list and nothing else that is needed; a number
+    where a text is wanted becomes one; a text where a list of texts is wanted becomes a list of one.
+    """
+    if schema.get("type") == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if schema.get("type") == "array" and isinstance(value, str) and schema.get("items", {}).get("type") == "string":
+        return [value] if value.strip() else []
+    if isinstance(value, list) and schema.get("type") == "object":
+        lists = [key for key, inner in schema.get("properties", {}).items() if inner.get("type") == "array"]
+        if len(lists) == 1 and set(schema.get("required", lists)) == set(lists):
+            value = {lists[0]: value}
+    if isinstance(value, dict) and "properties" in schema:
+        known, needed = schema["properties"], schema.get("required", ())
+        strict = schema.get("additionalProperties") is False
+        return {
+            key: _fitted(inner, known.get(key, {}))
+            for key, inner in value.items()
+            if (key in known or not strict) and (inner is not None or key in needed)
+        }
+    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+        return [_fitted(inner, schema["items"]) for inner in value]
+    return value
+
+
+def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
+    """Where a value does not fit, the first few; empty when it fits."""
+    from jsonschema import Draft202012Validator
+
+    problems: list[str] = []
+    try:
+        for error in Draft202012Validator(schema).iter_errors(value):
+            problems.append(_in_words(error))
+            if len(problems) >= MOST_PROBLEMS:
+                break
+    except RecursionError:
+        return ["it is nested too deeply"]
+    return list(dict.fromkeys(problems))
+
+
+def _in_words(error: Any) -> str:
+    """Never with the value itself, which may be a whole skill."""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
+    place = f"`{where}`" if where else "the answer"
+    wanted, got = error.validator_value, error.instance
+    match error.validator:
+        case "required":
+            missing = [key for key in wanted if key not in got]
+            return f"{place} lacks {', '.join(f'`{key}`' for key in missing)}"
+        case "type":
+            return f"{place} must be {_TYPE_NAMES.get(wanted, wanted)}, not {_type_name(got)}"
+        case "enum":
+            return f"{place} must be one of {', '.join(map(str, wanted))}, not {str(got)[:60]!r}"
+        case "maxItems":
+            return f"{place} has {len(got):,} items; at most {wanted:,} are allowed"
+        case "minItems":
+            return f"{place} has {len(got):,} items; at least {wanted:,} are needed"
+        case _:
+            return f"{place}: {' '.join(str(error.message).split())[:160]}"
+
+
+def _type_name(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    kinds: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        int: "a whole number",
+        float: "a number",
+    }
+    return kinds[type(value)]

@@ -16,7 +16,7 @@ from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.teaching.chunks import pieces
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.context_window import answer_room, fits, material_room
+from upskill.teaching.context_window import answer_tokens, fits, material_budget
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
@@ -76,7 +76,7 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
     if fits(material, window):
         return []
     known = KnownCitations(material)
-    room = material_room(window)
+    room = material_budget(window)
     found: list[_Piece] = []
     if material.digest is not None:
         for text in pieces(material.digest.text, most_tokens=room):
@@ -114,7 +114,7 @@ def _question(material: Material, piece: _Piece, window: int | None) -> Question
         system=prompt("lessons", most=LESSONS_OF_A_PIECE),
         messages=(Message(role="user", text=text),),
         schema=SCHEMA,
-        max_output_tokens=answer_room(window),
+        max_output_tokens=answer_tokens(window),
     )
 
 

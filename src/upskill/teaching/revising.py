@@ -12,7 +12,7 @@ from upskill.domain import Draft, Lesson
 from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
-from upskill.teaching.context_window import answer_room, material_room
+from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
@@ -110,7 +110,7 @@ def revise(
         system=prompt("revise", most_edits=MOST_EDITS),
         messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, window)),),
         schema=SCHEMA,
-        max_output_tokens=answer_room(window),
+        max_output_tokens=answer_tokens(window),
     )
     try:
         return ask_for(ask, question, read)
@@ -130,7 +130,7 @@ def _message(
 ) -> str:
     """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
-    room = material_room(window) * CHARACTERS_PER_TOKEN - len(files)
+    room = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
     taught = _lessons(lessons) if room > 2 * LEAST_FOR_FAILURES else ""
     return prompt(
         "revise_message",

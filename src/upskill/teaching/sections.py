@@ -1,17 +1,18 @@
-"""The body of a skill as sections, and back. A heading inside a code block is no heading."""
+"""The body of a skill as sections, and back. A heading inside a code block is no heading. Knows nothing of skills."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from upskill.domain.fences import Fence, fence_after
+from upskill.domain.fences import Fence, fence_after, with_fences
 
-_HEADING = re.compile(r"##[ \t]+(?P<heading>.*?)[ \t#]*\Z")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A heading of the second level with what follows it. The first may have no heading: what stands before all."""
+    """A heading of the second level with what follows it. The text before the first heading has none."""
 
     heading: str
     text: str
@@ -19,26 +20,46 @@ class Section:
     """The section as it stood in a body, byte for byte; `None` for one that is new."""
 
 
+class Heading(NamedTuple):
+    """A heading of any level: the row of its line, its level, and its words."""
+
+    row: int
+    level: int
+    words: str
+
+    @property
+    def plain(self) -> str:
+        """The words as they are compared."""
+        return plain_heading(self.words)
+
+
+def plain_heading(heading: str) -> str:
+    """A heading as it is compared: its words without marks, in any case."""
+    return " ".join(heading.strip("# \t").split()).casefold()
+
+
+def headings(lines: Sequence[str]) -> list[Heading]:
+    """Every heading that is not inside a code block, in order."""
+    found = []
+    for row, (line, fence) in enumerate(with_fences(lines)):
+        if fence is None and (match := _HEADING.match(line.rstrip("\r\n"))):
+            found.append(Heading(row, len(match[1]), match[2].rstrip(" \t#")))
+    return found
+
+
 def split_body(body: str) -> tuple[Section, ...]:
     """The sections of a body, in order. Joined again they are the same body, byte for byte."""
-    stretches: list[tuple[str, list[str]]] = [("", [])]
-    fence: Fence | None = None
-    for line in body.splitlines(keepends=True):
-        fence = fence_after(line, fence)
-        found = _HEADING.match(line.rstrip("\r\n")) if fence is None else None
-        if found is not None:
-            stretches.append((found["heading"], []))
-        stretches[-1][1].append(line)
-    sections: list[Section] = []
-    before = ""
-    for number, (heading, lines) in enumerate(stretches):
-        raw = before + "".join(lines)
-        if number == 0 and not raw.strip():  # white space before the first heading belongs to it
-            before = raw
-            continue
-        text = "".join(lines[1:] if number else lines).strip("\r\n")
-        sections.append(Section(heading=heading, text=text, raw=raw))
-        before = ""
+    lines = body.splitlines(keepends=True)
+    second = [heading for heading in headings(lines) if heading.level == 2]
+    ends = [*(heading.row for heading in second), len(lines)]
+    before = "".join(lines[: ends[0]])
+    sections = [Section(heading="", text=before.strip("\r\n"), raw=before)] if before.strip() else []
+    for heading, end in zip(second, ends[1:], strict=True):
+        raw = "".join(lines[heading.row : end])
+        if not sections:  # white space before the first heading belongs to it
+            raw = before + raw
+        text = "".join(lines[heading.row + 1 : end]).strip("\r\n")
+        sections.append(Section(heading=heading.words, text=text, raw=raw))
     return tuple(sections)
 
 
@@ -68,15 +89,24 @@ def tidy_section(heading: str, text: str) -> Section:
     first, _, rest = text.partition("\n")
     if first.startswith("#") and " ".join(first.lstrip("#").split()).casefold() == heading.casefold():
         text = rest.strip("\n")
-    fence: Fence | None = None
-    for line in text.split("\n"):
-        fence = fence_after(line, fence)
+    *_, (_, fence) = with_fences(text.split("\n"))
     if fence is not None:  # a block that was never closed would swallow what follows
         text = f"{text}\n{fence.mark}"
     return Section(heading=heading, text=text)
 
 
 def _without_wrapping(text: str) -> str:
-    """The text of a fence that holds everything, as models like to hand over Markdown."""
+    """The text inside a fence that holds everything, as models like to return Markdown."""
     found = re.fullmatch(r"(`{3,})(?:markdown|md)\n(?P<inside>.*)\n\1", text, re.DOTALL)
     return found["inside"].strip("\n") if found else text
+
+
+def has_open_block(text: str) -> bool:
+    """Whether a code block is never closed, or only after the beginning of the next: it would swallow what follows."""
+    fence: Fence | None = None
+    for line in text.splitlines():
+        begun = None if fence is None else fence_after(line, None)
+        if fence is not None and begun is not None and begun.info and begun.mark.startswith(fence.mark):
+            return True
+        fence = fence_after(line, fence)
+    return fence is not None

@@ -25,10 +25,9 @@ from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_split import split_cases
+from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.teaching.draft_rules import draft_problems, new_problems
 from upskill.teaching.drafting import draft_skill
-from upskill.teaching.duplicate_cases import without_doubles
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.counted_cases import without_copies
