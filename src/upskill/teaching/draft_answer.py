@@ -21,7 +21,7 @@ from upskill.teaching.draft_rules import (
     wishes,
     without_hidden,
 )
-from upskill.teaching.programs import Program, ProgramOutcome, RunProgram, judge_programs
+from upskill.teaching.programs import Program, ProgramOutcome, RunProgram, try_programs
 from upskill.teaching.prompts import quoted
 from upskill.teaching.sections import Section, join_body, split_body, tidy_section
 
@@ -98,11 +98,11 @@ class DraftReader:
         problems += self._problems(draft, before)
         if problems:
             return self._instead(problems)
-        judged = judge_programs(programs, proven=self.proven, files=draft.files, run=self.run)
-        wanted = [one.why for one in judged if one.fate == "broken"]
+        outcomes = try_programs(programs, proven=self.proven, files=draft.files, run=self.run)
+        wanted = [one.why for one in outcomes if one.status == "broken"]
         if before is None:
             wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
-        draft, when = self._with_programs(draft, judged, {item["path"]: item for item in scripts})
+        draft, when = self._with_programs(draft, outcomes, {item["path"]: item for item in scripts})
         draft = _naming_files(draft, {**more, **when})
         if late := self._problems(draft, before):
             return self._instead(late)
@@ -243,19 +243,19 @@ class DraftReader:
         return found
 
     def _with_programs(
-        self, draft: Draft, judged: Sequence[ProgramOutcome], items: Mapping[str, Any]
+        self, draft: Draft, outcomes: Sequence[ProgramOutcome], items: Mapping[str, Any]
     ) -> tuple[Draft, dict[str, str]]:
         """The draft with the programs that ran; the others as text under references/, and so named in the body."""
         files, executable, body = dict(draft.files), set(draft.executable), draft.body
         sources = list(draft.sources)
         when: dict[str, str] = {}
-        for one in judged:
-            logger.info("program %s: %s", one.fate, one.why)
+        for one in outcomes:
+            logger.info("program %s: %s", one.status, one.why)
             program, path = one.program, one.program.path
-            if one.fate == "broken":
+            if one.status == "broken":
                 body = "\n".join(line for line in body.split("\n") if path not in line)
                 continue
-            if one.fate == "ran":
+            if one.status == "ran":
                 files[path] = program.text.encode()
                 executable.add(path)
             else:

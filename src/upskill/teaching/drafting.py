@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from upskill.domain import Draft, Lesson
+from upskill.domain import Draft, Lesson, estimate_tokens
 from upskill.domain.answer_schemas import FILES, TEXT, TEXTS, Schema, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, ask_for
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_answer import DraftReader
-from upskill.teaching.draft_rules import BODY_TOKENS, Clean, body_tokens, clean_of_strangers
+from upskill.teaching.draft_rules import BODY_TOKENS, Clean, clean_by_patterns
 from upskill.teaching.material import Material, material_text, skill_text
 from upskill.teaching.programs import RunProgram, proven_commands
 from upskill.teaching.prompts import prompt, quoted
@@ -35,7 +35,7 @@ def draft_skill(
     avoid: Iterable[str] = (),
     window: int | None = None,
     budget: int = BODY_TOKENS,
-    clean: Clean = clean_of_strangers,
+    clean: Clean = clean_by_patterns,
     run: RunProgram | None = None,
 ) -> Draft:
     """A draft that keeps to the rules. Raises `TeacherUnusable` where the teacher cannot give one.
@@ -89,7 +89,7 @@ def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader
             skill=skill_text(skill),
             material=seen if material.examples or material.documents or material.digest or lessons else "",
             budget=f"{reader.budget:,}",
-            tokens=f"{body_tokens(skill.body):,}",
+            tokens=f"{estimate_tokens(skill.body):,}",
             scripts=told,
         )
         schema = _improvement_schema(scripts=scripts)

@@ -1,13 +1,14 @@
 """What a teacher is shown of failed trials on learn cases: the task, the answer, what each check saw. Nothing else.
 
-No reference answer, no held-out case: whoever makes failures hands over learn cases only.
+No reference answer and no held-out case: the caller passes learn cases only.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from upskill.domain import Case, Files, Scored, Trial
+from upskill.domain import Case, Scored, Trial
+from upskill.domain.text import decoded
 from upskill.teaching.prompts import quoted
 
 MOST_FAILURES = 12
@@ -96,7 +97,7 @@ def _describe(number: int, failure: Failure, most: int) -> str:
 
 def _answer(trial: Trial) -> str:
     parts = [trial.answer.strip()]
-    parts += [f"[file {path}]\n{text}" for path, text in _texts(trial.files)[:MOST_FILES]]
+    parts += [f"[file {path}]\n{_text(data)}" for path, data in sorted(trial.files.items())[:MOST_FILES]]
     more = len(trial.files) - MOST_FILES
     if more > 0:
         parts.append(f"[{more} more files]")
@@ -104,15 +105,9 @@ def _answer(trial: Trial) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _texts(files: Files) -> list[tuple[str, str]]:
-    texts = []
-    for path, data in sorted(files.items()):
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            text = f"({len(data):,} bytes that are no text)"
-        texts.append((path, cut(text, MOST_PROMPT)))
-    return texts
+def _text(data: bytes) -> str:
+    text = decoded(data)
+    return f"({len(data):,} bytes that are no text)" if text is None else cut(text, MOST_PROMPT)
 
 
 def cut(text: str, most: int) -> str:

@@ -13,7 +13,7 @@ from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
-from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
+from upskill.teaching.draft_rules import Clean, clean_by_patterns, new_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.prompts import prompt, quoted
@@ -82,7 +82,7 @@ def revise(
     tried: Sequence[FailedEdits] = (),
     may_add: bool = True,
     window: int | None = None,
-    clean: Clean = clean_of_strangers,
+    clean: Clean = clean_by_patterns,
 ) -> Revision:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where nothing of what it said can be used.
 
