@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 
 from upskill.checks.answer_files import AnswerFiles, answer_files_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Kind, Need, Submission, as_object, path_problems, type_name, unknown_keys
+from upskill.checks.kind import Need, ObjectKind, Submission, type_name, unknown_keys
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
@@ -39,7 +39,6 @@ MOST_LIMITS = {
 MOST_OUTPUT_SHOWN = 600
 _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
 """Signs of a command that reads its standard input, which holds the text of the answer; few do."""
-_KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
 Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
 """Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
@@ -50,10 +49,12 @@ class ProgramMissing(Exception):
     """A program that a check runs is not in the sandbox: nothing was measured."""
 
 
-class Command(Kind):
+class Command(ObjectKind):
     """Passes when the command ends by itself with the exit code that is wanted."""
 
     name = "command"
+    keys = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
+    short_for = "run"
     too_weak = "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
     schema = object_of(("run", "files"), run=TEXTS, files=FILES, programs=TEXTS)
     guidance = (
@@ -69,14 +70,14 @@ class Command(Kind):
         """A command, or an object with `run` and how it is to be run."""
         if not isinstance(spec, str | list | dict):
             return [f"`command` must be a command or an object with `run`, not {type_name(spec)}"]
-        spec = as_object(spec, "run")
-        problems = unknown_keys(spec, _KEYS, kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec)
         if not _is_command(spec.get("run")):
             problems.append('`command`: `run` must be a shell command, or a list such as ["python3", "-I", "check.py"]')
         if "files" in spec:
             read_files(spec["files"], problems, where="`command`: `files`")
         if "block" in spec:
-            problems += path_problems(spec, "block", kind=self.name)
+            problems += self.path_problems(spec, "block")
         for key in ("take", "programs"):
             listed = spec.get(key, [])
             if not isinstance(listed, list) or not all(isinstance(item, str) and item.strip() for item in listed):
@@ -98,7 +99,7 @@ class Command(Kind):
         return "files" not in self.needs(spec) or _READS_INPUT.search(str(spec)) is not None
 
     def with_time_limit(self, spec: Json, most_seconds: float) -> Json:
-        wanted = as_object(spec, "run")
+        wanted = self.as_object(spec)
         given = wanted.get("seconds", SECONDS)
         seconds = float(given) if isinstance(given, int | float) else SECONDS
         return {**wanted, "seconds": min(seconds, most_seconds)}
@@ -107,7 +108,7 @@ class Command(Kind):
         """Run it once. The text of the answer is on its standard input."""
         if submission.context.open_sandbox is None:
             raise RuntimeError("a `command` check needs a sandbox, and none was given")
-        wanted = as_object(spec, "run")
+        wanted = self.as_object(spec)
         argv = _argv(wanted["run"])
         seconds = float(str(wanted.get("seconds", SECONDS)))
         answer_files = answer_files_of(submission)

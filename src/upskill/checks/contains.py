@@ -1,14 +1,6 @@
 """`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07". `equals`: all of it.
 
-The rule for tokens, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter
-do not.
-A string is found where neither of its ends falls inside a token, that is:
-
-1. letters, digits and underscores that touch are one token ("port" is not in "ports" or "port_a");
-2. a dot between two digits joins them ("9.0" is not in "9.0.1" or "9.01", nor ".0" or "9." in "9.0", but "9.0" is in
-   "9.0." and "[9.0]");
-3. a lone "v" before a number is not part of it ("9.0" is in "v9.0");
-4. scripts written without spaces have no token edges, so any place will do ("東京" is in "私は東京に").
+A string is found where neither of its ends falls inside a token. docs/reference/checks.md has the rule with examples.
 """
 
 import unicodedata
@@ -48,14 +40,15 @@ def find_token(needle: str, text: str) -> int | None:
 
 
 def _is_edge(text: str, at: int) -> bool:
-    """Whether the place before this index is not inside a token."""
+    """Whether the position before this index is not inside a token."""
     if at == 0 or at == len(text):
         return True
     before, after = text[at - 1], text[at]
-    if before == ".":
+    if before == ".":  # a dot between two digits joins them
         return not (after.isdigit() and at >= 2 and text[at - 2].isdigit())
     if after == ".":
         return not (before.isdigit() and at + 1 < len(text) and text[at + 1].isdigit())
+    # A lone "v" before a number is not part of it.
     if before in "vV" and after.isdigit() and (at == 1 or not _is_word(text[at - 2])):
         return True
     return not (_is_word(before) and _is_word(after))

@@ -1,18 +1,8 @@
 """Files in the fenced blocks of a text, so that an answer in chat reaches the same checks as files on a disk.
 
-The rules, also in docs/reference/checks.md. A block begins with three or more backticks or tildes and ends with a line
-of at least as many of the same, not indented four more; what stands in between is taken as it is, less the indentation
-of the fence. A block that is never closed is no file: nobody knows what was still to come. The name of a block is the
-first of these that looks like a file name:
-
-1. in the line that opens it: `title="build.toml"` (also `file=`, `filename=`, `name=`, `path=`), `toml build.toml`,
-   `toml:build.toml` or `build.toml` alone;
-2. the line before it (one empty line may lie between), if the name is all it says: in backticks, bold or quotes, as a
-   heading, as an item of a list, after `File:`, with or without a colon at its end;
-3. its first line, if that is a comment that says nothing but the name. The line stays in the file, except in JSON,
-   which has no comments.
-
-A name that leads out of the folder is refused. Of two blocks with one name the later counts.
+The name of a block stands in the line that opens it, alone on the line before it, or in a comment on its first line.
+docs/reference/checks.md has the rules. A name that leads out of the folder is refused, and a block that is never closed
+is no file.
 """
 
 import re
@@ -109,7 +99,7 @@ def _block(fence: Fence, lines: list[str], before: str) -> Block:
     language = re.split(r"[\s:{]", fence.info, maxsplit=1)[0].lower()
     name = _name_in_info(fence.info) or _name_alone(before)
     if name is None and content and (name := _name_in_comment(content[0])) and name.endswith(".json"):
-        del content[0]
+        del content[0]  # JSON has no comments
     return Block(name=name, language=language, content="".join(f"{line}\n" for line in content))
 
 

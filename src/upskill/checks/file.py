@@ -5,31 +5,19 @@ from collections.abc import Mapping
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.contains import find_token
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import (
-    Kind,
-    Need,
-    Submission,
-    as_object,
-    flag_problems,
-    path_problems,
-    shown,
-    string_problems,
-    strings_of,
-    type_name,
-    unknown_keys,
-)
+from upskill.checks.kind import Need, ObjectKind, Submission, shown, string_problems, strings_of, type_name
 from upskill.checks.regex import pattern_problems, search
 from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
 from upskill.domain.case import Json
 from upskill.domain.text import decoded
 
-_KEYS = ("path", "contains", "excludes", "matches", "absent")
 
-
-class File(Kind):
+class File(ObjectKind):
     """Passes when the file is there and says what it should; with `absent`, when it is not there."""
 
     name = "file"
+    keys = ("path", "contains", "excludes", "matches", "absent")
+    short_for = "path"
     schema = object_of(("path",), path=TEXT, contains=TEXTS, excludes=TEXTS, matches=TEXT)
     guidance = (
         '`{"file": {"path": "build.toml", "contains": ["edition"], "excludes": ["universal"], "matches": "(?m)^name"}}`'
@@ -40,12 +28,12 @@ class File(Kind):
         """A name, or an object with `path` and any of `contains`, `excludes`, `matches`; or with `absent`."""
         if not isinstance(spec, str | dict):
             return [f"`file` must be the name of a file, or an object with `path`, not {type_name(spec)}"]
-        spec = as_object(spec, "path")
-        problems = unknown_keys(spec, _KEYS, kind=self.name) + path_problems(spec, "path", kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec) + self.path_problems(spec, "path")
         for key in ("contains", "excludes"):
             if key in spec:
                 problems += string_problems(spec[key], kind=f"file: {key}", many=True)
-        problems += pattern_problems(spec, "matches", kind=self.name) + flag_problems(spec, "absent", kind=self.name)
+        problems += pattern_problems(spec, "matches", kind=self.name) + self.flag_problems(spec, "absent")
         if "absent" in spec and len(spec) > 2:
             problems.append("`file`: a file that is `absent` says nothing; leave out the other keys")
         return problems
@@ -58,7 +46,7 @@ class File(Kind):
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """The file as the answer leaves it. A file of the case that was not touched is still there."""
-        wanted = as_object(spec, "path")
+        wanted = self.as_object(spec)
         path, files = str(wanted["path"]), answer_files_of(submission)
         if wanted.get("absent"):
             found = path in files.all

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.grading_context import CheckOutcome, JudgeQuestion
-from upskill.checks.kind import Kind, Need, Submission, as_object, shown, type_name, unknown_keys
+from upskill.checks.kind import Need, ObjectKind, Submission, shown, type_name
 from upskill.domain import Answer, Case, digest_of
 from upskill.domain.answer import answer_digest
 from upskill.domain.case import Json
@@ -22,7 +22,6 @@ from upskill.domain.case import Json
 MOST_SHOWN = 60_000
 """Characters of an answer, and of its files together, that a judge is given."""
 ROUNDS = 2
-_KEYS = ("rubric", "statements", "expected", "against")
 _REPAIR = "Your reply could not be used: {problem}. Reply again, with the one JSON object asked for and nothing else."
 Reply = TypeVar("Reply")
 
@@ -35,18 +34,20 @@ class JudgeUnclear(Exception):
     """The judge did not reply in the form that was asked for, twice. Nothing was measured."""
 
 
-class Judge(Kind):
+class Judge(ObjectKind):
     """Passes when the judge finds every criterion met; with `against`, when the answer is never the worse one."""
 
     name = "judge"
+    keys = ("rubric", "statements", "expected", "against")
+    short_for = "rubric"
     judges = True
 
     def problems(self, spec: Json) -> list[str]:
         """A rubric, or an object with `rubric`, `statements` or `expected`, and perhaps `against`."""
         if not isinstance(spec, str | dict):
             return [f"`judge` must be a rubric, or an object with `rubric` or `statements`, not {type_name(spec)}"]
-        spec = as_object(spec, "rubric")
-        problems = unknown_keys(spec, _KEYS, kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec)
         for key in ("rubric", "expected"):
             if key in spec and not (isinstance(spec[key], str) and str(spec[key]).strip()):
                 problems.append(f"`judge`: `{key}` must be a text")
@@ -98,7 +99,8 @@ def _compares(spec: Json) -> bool:
 
 def criteria_of(spec: Json) -> list[str]:
     """The criteria to judge by."""
-    spec = as_object(spec, "rubric")
+    if not isinstance(spec, dict):
+        return [str(spec).strip()]
     found = [str(spec["rubric"]).strip()] if spec.get("rubric") else []
     statements = spec.get("statements")
     for item in statements if isinstance(statements, list) else []:

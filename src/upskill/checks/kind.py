@@ -88,6 +88,34 @@ class Kind(ABC):
         return 0
 
 
+class ObjectKind(Kind):
+    """A kind whose spec is an object. A spec that is none is short for an object with the key `short_for`."""
+
+    keys: ClassVar[tuple[str, ...]]
+    short_for: ClassVar[str]
+
+    def as_object(self, spec: Json) -> dict[str, Json]:
+        """The spec as an object."""
+        return spec if isinstance(spec, dict) else {self.short_for: spec}
+
+    def unknown_keys(self, spec: Mapping[str, Json]) -> list[str]:
+        """A problem for each key that the spec may not have."""
+        return unknown_keys(spec, self.keys, kind=self.name)
+
+    def path_problems(self, spec: Mapping[str, Json], key: str) -> list[str]:
+        """What is wrong with a key that names a file in the student's folder."""
+        value = spec.get(key)
+        if not isinstance(value, str):
+            return [f"`{self.name}`: `{key}` must be the name of a file, not {type_name(value)}"]
+        problem = path_problem(value)
+        return [] if problem is None else [f"`{self.name}`: `{key}` {value[:60]!r} {problem}"]
+
+    def flag_problems(self, spec: Mapping[str, Json], key: str) -> list[str]:
+        """What is wrong with a key that can only be switched on."""
+        given = spec.get(key, True) is not True
+        return [f"`{self.name}`: `{key}` can only be true; else leave it out"] if given else []
+
+
 def shown(text: str) -> str:
     """A text in quotes and on one line, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:60] + "…")
@@ -100,11 +128,6 @@ def type_name(value: Json) -> str:
     if isinstance(value, bool):
         return "true or false"
     return {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}[type(value)]
-
-
-def as_object(spec: Json, key: str) -> dict[str, Json]:
-    """The spec as an object. A spec that is none is short for an object with this one key."""
-    return spec if isinstance(spec, dict) else {key: spec}
 
 
 def strings_of(spec: Json) -> list[str]:
@@ -138,17 +161,3 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(word, names, n=1)
     return f"did you mean `{near[0]}`?" if near else f"known are {', '.join(names)}"
-
-
-def path_problems(spec: Mapping[str, Json], key: str, *, kind: str) -> list[str]:
-    """What is wrong with a key that names a file in the student's folder."""
-    value = spec.get(key)
-    if not isinstance(value, str):
-        return [f"`{kind}`: `{key}` must be the name of a file, not {type_name(value)}"]
-    problem = path_problem(value)
-    return [] if problem is None else [f"`{kind}`: `{key}` {value[:60]!r} {problem}"]
-
-
-def flag_problems(spec: Mapping[str, Json], key: str, *, kind: str) -> list[str]:
-    """What is wrong with a key that can only be switched on."""
-    return [] if key not in spec or spec[key] is True else [f"`{kind}`: `{key}` can only be true; else leave it out"]

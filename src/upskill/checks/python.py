@@ -8,7 +8,7 @@ from typing import Any
 
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import NOTHING, Kind, Need, Submission, as_object, type_name, unknown_keys
+from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, type_name
 from upskill.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
 from upskill.domain import Answer
 from upskill.domain.case import Json
@@ -21,35 +21,37 @@ class PluginFault(Exception):
     """A plug-in cannot be loaded, or handed back something else than a finding."""
 
 
-class Python(Kind):
+class Python(ObjectKind):
     """Passes when the plug-in says so."""
 
     name = "python"
+    keys = ("name", "with")
+    short_for = "name"
 
     def problems(self, spec: Json) -> list[str]:
         """The name of an installed plug-in, or an object with `name` and `with`."""
-        if isinstance(spec, str):
-            spec = as_object(spec, "name")
-        if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+        wanted = self.as_object(spec)
+        if not isinstance(wanted.get("name"), str):
             return [f"`python` must be the name of a plug-in, or an object with `name`, not {type_name(spec)}"]
-        problems = unknown_keys(spec, ("name", "with"), kind=self.name)
-        found = _entry_point(str(spec["name"]))
+        problems = self.unknown_keys(wanted)
+        found = _entry_point(str(wanted["name"]))
         if isinstance(found, str):
             return [*problems, found]
         try:
             plugin = _load(found)
         except PluginFault as error:
             return [*problems, f"`python`: {error}"]
-        return problems + [f"`python`: {spec['name']}: {problem}" for problem in _problems_by(plugin, spec.get("with"))]
+        said = _problems_by(plugin, wanted.get("with"))
+        return problems + [f"`python`: {wanted['name']}: {problem}" for problem in said]
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        found = _entry_point(str(as_object(spec, "name").get("name")))
+        found = _entry_point(str(self.as_object(spec).get("name")))
         plugin = None if isinstance(found, str) else _load(found)
         return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Hand the answer over, and hold the plug-in to its contract."""
-        wanted = as_object(spec, "name")
+        wanted = self.as_object(spec)
         found = _entry_point(str(wanted.get("name")))
         if isinstance(found, str):
             raise PluginFault(found)

@@ -11,17 +11,7 @@ import yaml
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.fenced import read_fenced
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import (
-    NOTHING,
-    Kind,
-    Need,
-    Submission,
-    flag_problems,
-    path_problems,
-    shown,
-    type_name,
-    unknown_keys,
-)
+from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, shown, type_name
 from upskill.checks.regex import pattern_problems, search
 from upskill.checks.schema import schema_errors, schema_problems
 from upskill.checks.value_at import ValueMissing, same, steps_of, value_at
@@ -34,7 +24,6 @@ MOST_DEPTH = 100
 MOST_VALUES = 100_000
 """Values once every alias is written out: nine lines of aliases to aliases can stand for a billion."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_KEYS = ("path", "schema", "at", "equals", "matches", "absent")
 _GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
     "a place; without `path` the answer's text or its only code block. `matches` takes a pattern, "
@@ -48,10 +37,11 @@ class NotParsed(Exception):
     """A text is not in the format; says where and why."""
 
 
-class Structured(Kind):
+class Structured(ObjectKind):
     """Passes when the text parses, fits the schema, and has the right value at the place that is named."""
 
     schema = _SCHEMA
+    keys = ("path", "schema", "at", "equals", "matches", "absent")
 
     def __init__(
         self,
@@ -76,12 +66,12 @@ class Structured(Kind):
             return [
                 f'`{kind}` must be an object such as {{"at": "general.name", "equals": "x"}}, not {type_name(spec)}'
             ]
-        problems = unknown_keys(spec, _KEYS, kind=kind)
+        problems = self.unknown_keys(spec)
         if "path" in spec:
-            problems += path_problems(spec, "path", kind=kind)
+            problems += self.path_problems(spec, "path")
         if "schema" in spec:
             problems += [f"`{kind}`: `schema` {problem}" for problem in schema_problems(spec["schema"])]
-        problems += pattern_problems(spec, "matches", kind=kind) + flag_problems(spec, "absent", kind=kind)
+        problems += pattern_problems(spec, "matches", kind=kind) + self.flag_problems(spec, "absent")
         asked = [key for key in ("equals", "matches", "absent") if key in spec]
         if len(asked) > 1:
             problems.append(f"`{kind}`: `{asked[0]}` and `{asked[1]}` do not go together")

@@ -48,23 +48,19 @@ def ask_for_each(
 ) -> list[T | UnusableAnswer]:
     """The answers in the order of the questions, asked side by side; `UnusableAnswer` where the last try was one."""
     first = [_with_schema(question) for question in questions]
-    answers: list[T | UnusableAnswer] = []
+    answers: dict[int, T | UnusableAnswer] = {}
     open_questions = dict(enumerate(first))
     for _ in range(repairs + 1):
         if not open_questions:
             break
         replies = ask(tuple(open_questions.values()))
         for number, reply in zip(tuple(open_questions), replies, strict=True):
-            answer = _read(first[number], reply, read)
-            if number < len(answers):
-                answers[number] = answer
-            else:
-                answers.append(answer)
+            answers[number] = answer = _read(first[number], reply, read)
             if isinstance(answer, UnusableAnswer):
                 open_questions[number] = _again(first[number], reply, answer)
             else:
                 del open_questions[number]
-    return answers
+    return list(answers.values())
 
 
 def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | UnusableAnswer:

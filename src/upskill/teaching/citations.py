@@ -61,7 +61,7 @@ class KnownCitations:
         return frozenset(self._locations.values())
 
     def named_in(self, words: Iterable[str]) -> tuple[str, ...]:
-        """The citations that these words name, each once, in our spelling; one of something that is not there is left out."""
+        """The citations that these words name, each once, in our spelling; others are left out."""
         few = islice(words, MOST_WORDS)
         return tuple(dict.fromkeys(name for word in few for name in self._named(word[:300])))
 

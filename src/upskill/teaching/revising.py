@@ -1,12 +1,12 @@
-"""Revising a draft from what failed: the teacher gives itemised edits, and they are applied as they stand.
+"""Revises a draft from its failures: the teacher gives itemised edits, and they are applied as they are.
 
-An edit that does not apply is told back to the teacher. A draft is never written anew: what nobody edits stays.
+An edit that does not apply is reported to the teacher. A draft is never rewritten: what no edit names stays.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from upskill.domain import Draft, Lesson
 from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
@@ -23,18 +23,11 @@ MOST_TEXT = 30_000
 """Characters of one file that a teacher is shown; a longer one cannot be edited, only talked about."""
 
 CHARACTERS_PER_TOKEN = 3
-"""Rather few: what does not fit a window is an error, and what is left unused costs nothing."""
+"""A low estimate: text that exceeds a window is an error, and unused space costs nothing."""
 LEAST_FOR_FAILURES = 1_500
 
-_EDIT = object_of(
-    ("file", "action"),
-    file=TEXT,
-    action=one_of("replace", "insert", "delete"),
-    quote=TEXT,
-    heading=TEXT,
-    text=TEXT,
-    why=TEXT,
-)
+_ACTION = one_of("replace", "insert", "delete")
+_EDIT = object_of(("file", "action"), file=TEXT, action=_ACTION, quote=TEXT, heading=TEXT, text=TEXT, why=TEXT)
 SCHEMA = object_of(
     ("edits",),
     cause={**TEXT, "description": "why the student failed, in one or two sentences"},
@@ -97,7 +90,7 @@ def revise(
         applied = apply_edits(draft, [_edit(one) for one in said["edits"]], may_add=may_add)
         broken = new_problems(applied.draft, draft, clean=clean)
         revision = Revision(
-            draft=applied.draft, edits=applied.applied, cause=str(said.get("cause") or ""), left_out=applied.problems
+            draft=applied.draft, edits=applied.applied, cause=said.get("cause", ""), left_out=applied.problems
         )
         if not broken and not applied.problems:
             return revision
@@ -130,14 +123,14 @@ def _message(
 ) -> str:
     """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
-    room = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
-    taught = _lessons(lessons) if room > 2 * LEAST_FOR_FAILURES else ""
+    left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
+    taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
     return prompt(
         "revise_message",
         skill=draft.name,
         wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
         files=files,
-        failures=describe(failures, most=max(LEAST_FOR_FAILURES, room - len(taught))),
+        failures=describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught))),
         lessons=taught,
         tried=_tried(tried),
     )
@@ -170,18 +163,14 @@ def _tried(tried: Sequence[FailedEdits]) -> str:
     return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
 
 
-def _edit(said: dict[str, object]) -> Edit:
-    def words(key: str) -> str:
-        value = said.get(key)
-        return value if isinstance(value, str) else ""
-
-    action, quote = words("action"), words("quote") or None
+def _edit(said: Mapping[str, Any]) -> Edit:
+    """An edit as the schema has it. Weak teachers give a quote and a heading; the quote is the more exact."""
+    quote = said.get("quote") or None
     return Edit(
-        file=words("file").strip().removeprefix("./"),
-        action="insert" if action == "insert" else "delete" if action == "delete" else "replace",
+        file=said["file"].strip().removeprefix("./"),
+        action=said["action"],
         quote=quote,
-        # Weak teachers name both; the words are the more exact of the two.
-        heading=None if quote else words("heading").strip() or None,
-        text=words("text"),
-        why=words("why"),
+        heading=None if quote else said.get("heading", "").strip() or None,
+        text=said.get("text", ""),
+        why=said.get("why", ""),
     )

@@ -52,7 +52,7 @@ class Examination:
         self._stop = stop or Event()
         self.missing = _missing(case.checks, context)
         """What a check needs and the grading context lacks; such checks are left out."""
-        there = tuple(check for check in case.checks if _can_run(check, context))
+        there = tuple(check for check in case.checks if not _missing((check,), context))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
         self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
@@ -117,9 +117,7 @@ class Examination:
             quick = grade(self._quick, answer, context=self._context).results
             if not self._slow.checks or not (all_checks or all(result.passed for result in quick)):
                 return quick
-            slow = self._slow
-            if hurry:
-                slow = self._hurried(LEAST_SECONDS + 3 * self._longest)
+            slow = self._with_time_limit(LEAST_SECONDS + 3 * self._longest) if hurry else self._slow
             return quick + grade(slow, answer, context=self._context).results
         except UpskillError:
             raise
@@ -128,12 +126,11 @@ class Examination:
             self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             raise self.crash from error
 
-    def _hurried(self, most_seconds: float) -> Case:
-        checks = self._slow.checks
-        specs = [KINDS[check.kind].with_time_limit(check.spec, most_seconds) for check in checks]
-        return replace(
-            self._slow, checks=tuple(replace(check, spec=spec) for check, spec in zip(checks, specs, strict=True))
+    def _with_time_limit(self, seconds: float) -> Case:
+        limited = (
+            replace(check, spec=KINDS[check.kind].with_time_limit(check.spec, seconds)) for check in self._slow.checks
         )
+        return replace(self._slow, checks=tuple(limited))
 
     def _as_seen(self, answer: Answer) -> Answer:
         """Words that no check reads make no difference; blocks in them are files."""
@@ -155,15 +152,7 @@ def _is_slow(check: Check) -> bool:
     return bool({"sandbox", "judge"}.intersection(_needs(check)))
 
 
-def _can_run(check: Check, context: GradingContext) -> bool:
-    return not _missing((check,), context)
-
-
 def _missing(checks: Iterable[Check], context: GradingContext) -> tuple[str, ...]:
     needs = {need for check in checks for need in _needs(check)}
-    missing = []
-    if "sandbox" in needs and context.open_sandbox is None:
-        missing.append("sandbox")
-    if "judge" in needs and context.ask is None:
-        missing.append("judge")
-    return tuple(missing)
+    there = {"sandbox": context.open_sandbox is not None, "judge": context.ask is not None}
+    return tuple(need for need in there if need in needs and not there[need])

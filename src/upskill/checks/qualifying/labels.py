@@ -1,7 +1,6 @@
 """What kind of case it is, seen from the prompt and the skill: `leaks` and `recall`, and what is expected of a text."""
 
 import unicodedata
-from collections.abc import Iterator
 
 import regex
 
@@ -39,7 +38,7 @@ def recalls(case: Case, skill: Skill) -> bool:
     if case.reference is not None:
         matched = (_matched(pattern, case.reference.text) for pattern in _patterns(case))
         values += [_plain(found) for found in matched if found]
-        values += [_plain(value) for value in _file_texts(case)]
+        values += [_plain(data.decode("utf-8", "replace")) for data in case.reference.files.values()]
     if not values or not (_only_words(case) or case.reference is not None):
         return False
     return all(value and find_token(value, said) is not None for value in values)
@@ -57,12 +56,6 @@ def _only_words(case: Case) -> bool:
 def _patterns(case: Case) -> list[str]:
     found = (KINDS[check.kind].pattern(check.spec) for check in case.checks)
     return [pattern for pattern in found if pattern is not None]
-
-
-def _file_texts(case: Case) -> Iterator[str]:
-    assert case.reference is not None
-    for data in case.reference.files.values():
-        yield data.decode("utf-8", "replace")
 
 
 def _gives_away(prompt: str, value: str) -> bool:
