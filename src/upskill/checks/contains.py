@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _without_spaces() -> "regex.Pattern[str]":
     """Chinese, Japanese, Korean (its particles touch the word), and Thai, Lao, Khmer, Burmese and their neighbours.
 
-    Made when it is first needed: who only lists cases should not wait for the library.
+    Compiled when first needed: listing cases should not wait for the library.
     """
     import regex
 
@@ -28,7 +28,7 @@ def _without_spaces() -> "regex.Pattern[str]":
 
 
 def find_token(needle: str, text: str) -> int | None:
-    """Where the needle stands in the text as whole tokens, both taken in their composed form; `None` if nowhere."""
+    """The index of the needle in the text as whole tokens, both in NFC form; `None` if it is not there."""
     needle = unicodedata.normalize("NFC", needle)
     text = unicodedata.normalize("NFC", text)
     start = text.find(needle)

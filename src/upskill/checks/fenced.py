@@ -1,6 +1,6 @@
 """Files in the fenced blocks of a text, so that an answer in chat reaches the same checks as files on a disk.
 
-The name of a block stands in the line that opens it, alone on the line before it, or in a comment on its first line.
+The name of a block is in the line that opens it, alone on the line before it, or in a comment on its first line.
 docs/reference/checks.md has the rules. A name that leads out of the folder is refused, and a block that is never closed
 is no file.
 """

@@ -1,4 +1,4 @@
-"""`python`: a function from an installed plug-in. The function is trusted code of whoever installed it."""
+"""`python`: a function from an installed plug-in. The function is trusted code, like everything that is installed."""
 
 import sys
 from difflib import get_close_matches
@@ -18,7 +18,7 @@ _NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
 
 
 class PluginFault(Exception):
-    """A plug-in cannot be loaded, or handed back something else than a finding."""
+    """A plug-in cannot be loaded, or did not return a finding."""
 
 
 class Python(ObjectKind):
@@ -50,7 +50,7 @@ class Python(ObjectKind):
         return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
-        """Hand the answer over, and hold the plug-in to its contract."""
+        """Calls the plug-in with the answer, and holds it to its contract."""
         wanted = self.as_object(spec)
         found = _entry_point(str(wanted.get("name")))
         if isinstance(found, str):
@@ -83,7 +83,7 @@ def _problems_by(plugin: Any, given: Json) -> list[str]:
         return []
     try:
         return [" ".join(str(problem).split())[:300] for problem in plugin.problems(given)]
-    except Exception as error:  # noqa: BLE001 - somebody else's code, which may fail in any way at all
+    except Exception as error:  # noqa: BLE001 - foreign code, which may fail in any way
         return [f"cannot look at `with`: {type(error).__name__}: {error}"]
 
 
@@ -105,7 +105,7 @@ def _installed(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 
 
 
 def _load(found: EntryPoint) -> Any:
-    """What the entry point names. Importing somebody's package may fail in any way at all."""
+    """What the entry point names. Importing a foreign package may fail in any way."""
     try:
         plugin = found.load()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""`regex`: a pattern searched in the answer. A pattern that runs away is stopped and counts as our fault."""
+"""`regex`: a pattern searched in the answer. A pattern that takes too long is stopped and counts as our fault."""
 
 import re
 import warnings
@@ -72,7 +72,7 @@ def pattern_problems(spec: Mapping[str, Json], key: str, *, kind: str) -> list[s
 
 
 def search(pattern: str, text: str) -> str | None:
-    """What a pattern matched first in a text. One that runs away raises `TimeoutError`."""
+    """What a pattern matched first in a text. One that takes too long raises `TimeoutError`."""
     # Other threads go on while it searches.
     match = _compile(pattern).search(text, timeout=SECONDS, concurrent=True)
     return None if match is None else match.group(0)
@@ -83,7 +83,7 @@ def _compile(text: str) -> "regex.Pattern[str]":
     import regex
 
     with warnings.catch_warnings():
-        # Patterns that may change their meaning in a later version are not the business of whoever runs them.
+        # A warning that a pattern may change its meaning in a later version is not for the person who runs it.
         warnings.simplefilter("ignore")
         return regex.compile(text)
 

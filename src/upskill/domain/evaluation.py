@@ -158,7 +158,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     """For people. No decision reads them."""
     end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
-    """What ended it before every student had come to its own end, if anything did."""
+    """What ended it before every student was done, if anything did."""
     sandbox: str | None = None
     """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
     where nothing was executed."""

@@ -1,4 +1,4 @@
-"""Files of a case or of an answer: which names they may have, and how files and whole answers stand in JSON.
+"""Files of a case or of an answer: which names they may have, and how files and answers are written as JSON.
 
 A file is stored as text, or as base64 where it is none. A name that passes here is safe to write to.
 """

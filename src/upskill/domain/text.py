@@ -1,9 +1,9 @@
 """Text for people and files: counts with their nouns, printable lines, whole characters, estimated tokens."""
 
 BYTES_PER_TOKEN = 4
-"""How many bytes of UTF-8 are counted as a token where nobody says."""
+"""Bytes of UTF-8 per token, for estimates."""
 LONGEST_LINE = 400
-"""Characters of a stranger's text in a message."""
+"""Characters of foreign text in a message."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -37,7 +37,7 @@ def decoded(data: bytes) -> str | None:
 
 
 def estimated_tokens(text_bytes: int) -> int:
-    """Roughly, rounded up: a real count would need the model's own vocabulary. Always shown with a `~`."""
+    """The estimated tokens of so many bytes, rounded up. An exact count would need the tokenizer; shown with a `~`."""
     return -(-text_bytes // BYTES_PER_TOKEN)
 
 

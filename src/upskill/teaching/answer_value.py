@@ -1,7 +1,7 @@
-"""The value inside a teacher's answer, whatever stands around it. Knows nothing of what the value is for.
+"""Extracts the value from a teacher's answer, whatever surrounds it. Knows nothing about what the value is for.
 
-Models think aloud, greet, fence, write YAML where JSON was asked for, leave commas behind. All of that is read. What is
-not there is never made up: an answer without the value is unusable, with the reason in words that a teacher can act on.
+Models think aloud, greet, use fences, write YAML instead of JSON, or leave trailing commas. All of that is read. Nothing
+is made up: an answer without the value is unusable, with a reason that a teacher can act on.
 """
 
 import json
@@ -27,7 +27,7 @@ _TYPE_NAMES = {"object": "an object", "array": "a list", "string": "a text", "nu
 
 
 class UnusableAnswer(Exception):
-    """An answer that cannot be used, and everything that is wrong with it, in words for whoever wrote it."""
+    """An answer that cannot be used, and everything that is wrong with it, in words for its writer."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -63,12 +63,12 @@ def _fitting(found: list[Any], schema: Mapping[str, Any]) -> dict[str, Any] | No
 
 
 def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[str]:
-    """What to tell: about the largest object that could be read, or why none could."""
+    """What is wrong with the largest object that could be read, or why none could."""
     objects = [value for value in found if isinstance(value, dict)]
     start = text.find("{")
     if start >= 0:
         try:
-            mended(_DECODER.raw_decode(text, start)[0])
+            repaired(_DECODER.raw_decode(text, start)[0])
         except json.JSONDecodeError as error:
             line = text.count("\n", 0, error.pos) + 1
             near = " ".join(text[max(0, error.pos - 30) : error.pos + 30].split())
@@ -98,7 +98,7 @@ def _json_values(text: str) -> Iterator[Any]:
             return
         try:
             value, end = _DECODER.raw_decode(text, start)
-            value = mended(value)
+            value = repaired(value)
         except (ValueError, RecursionError):
             position = start + 1
             continue
@@ -121,7 +121,7 @@ def _yaml_values(text: str) -> Iterator[Any]:
         if candidate.count("[") + candidate.count("{") + candidate.count("&") > MOST_YAML_OPENINGS:
             continue
         try:
-            value = mended(yaml.load(candidate, Loader=_Yaml))
+            value = repaired(yaml.load(candidate, Loader=_Yaml))
         except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
             continue
         if isinstance(value, dict | list):
@@ -129,7 +129,7 @@ def _yaml_values(text: str) -> Iterator[Any]:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    """What stands in each code block, in order."""
+    """The content of each code block, in order."""
     fence: Fence | None = None
     inside: list[str] = []
     for line in text.split("\n"):
@@ -163,20 +163,20 @@ for _tag, _pattern, _first in (
     _Yaml.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
-def mended(value: Any, *, depth: int = MOST_DEPTH) -> Any:
+def repaired(value: Any, *, depth: int = MOST_DEPTH) -> Any:
     """The value with whole characters, one kind of line end, and texts as keys. Raises `ValueError` if too deep."""
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, str):
-        return _mended_text(value)
+        return _repaired_text(value)
     if isinstance(value, dict):
-        return {_mended_text(str(key)): mended(inner, depth=depth - 1) for key, inner in value.items()}
+        return {_repaired_text(str(key)): repaired(inner, depth=depth - 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [mended(inner, depth=depth - 1) for inner in value]
+        return [repaired(inner, depth=depth - 1) for inner in value]
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
-def _mended_text(text: str) -> str:
+def _repaired_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -185,7 +185,7 @@ def _mended_text(text: str) -> str:
 
 
 def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
-    """The value without what is plainly too much: keys nobody asked for, nulls where nothing is needed.
+    """The value without what is plainly too much: unknown keys, and nulls where nothing is required.
 
     A bare list is put into its object where the object would hold that list and nothing else that is needed; a number
     where a text is wanted becomes one; a text where a list of texts is wanted becomes a list of one.

@@ -16,7 +16,7 @@ from upskill.domain import Case
 from upskill.errors import UsageError
 
 WORDINGS = ("direct", "paraphrased", "contextual")
-"""How a task is put: in plain words; in other words than those of the material; in the middle of somebody's work."""
+"""How a task is worded: in plain words; in other words than those of the material; in the middle of somebody's work."""
 
 NEAR = 0.8
 """The share of telling words that two prompts with the same answer have in common."""

@@ -48,7 +48,7 @@ def mended_name(text: str) -> str:
 
 
 def without_hidden(text: str) -> str:
-    """The text without characters that nobody can see."""
+    """The text without invisible characters."""
     return _HIDDEN.sub("", text)
 
 

@@ -48,7 +48,7 @@ class Edit:
     why: str = ""
 
     def __str__(self) -> str:
-        """The edit in one line, for records and for a teacher that is told what was tried."""
+        """The edit in one line, for records and for teachers, who read what was tried before."""
         place = self.heading or self.quote or "the end"
         line = " ".join(place.split())
         return f"{self.action} in {self.file} at “{line[:60]}{'…' if len(line) > 60 else ''}”"

@@ -22,7 +22,7 @@ _PLAIN_COMMANDS = (
     "printf pwd read readonly return sed set shift sleep sort tail tee test touch tr true uniq unset wc"
 )
 _PLAIN = frozenset(_PLAIN_COMMANDS.split())
-"""Commands that need no proof: every system has them, and they change only what they are told to."""
+"""Commands that need no proof: every system has them, and they change only what their arguments name."""
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "time", "exec", "command"})
 _SKIPPED = frozenset({"fi", "done", "esac", "}", ")", "for", "case", "function", ";;"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*")

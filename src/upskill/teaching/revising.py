@@ -20,7 +20,7 @@ from upskill.teaching.prompts import prompt, quoted
 
 MOST_LESSONS = 24
 MOST_TEXT = 30_000
-"""Characters of one file that a teacher is shown; a longer one cannot be edited, only talked about."""
+"""Characters of one file that a teacher is shown; the rest cannot be edited."""
 
 CHARACTERS_PER_TOKEN = 3
 """A low estimate: text that exceeds a window is an error, and unused space costs nothing."""
@@ -41,7 +41,7 @@ class FailedEdits:
 
     edits: tuple[Edit, ...]
     outcome: str
-    """What came of them, in words: `6 of 10 instead of 7 of 10`."""
+    """How they did, in words: `6 of 10 instead of 7 of 10`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +52,9 @@ class Revision:
     edits: tuple[Edit, ...]
     """Those that were applied."""
     cause: str = ""
-    """Why the teacher thinks that the student failed."""
+    """Why the student failed, in the teacher's words."""
     left_out: tuple[str, ...] = ()
-    """Edits that did not apply however often the teacher was told, and why."""
+    """Edits of the last answer that did not apply, and why."""
 
 
 class Revise(Protocol):
@@ -121,7 +121,7 @@ def _message(
     tried: Sequence[FailedEdits],
     window: int | None,
 ) -> str:
-    """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
+    """The text of the question. Where the window is small, failures are cut first, then lessons are left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
     left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
     taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""

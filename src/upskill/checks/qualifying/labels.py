@@ -1,4 +1,4 @@
-"""What kind of case it is, seen from the prompt and the skill: `leaks` and `recall`, and what is expected of a text."""
+"""The labels `leaks` and `recall` of a case, from its prompt, its checks and the skill."""
 
 import unicodedata
 
@@ -12,15 +12,15 @@ _REGEX_SECONDS = 0.5
 
 
 def leaked_values(case: Case) -> list[str]:
-    """The expected values that stand in the prompt, whatever their case, also as the beginning of a longer word.
+    """The expected values that the prompt contains, whatever their case, also as the beginning of a longer word.
 
-    "feature" gives away `feat`, and "README" gives away `readme`: whoever repeats the task need only guess the form.
+    "feature" gives away `feat`, and "README" gives away `readme`: a student that repeats the task need only guess the form.
     """
     return [value for value in expected_values(case) if _gives_away(case.prompt, value)]
 
 
 def leaks(case: Case) -> bool:
-    """Whether all that is expected stands in the prompt, and the checks look at words only."""
+    """Whether the prompt contains all that is expected, and the checks look at words only."""
     if not _only_words(case):
         # Words alone do not pass a check on a file or on a program.
         return False
@@ -32,7 +32,7 @@ def leaks(case: Case) -> bool:
 
 
 def recalls(case: Case, skill: Skill) -> bool:
-    """Whether the answer stands in the skill, word for word."""
+    """Whether the skill contains the answer, word for word."""
     said = _plain(f"{skill.description}\n{skill.body}")
     values = [_plain(value) for value in expected_values(case)]
     if case.reference is not None:

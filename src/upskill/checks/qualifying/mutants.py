@@ -227,7 +227,7 @@ REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
 
 
 def non_answers(case: Case) -> Iterator[WrongAnswer]:
-    """The empty answer, the echoed prompt, and polite refusals, some of which speak of what was asked."""
+    """The empty answer, the echoed prompt, and polite refusals, some of which repeat the prompt."""
     yield WrongAnswer(EMPTY, Answer())
     yield WrongAnswer(ECHO, Answer(text=case.prompt))
     for text in _REFUSALS:

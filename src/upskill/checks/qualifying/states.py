@@ -278,7 +278,7 @@ def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[Wron
 
 
 def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) -> bool:
-    """A check that breaks on a made-up answer has not passed it; what it does on the reference is told apart."""
+    """A check that crashes on a generated answer has not passed it; crashes on the reference are reported elsewhere."""
     try:
         return examination.passes(answer, hurry=hurry)
     except CheckCrashed:
