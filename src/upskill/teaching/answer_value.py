@@ -1,7 +1,7 @@
 """Extracts the value from a teacher's answer, whatever surrounds it. Knows nothing about what the value is for.
 
-Models think aloud, greet, use fences, write YAML instead of JSON, or leave trailing commas. All of that is read. Nothing
-is made up: an answer without the value is unusable, with a reason that a teacher can act on.
+Models think aloud, greet, use fences, write YAML instead of JSON, or leave trailing commas. All of that is read.
+Nothing is made up: an answer without the value is unusable, with a reason that a teacher can act on.
 """
 
 import json

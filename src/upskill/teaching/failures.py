@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from upskill.domain import Case, Scored, Trial
 from upskill.domain.text import decoded
-from upskill.teaching.prompts import quoted
+from upskill.teaching.prompts import prompt, quoted
 
 MOST_FAILURES = 12
 MOST_CHARACTERS = 36_000
@@ -86,13 +86,10 @@ def describe(failures: Sequence[Failure], *, most: int = MOST_CHARACTERS) -> str
 def _describe(number: int, failure: Failure, most: int) -> str:
     without = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
     saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 3)
-    prompt = cut(failure.prompt, min(MOST_PROMPT, most // 3))
-    answer = cut(failure.answer, most - len(saw) - len(prompt))
-    return (
-        f"## Failure {number}\n\nThe task:\n\n{quoted(prompt)}\n\nThe student's answer:\n\n"
-        f"{quoted(answer or '(nothing)')}\n\nWhat the checks saw:\n\n{quoted(saw)}\n\n"
-        f"Does the student pass this task without the skill? {without}\n"
-    )
+    task = cut(failure.prompt, min(MOST_PROMPT, most // 3))
+    answer = cut(failure.answer, most - len(saw) - len(task))
+    told = {"task": quoted(task), "answer": quoted(answer or "(nothing)"), "saw": quoted(saw)}
+    return prompt("failure", number=number, without=without, **told) + "\n"
 
 
 def _answer(trial: Trial) -> str:

@@ -75,11 +75,15 @@ class Examination:
         """Whether an answer passes every check that can be run here. The slow ones run only if the quick ones pass.
 
         In a hurry a program has only a few times as long as the reference took: a mutant that runs for ever is wrong.
+        An answer on which a check crashes has not passed; `crash` has the error.
         """
         answer = self._as_seen(answer)
         key = content_key(answer)
         if key not in self._seen:
-            self._seen[key] = all(result.passed for result in self._grade(answer, hurry=hurry))
+            try:
+                self._seen[key] = all(result.passed for result in self._grade(answer, hurry=hurry))
+            except CheckCrashed:
+                return False
         return self._seen[key]
 
     def failures(self, answer: Answer) -> list[str]:

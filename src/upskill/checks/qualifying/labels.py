@@ -14,7 +14,7 @@ _REGEX_SECONDS = 0.5
 def leaked_values(case: Case) -> list[str]:
     """The expected values that the prompt contains, whatever their case, also as the beginning of a longer word.
 
-    "feature" gives away `feat`, and "README" gives away `readme`: a student that repeats the task need only guess the form.
+    "feature" gives away `feat`, and "README" gives away `readme`: repeating the task gives them.
     """
     return [value for value in expected_values(case) if _gives_away(case.prompt, value)]
 

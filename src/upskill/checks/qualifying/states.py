@@ -101,7 +101,7 @@ def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Rea
         # A check that cannot be run here might be the one that fails them.
         passing = list(_non_answers_that_pass(examination))
         yield from passing
-        if passing and _passes(examination, Answer()):
+        if passing and examination.passes(Answer()):
             # Nothing passes, so anything does.
             return
     yield from _wavering(examination)
@@ -114,7 +114,7 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
     told: set[str] = set()
     for name, answer in non_answers(case):
         # A refusal that repeats the prompt passes with it: once is enough.
-        if name in told or (name == REFUSAL_ABOUT and told) or not _passes(examination, answer):
+        if name in told or (name == REFUSAL_ABOUT and told) or not examination.passes(answer):
             continue
         told.add(name)
         said = f" ({_shown(answer.text)})" if name == REFUSAL else ""
@@ -157,7 +157,7 @@ def _wavering(examination: Examination) -> Iterator[Reason]:
             change="take chance, clock and order out of the check: fix the seed, sort before comparing, "
             "allow a tolerance",
         )
-    elif case.reference is not None and not _passes(examination, answer):
+    elif case.reference is not None and not examination.passes(answer):
         saw = "; ".join(examination.failures(answer)[:3])
         yield Reason(
             saw=f"the reference fails: {saw if len(saw) <= 300 else saw[:299] + '…'}",
@@ -174,7 +174,7 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
         if other is not case and other.reference is not None and content_key(other.reference) != own:
             others.setdefault(content_key(other.reference), other)
     tried = list(others.values())[:most]
-    passing = [other for other in tried if other.reference is not None and _passes(examination, other.reference)]
+    passing = [other for other in tried if other.reference is not None and examination.passes(other.reference)]
     # An answer that holds the whole reference is right, whatever it answers besides. Where most answers do, it is a
     # word of the trade and no answer.
     if len(passing) * 2 <= len(tried) or len(passing) == 1:
@@ -206,8 +206,8 @@ def _prove(examination: Examination) -> Qualification:
         return Qualification(case_id=case.id, state="unproven", reasons=(reason,))
     if not examination.can_grade:
         return Qualification(case_id=case.id, state="unproven")
-    text = not (reference.files and _passes(examination, replace(reference, text="")))
-    files = bool(reference.files) and not _passes(examination, replace(reference, files={}))
+    text = not (reference.files and examination.passes(replace(reference, text="")))
+    files = bool(reference.files) and not examination.passes(replace(reference, files={}))
     reasons = list(_wrong_that_pass(examination))
     cuts = truncations(reference, text=text, files=files)
     if examination.is_slow:
@@ -246,7 +246,7 @@ def _wrong_that_pass(examination: Examination) -> Iterator[Reason]:
     passed = [
         (number, wrong)
         for number, wrong in enumerate(examination.case.wrong[:MOST_WRONG], 1)
-        if _passes(examination, wrong)
+        if examination.passes(wrong)
     ]
     for number, wrong in passed[:3]:
         said = _shown(wrong.text) if wrong.text.strip() else ", ".join(wrong.files)
@@ -274,15 +274,7 @@ def _leak_notes(case: Case, labels: tuple[Label, ...]) -> Iterator[Reason]:
 
 
 def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[WrongAnswer]:
-    return [mutant for mutant in made if _passes(examination, mutant.answer, hurry=True)]
-
-
-def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) -> bool:
-    """A check that crashes on a generated answer has not passed it; crashes on the reference are reported elsewhere."""
-    try:
-        return examination.passes(answer, hurry=hurry)
-    except CheckCrashed:
-        return False
+    return [mutant for mutant in made if examination.passes(mutant.answer, hurry=True)]
 
 
 def _keys(cases: Sequence[Case], skill: Skill, context: GradingContext) -> list[str]:
