@@ -45,7 +45,6 @@ class Edit:
     quote: str | None = None
     heading: str | None = None
     text: str = ""
-    why: str = ""
 
     def __str__(self) -> str:
         """The edit in one line, for records and for teachers, who read what was tried before."""
@@ -60,10 +59,10 @@ class EditRefused(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EditedDraft:
-    """A draft after its edits, and what was wrong with those that did not apply."""
+    """A draft after its edits: those that applied, and what was wrong with the others."""
 
     draft: Draft
-    applied: tuple[Edit, ...]
+    edits: tuple[Edit, ...]
     problems: tuple[str, ...]
 
 
@@ -92,7 +91,7 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
         else:
             texts[edit.file] = changed
             applied.append(edit)
-    return EditedDraft(draft=with_texts(draft, texts), applied=tuple(applied), problems=tuple(problems))
+    return EditedDraft(draft=with_texts(draft, texts), edits=tuple(applied), problems=tuple(problems))
 
 
 def texts_of(draft: Draft) -> dict[str, str]:

@@ -14,7 +14,7 @@ from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_rules import Clean, clean_by_patterns, new_problems
-from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
+from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.prompts import prompt, quoted
 
@@ -44,25 +44,12 @@ class FailedEdits:
     """How they did, in words: `6 of 10 instead of 7 of 10`."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Revision:
-    """A draft that was edited, and how."""
-
-    draft: Draft
-    edits: tuple[Edit, ...]
-    """Those that were applied."""
-    cause: str = ""
-    """Why the student failed, in the teacher's words."""
-    left_out: tuple[str, ...] = ()
-    """Edits of the last answer that did not apply, and why."""
-
-
 class Revise(Protocol):
     """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
 
     def __call__(
         self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[FailedEdits] = (), may_add: bool = True
-    ) -> Revision: ...
+    ) -> EditedDraft: ...
 
 
 def revise(
@@ -76,27 +63,23 @@ def revise(
     may_add: bool = True,
     window: int | None = None,
     clean: Clean = clean_by_patterns,
-) -> Revision:
+) -> EditedDraft:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where nothing of what it said can be used.
 
     `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
     Edits of the last answer that apply are taken even where others of it do not: a weak teacher may quote one of four
     places wrongly, three times over.
     """
-    partly: list[Revision] = []
+    partly: list[EditedDraft] = []
 
-    def read(text: str) -> Revision:
-        said = json.loads(text)
-        applied = apply_edits(draft, [_edit(one) for one in said["edits"]], may_add=may_add)
-        broken = new_problems(applied.draft, draft, clean=clean)
-        revision = Revision(
-            draft=applied.draft, edits=applied.applied, cause=said.get("cause", ""), left_out=applied.problems
-        )
-        if not broken and not applied.problems:
-            return revision
-        if not broken and applied.applied:
-            partly[:] = [revision]
-        raise UnusableAnswer([*applied.problems, *broken])
+    def read(text: str) -> EditedDraft:
+        edited = apply_edits(draft, [_edit(one) for one in json.loads(text)["edits"]], may_add=may_add)
+        broken = new_problems(edited.draft, draft, clean=clean)
+        if not broken and not edited.problems:
+            return edited
+        if not broken and edited.edits:
+            partly[:] = [edited]
+        raise UnusableAnswer([*edited.problems, *broken])
 
     question = Question(
         purpose="revision",
@@ -172,5 +155,4 @@ def _edit(said: Mapping[str, Any]) -> Edit:
         quote=quote,
         heading=None if quote else said.get("heading", "").strip() or None,
         text=said.get("text", ""),
-        why=said.get("why", ""),
     )
