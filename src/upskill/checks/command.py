@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from upskill.checks.answer_files import AnswerFiles, answer_files_of
@@ -120,7 +120,7 @@ class Command(ObjectKind):
             _require_programs(sandbox, _programs(wanted, argv), opener=submission.context.open_sandbox)
             sandbox.put(files, executable=executable)
             ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
-        return _judged(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
+        return _outcome(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
 
 
 def _is_command(value: Json) -> bool:
@@ -155,10 +155,9 @@ def _argv(run: Json) -> list[str]:
 def _limits(wanted: Mapping[str, Json], seconds: float) -> Limits:
     asked = wanted.get("limits")
     given = {key: int(str(value)) for key, value in asked.items()} if isinstance(asked, dict) else {}
-    # The clock is the limit that was asked for; the processor's must not come before it.
+    # The time limit is the one that was asked for; the limit on processor time must not come before it.
     given.setdefault("cpu_seconds", max(Limits().cpu_seconds, math.ceil(seconds) * 4))
-    known = {field.name for field in fields(Limits)}
-    return replace(Limits(), **{key: value for key, value in given.items() if key in known})
+    return replace(Limits(), **given)
 
 
 def _sandbox_files(wanted: Mapping[str, Json], answer: AnswerFiles) -> tuple[Files, list[str]]:
@@ -228,7 +227,7 @@ def _first_word(command: str) -> str | None:
     return words[0] if words[0][0].isalnum() or words[0][0] in "/." else None
 
 
-def _judged(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
+def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
         raise SandboxGone("the sandbox ended before the check did")
     output = _output(ran)

@@ -82,7 +82,7 @@ def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
 
 
 def _learn_of(cases: int, counts: CaseCounts) -> int:
-    """How many of so many cases are learned from. Where both uses are wanted, neither goes empty-handed."""
+    """How many of so many cases are learned from. Where both uses are wanted, each gets at least one."""
     if not counts.positive:
         return 0
     share = round(cases * counts.learn / counts.positive)
@@ -118,7 +118,7 @@ def _draw_of_wording(wording: str) -> float:
 
 
 def _seats(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:
-    """The learn cases shared out by size (Sainte-Laguë): a group that grows never loses one."""
+    """How many learn cases each group gets, by its size (Sainte-Laguë): a group that grows never loses one."""
     places = sorted(
         ((rank + 0.5) / size, _draw(f"wording {name}"), name) for name, size in sizes.items() for rank in range(size)
     )
@@ -142,7 +142,7 @@ def _draw(text: str) -> float:
 
 
 def without_doubles(cases: Iterable[Case], *, known: Iterable[Case] = ()) -> Iterator[tuple[Case, Case | None]]:
-    """Each case with the earlier one that it repeats, if there is one. Repeated ones are not compared with."""
+    """Each case with the earlier one that it repeats, if there is one. Repeats are not compared with."""
     kept = [(case, telling_words(case.prompt)) for case in known]
     for case in cases:
         words = telling_words(case.prompt)

@@ -15,9 +15,8 @@ from upskill.teaching.draft_rules import (
     Clean,
     draft_problems,
     file_problem,
-    mended_name,
     name_problems,
-    new_problems,
+    repaired_name,
     wishes,
     without_hidden,
 )
@@ -92,10 +91,10 @@ class DraftReader:
         problems: list[str],
         before: Draft | None = None,
     ) -> Draft:
-        """The draft with its programs and with every file named in the body, if nothing stands against it."""
+        """The draft with its programs and with every file named in the body, if it has no problem."""
         self.tries += 1
         programs = self._programs(scripts, problems)
-        problems += self._problems(draft, before)
+        problems += draft_problems(draft, before=before, clean=self.clean)
         if problems:
             return self._instead(problems)
         outcomes = try_programs(programs, proven=self.proven, files=draft.files, run=self.run)
@@ -104,17 +103,12 @@ class DraftReader:
             wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
         draft, when = self._with_programs(draft, outcomes, {item["path"]: item for item in scripts})
         draft = _naming_files(draft, {**more, **when})
-        if late := self._problems(draft, before):
+        if late := draft_problems(draft, before=before, clean=self.clean):
             return self._instead(late)
         if wanted and self.tries == 1:
             self.good_enough = draft
             raise UnusableAnswer(wanted)
         return draft
-
-    def _problems(self, draft: Draft, before: Draft | None) -> list[str]:
-        if before is None:
-            return draft_problems(draft, clean=self.clean)
-        return new_problems(draft, before, clean=self.clean)
 
     def _instead(self, problems: list[str]) -> Draft:
         """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
@@ -123,7 +117,7 @@ class DraftReader:
         return self.good_enough
 
     def _name(self, text: str, problems: list[str]) -> str:
-        name = mended_name(without_hidden(text))
+        name = repaired_name(without_hidden(text))
         if found := name_problems(name):
             problems += found
             return "skill"

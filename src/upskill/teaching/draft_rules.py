@@ -42,7 +42,7 @@ def clean_by_patterns(text: str) -> str:
     return redactor_from({}).clean(text)
 
 
-def mended_name(text: str) -> str:
+def repaired_name(text: str) -> str:
     """A name as the specification wants it, where that is plain: case, spaces, underscores, dots, hyphens too many."""
     return re.sub(r"[-\s_.]+", "-", text.strip().lower()).strip("-")
 
@@ -52,11 +52,13 @@ def without_hidden(text: str) -> str:
     return _HIDDEN.sub("", text)
 
 
-def draft_problems(draft: Draft, *, clean: Clean = clean_by_patterns) -> list[str]:
+def draft_problems(draft: Draft, *, before: Draft | None = None, clean: Clean = clean_by_patterns) -> list[str]:
     """Everything that keeps a draft from being a skill, in words for its writer; empty if nothing does.
 
-    `clean` takes secrets out of a text: with the user's own keys where they are known, by patterns otherwise.
+    A problem that the draft `before` an improvement had, whatever its figures, does not count. `clean` takes secrets
+    out of a text: with the user's own keys where they are known, by patterns otherwise.
     """
+    known = {_numberless(problem) for problem in draft_problems(before, clean=clean)} if before is not None else set()
     problems = [
         *name_problems(draft.name),
         *_description_problems(draft.description),
@@ -67,18 +69,9 @@ def draft_problems(draft: Draft, *, clean: Clean = clean_by_patterns) -> list[st
             for key in draft.frontmatter
             if key not in SPECIFIED_FIELDS
         ),
+        *(f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text),
     ]
-    problems += [f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text]
-    return problems
-
-
-def new_problems(draft: Draft, before: Draft, *, clean: Clean = clean_by_patterns) -> list[str]:
-    """The problems of a draft that was made from another and that the other did not have, whatever its figures.
-
-    A problem that a skill had before it was improved does not keep the improvement from being saved.
-    """
-    known = {_numberless(problem) for problem in draft_problems(before, clean=clean)}
-    return [problem for problem in draft_problems(draft, clean=clean) if _numberless(problem) not in known]
+    return [problem for problem in problems if _numberless(problem) not in known]
 
 
 def _numberless(problem: str) -> str:

@@ -13,7 +13,7 @@ from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
-from upskill.teaching.draft_rules import Clean, clean_by_patterns, new_problems
+from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.prompts import prompt, quoted
@@ -74,7 +74,7 @@ def revise(
 
     def read(text: str) -> EditedDraft:
         edited = apply_edits(draft, [_edit(one) for one in json.loads(text)["edits"]], may_add=may_add)
-        broken = new_problems(edited.draft, draft, clean=clean)
+        broken = draft_problems(edited.draft, before=draft, clean=clean)
         if not broken and not edited.problems:
             return edited
         if not broken and edited.edits:

@@ -104,7 +104,7 @@ def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Rea
         if passing and examination.passes(Answer()):
             # Nothing passes, so anything does.
             return
-    yield from _wavering(examination)
+    yield from _reference_problems(examination)
     if not examination.missing:
         yield from _others_that_pass(examination, cases)
 
@@ -140,20 +140,20 @@ def _change_for(name: str, case: Case) -> str:
     )
 
 
-def _wavering(examination: Examination) -> Iterator[Reason]:
-    """Checks that disagree with themselves, and a reference that fails."""
+def _reference_problems(examination: Examination) -> Iterator[Reason]:
+    """A check that crashes or is not deterministic on the reference, or a reference that fails."""
     case = examination.case
     answer = case.reference or Answer()
     name = "the empty answer" if case.reference is None else "the reference"
     try:
-        wavering = examination.disagreement(answer)
+        disagreement = examination.disagreement(answer)
     except CheckCrashed as crash:
         yield Reason(saw=f"a check breaks on {name}: {crash}", change="repair the check, or what it needs")
         return
-    if wavering is not None:
+    if disagreement is not None:
         yield Reason(
-            saw=f"`{wavering.kind}` is not deterministic: {name} passed it {wavering.passed} of "
-            f"{wavering.gradings} times",
+            saw=f"`{disagreement.kind}` is not deterministic: {name} passed it {disagreement.passed} of "
+            f"{disagreement.gradings} times",
             change="take chance, clock and order out of the check: fix the seed, sort before comparing, "
             "allow a tolerance",
         )
@@ -175,10 +175,10 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
             others.setdefault(content_key(other.reference), other)
     tried = list(others.values())[:most]
     passing = [other for other in tried if other.reference is not None and examination.passes(other.reference)]
-    # An answer that holds the whole reference is right, whatever it answers besides. Where most answers do, it is a
-    # word of the trade and no answer.
+    # An answer that contains the whole reference is right, whatever else it says. Where most answers do, the reference
+    # is a common term and no answer.
     if len(passing) * 2 <= len(tried) or len(passing) == 1:
-        passing = [other for other in passing if not _holds(other.reference, case.reference)]
+        passing = [other for other in passing if not _contains(other.reference, case.reference)]
     if passing:
         names = ", ".join(f"`{other.id}`" for other in passing[:3]) + (", …" if len(passing) > 3 else "")
         yield Reason(
@@ -187,7 +187,7 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
         )
 
 
-def _holds(other: Answer | None, own: Answer | None) -> bool:
+def _contains(other: Answer | None, own: Answer | None) -> bool:
     if other is None or own is None:
         return False
     if own.files:
@@ -196,7 +196,7 @@ def _holds(other: Answer | None, own: Answer | None) -> bool:
 
 
 def _prove(examination: Examination) -> Qualification:
-    """Qualified or unproven, for a case that nothing speaks against."""
+    """Qualified or unproven, for a case that is not rejected."""
     case, reference = examination.case, examination.case.reference
     if reference is None:
         reason = Reason(
@@ -278,7 +278,7 @@ def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[Wron
 
 
 def _keys(cases: Sequence[Case], skill: Skill, context: GradingContext) -> list[str]:
-    """All that the state and the labels of each case rest on, in short."""
+    """For each case, a digest of all that its state and its labels rest on."""
     references = ["" if case.reference is None else answer_digest(case.reference) for case in cases]
     shared = [VERSION, sorted(set(references)), skill.digest, context.open_sandbox is not None, context.judge]
     around = digest_of(shared)
