@@ -8,8 +8,7 @@ from typing import Any
 
 import yaml
 
-from upskill.checks.answer_files import answer_files_of
-from upskill.checks.fenced import read_fenced
+from upskill.checks.answer_files import answer_files_of, read_fenced
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, shown, type_name
 from upskill.checks.regex import pattern_problems, search

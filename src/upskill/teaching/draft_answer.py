@@ -20,9 +20,9 @@ from upskill.teaching.draft_rules import (
     wishes,
     without_hidden,
 )
+from upskill.teaching.markdown import Section, join_body, split_body, tidy_section
 from upskill.teaching.programs import Program, ProgramOutcome, RunProgram, try_programs
 from upskill.teaching.prompts import quoted
-from upskill.teaching.sections import Section, join_body, split_body, tidy_section
 
 logger = logging.getLogger(__name__)
 

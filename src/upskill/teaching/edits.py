@@ -13,7 +13,7 @@ from typing import Literal
 from upskill.domain import Draft
 from upskill.domain.files import path_problem
 from upskill.domain.text import readable_text
-from upskill.teaching.sections import has_open_block, headings, plain_heading
+from upskill.teaching.markdown import has_open_block, headings, plain_heading
 
 BODY = "SKILL.md"
 DESCRIPTION = "description"

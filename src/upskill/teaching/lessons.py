@@ -14,10 +14,10 @@ from upskill.domain.answer_schemas import TEXT, TEXTS, list_of, object_of, one_o
 from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
-from upskill.teaching.chunks import pieces
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.context_window import answer_tokens, fits, material_budget
 from upskill.teaching.draft_rules import Clean, clean_by_patterns, without_hidden
+from upskill.teaching.markdown import pieces
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from upskill.domain import Draft, Lesson, estimate_tokens
 from upskill.domain.text import readable_text
 from upskill.domain.trace_digest import TraceDigest
-from upskill.teaching.chunks import pieces
+from upskill.teaching.markdown import pieces
 from upskill.teaching.prompts import quoted
 
 MOST_SHOWN_FILE = 4_000

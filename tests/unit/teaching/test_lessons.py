@@ -16,11 +16,11 @@ from upskill.domain.trace_digest import Finding, Place, TraceDigest
 from upskill.errors import UsageError
 from upskill.models import Question
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.chunks import pieces
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons, lesson_calls, merge_lessons
+from upskill.teaching.markdown import pieces
 from upskill.teaching.material import Document, Material
 from upskill.workflows.read_trace import read_trace
 
