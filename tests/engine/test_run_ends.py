@@ -116,7 +116,7 @@ def test_a_stage_that_a_cap_ended_is_gone_on_with_whatever_its_notes_say(
 
 
 @pytest.mark.parametrize("edit", [as_it_was, reworded, misleading, of_an_earlier_version])
-def test_what_errored_in_a_stage_that_ran_its_course_stays_so_whatever_its_notes_say(
+def test_what_errored_in_a_stage_that_is_complete_stays_so_whatever_its_notes_say(
     stage: Stage, edit: Callable[[dict[str, Any]], None]
 ) -> None:
     with Provider(stage.behave) as provider:

@@ -10,52 +10,55 @@ from upskill.domain.case import Json
 from upskill.sandbox import Sandbox, SandboxSpec, open_sandbox
 
 COMMAND = KINDS["command"]
-BENCH = GradingContext(open_sandbox=open_sandbox)
+CONTEXT = GradingContext(open_sandbox=open_sandbox)
 PYTHON: list[Json] = ["python3", "-I", "-B"]
 
 
-def look(
+def run_check(
     spec: Json, text: str = "", files: dict[str, bytes] | None = None, case_files: dict[str, bytes] | None = None
 ) -> tuple[bool, str]:
     assert COMMAND.problems(spec) == []
     case = Case(id="c", prompt="p", checks=(), files=case_files or {})
-    seen = COMMAND.look(spec, Submission(case=case, answer=Answer(text=text, files=files or {}), context=BENCH))
+    seen = COMMAND.check(spec, Submission(case=case, answer=Answer(text=text, files=files or {}), context=CONTEXT))
     return seen.passed, seen.saw
 
 
 def test_the_exit_code_decides_and_the_output_is_kept() -> None:
-    assert look("echo out; echo err >&2") == (True, "exit 0; stderr: err; stdout: out")
-    assert look("exit 3") == (False, "exit 3 instead of 0")
-    assert look({"run": "exit 3", "exit_code": 3}) == (True, "exit 3")
+    assert run_check("echo out; echo err >&2") == (True, "exit 0; stderr: err; stdout: out")
+    assert run_check("exit 3") == (False, "exit 3 instead of 0")
+    assert run_check({"run": "exit 3", "exit_code": 3}) == (True, "exit 3")
 
 
 def test_the_text_of_the_answer_is_on_standard_input() -> None:
-    assert look(["cat"], "what the student said") == (True, "exit 0; stdout: what the student said")
+    assert run_check(["cat"], "what the student said") == (True, "exit 0; stdout: what the student said")
 
 
 def test_real_and_fenced_files_run_alike() -> None:
     spec: Json = {"run": [*PYTHON, "solve.py"]}
-    assert look(spec, files={"solve.py": b"print(6 * 7)"}) == (True, "exit 0; stdout: 42")
-    assert look(spec, "```python solve.py\nprint(6 * 7)\n```") == (True, "exit 0; stdout: 42")
+    assert run_check(spec, files={"solve.py": b"print(6 * 7)"}) == (True, "exit 0; stdout: 42")
+    assert run_check(spec, "```python solve.py\nprint(6 * 7)\n```") == (True, "exit 0; stdout: 42")
     block: Json = {"run": [*PYTHON, "solve.py"], "block": "solve.py"}
-    assert look(block, "Sure!\n```python\nprint(6 * 7)\n```") == (True, "exit 0; stdout: 42")
+    assert run_check(block, "Sure!\n```python\nprint(6 * 7)\n```") == (True, "exit 0; stdout: 42")
 
 
 def test_the_checks_own_files_win_over_the_students_and_those_over_the_cases() -> None:
     spec: Json = {"run": "cat a b c", "files": {"c": "check"}}
     ours = {"a": b"case", "b": b"case", "c": b"case"}
     theirs = {"b": b" student ", "c": b"student"}
-    assert look(spec, files=theirs, case_files=ours) == (True, "exit 0; stdout: case student check")
+    assert run_check(spec, files=theirs, case_files=ours) == (True, "exit 0; stdout: case student check")
 
 
 def test_a_student_cannot_put_a_folder_where_the_check_has_a_file_nor_the_other_way_round() -> None:
     spec: Json = {"run": "cat t.py d/x", "files": {"t.py": "1", "d/x": "2"}}
-    assert look(spec, files={"t.py/evil": b"", "d": b"evil"}) == (True, "exit 0; stdout: 12")
+    assert run_check(spec, files={"t.py/evil": b"", "d": b"evil"}) == (True, "exit 0; stdout: 12")
 
 
 def test_only_what_is_taken_reaches_the_check() -> None:
     spec: Json = {"run": "ls -A", "take": ["*.py"]}
-    assert look(spec, files={"a.py": b"", "conftest.cfg": b"", "d/b.py": b""}) == (True, "exit 0; stdout: a.py / d")
+    assert run_check(spec, files={"a.py": b"", "conftest.cfg": b"", "d/b.py": b""}) == (
+        True,
+        "exit 0; stdout: a.py / d",
+    )
 
 
 def test_every_look_has_a_sandbox_of_its_own_and_closes_it() -> None:
@@ -83,14 +86,14 @@ def test_every_look_has_a_sandbox_of_its_own_and_closes_it() -> None:
     ],
 )
 def test_what_the_artifact_does_to_the_command_fails_the_answer(spec: Json, saw: str) -> None:
-    passed, seen = look(spec)
+    passed, seen = run_check(spec)
     assert not passed
     assert seen.startswith(saw)
 
 
 def test_a_program_that_the_student_should_have_left_and_did_not_fails_the_answer() -> None:
-    assert look(["./run.sh"]) == (False, "there is no run.sh; there is no file")
-    assert look(["./run.sh"], files={"run.sh": b"#!/bin/sh\nexit 0\n"}) == (True, "exit 0")
+    assert run_check(["./run.sh"]) == (False, "there is no run.sh; there is no file")
+    assert run_check(["./run.sh"], files={"run.sh": b"#!/bin/sh\nexit 0\n"}) == (True, "exit 0")
 
 
 @pytest.mark.parametrize(
@@ -100,17 +103,17 @@ def test_a_program_of_the_check_that_is_missing_is_an_error_of_ours(run: Json) -
     spec: Json = run if isinstance(run, dict) else {"run": run}
     # A student that leaves a file of that name changes nothing.
     with pytest.raises(ProgramMissing, match="nothing was measured"):
-        look(spec, files={"no-such-compiler": b"#!/bin/sh\nexit 0\n"})
+        run_check(spec, files={"no-such-compiler": b"#!/bin/sh\nexit 0\n"})
 
 
 @pytest.mark.parametrize("run", ["X=1 true", "(true)", "if true; then exit 0; fi", "! false", "cd / && true", "'true'"])
 def test_shell_commands_of_any_form_are_run(run: str) -> None:
-    assert look(run) == (True, "exit 0")
+    assert run_check(run) == (True, "exit 0")
 
 
 def test_there_is_no_network_and_no_key_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-planted")
-    passed, saw = look("env; cat /proc/net/route | wc -l")
+    passed, saw = run_check("env; cat /proc/net/route | wc -l")
     assert passed
     assert "sk-planted" not in saw
     assert saw.endswith("1") or saw.endswith("0")
@@ -118,7 +121,7 @@ def test_there_is_no_network_and_no_key_inside(monkeypatch: pytest.MonkeyPatch) 
 
 def test_without_a_sandbox_nothing_is_run() -> None:
     with pytest.raises(RuntimeError, match="needs a sandbox"):
-        COMMAND.look(
+        COMMAND.check(
             "true", Submission(case=Case(id="c", prompt="p", checks=()), answer=Answer(), context=GradingContext())
         )
 

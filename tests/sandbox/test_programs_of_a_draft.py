@@ -3,7 +3,7 @@
 import pytest
 
 from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable, open_sandbox
-from upskill.teaching.programs import Program, judge_programs, sandboxed
+from upskill.teaching.programs import Program, sandboxed, try_programs
 
 PROVEN = ["make test", "python3 check.py"]
 MAKEFILE = {"Makefile": b"test:\n\t@echo PASS\n"}
@@ -25,13 +25,13 @@ MAKEFILE = {"Makefile": b"test:\n\t@echo PASS\n"}
 )
 def test_a_program_is_taken_only_if_it_ran(program: Program, fate: str, why: str) -> None:
     run = sandboxed(open_sandbox, seconds=2)
-    (one,) = judge_programs([program], proven=PROVEN, files={}, run=run)
-    assert (one.fate, why in one.why) == (fate, True), one.why
+    (one,) = try_programs([program], proven=PROVEN, files={}, run=run)
+    assert (one.status, why in one.why) == (fate, True), one.why
 
 
 def test_what_a_program_writes_stays_in_its_sandbox() -> None:
     program = Program(path="scripts/a.sh", text="echo mine > /workspace/scripts/a.sh; make test\n", inputs=MAKEFILE)
-    (one,) = judge_programs([program], proven=PROVEN, files={}, run=sandboxed(open_sandbox))
+    (one,) = try_programs([program], proven=PROVEN, files={}, run=sandboxed(open_sandbox))
     assert one.program.text.startswith("echo mine")
 
 
@@ -40,5 +40,5 @@ def test_without_a_sandbox_programs_stay_text() -> None:
         raise SandboxUnavailable("there is none")
 
     program = Program(path="scripts/a.sh", text="make test\n")
-    (one,) = judge_programs([program], proven=PROVEN, files={}, run=sandboxed(none))
-    assert (one.fate, one.why) == ("text", "scripts/a.sh: could not be run here")
+    (one,) = try_programs([program], proven=PROVEN, files={}, run=sandboxed(none))
+    assert (one.status, one.why) == ("text", "scripts/a.sh: could not be run here")

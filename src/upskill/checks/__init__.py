@@ -3,18 +3,17 @@
 `KINDS` is the registry: a new kind is a new module and one line here.
 """
 
-from difflib import get_close_matches
-
 from upskill.checks.command import Command
 from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
 from upskill.checks.grading_context import CheckOutcome, GradingContext, JudgeQuestion
 from upskill.checks.judge import Judge, JudgeMissing
-from upskill.checks.kind import Kind, Need, Submission
+from upskill.checks.kind import Kind, Need, Submission, suggestion
 from upskill.checks.python import Python
 from upskill.checks.regex import Regex
 from upskill.checks.structured import JSON, TOML, YAML
 from upskill.domain import Answer, Case, Check, CheckOffer, CheckResult, Grade
+from upskill.domain.text import printable
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
@@ -37,9 +36,7 @@ def check_problems(check: Check, *, judge: bool = False) -> list[str]:
     kind = KINDS.get(check.kind)
     if kind is not None:
         return [NO_JUDGE] if kind.judges and not judge else kind.problems(check.spec)
-    near = get_close_matches(check.kind, KINDS, n=1)
-    guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(sorted(KINDS))}"
-    return [f"unknown kind of check `{check.kind[:40]}`; {guess}"]
+    return [f"unknown kind of check `{check.kind[:40]}`; {suggestion(check.kind, sorted(KINDS))}"]
 
 
 def case_problems(case: Case) -> list[str]:
@@ -55,30 +52,29 @@ def needs(case: Case) -> frozenset[Need]:
 
 def grade(case: Case, answer: Answer, *, context: GradingContext = GradingContext()) -> Grade:  # noqa: B008 - frozen
     """Run every check of a case on an answer. A check that crashes raises: that is never a failed answer."""
-    work = Submission(case=case, answer=answer, context=context)
-    return Grade(results=tuple(_run(check, work) for check in case.checks))
+    submission = Submission(case=case, answer=answer, context=context)
+    return Grade(results=tuple(_run(check, submission) for check in case.checks))
 
 
-def _run(check: Check, work: Submission) -> CheckResult:
-    look = KINDS[check.kind].look(check.spec, work)
-    return CheckResult(kind=check.kind, passed=look.passed, saw=_printable(look.saw), basis=look.basis)
-
-
-def _printable(saw: str) -> str:
-    """What was seen goes to terminals and reports, and part of it was written by a model."""
-    cut = saw if len(saw) <= MOST_SEEN else saw[:MOST_SEEN] + "…"
-    return cut if cut.isprintable() else "".join(sign if sign.isprintable() else "\ufffd" for sign in cut)
+def _run(check: Check, submission: Submission) -> CheckResult:
+    outcome = KINDS[check.kind].check(check.spec, submission)
+    # What was seen goes to terminals and reports, and part of it was written by a model.
+    saw = outcome.saw if len(outcome.saw) <= MOST_SEEN else outcome.saw[:MOST_SEEN] + "…"
+    saw = printable(saw, instead="\ufffd")
+    return CheckResult(kind=check.kind, passed=outcome.passed, saw=saw, basis=outcome.basis)
 
 
 def judge_questions(case: Case) -> int:
-    """How many questions grading one answer of a case puts to the judge."""
+    """How many questions the judge is asked to grade one answer of a case."""
     return sum(KINDS[check.kind].questions(check.spec) for check in case.checks)
 
 
 def offers() -> tuple[CheckOffer, ...]:
     """The kinds that a teacher may write checks of, in the order of the registry."""
     return tuple(
-        CheckOffer(kind=kind.name, told=kind.told, schema=kind.schema, runs_programs="sandbox" in kind.needs({}))
+        CheckOffer(
+            kind=kind.name, guidance=kind.guidance, schema=kind.schema, runs_programs="sandbox" in kind.needs({})
+        )
         for kind in KINDS.values()
         if kind.schema is not None
     )

@@ -9,13 +9,12 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from upskill.checks.answer_files import AnswerFiles, answer_files_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Kind, Need, Submission, type_name
-from upskill.checks.spec import path_problems, unknown_keys
+from upskill.checks.kind import Need, ObjectKind, Submission, type_name, unknown_keys
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
@@ -36,11 +35,10 @@ MOST_LIMITS = {
     "home_mb": 1_024,
     "output_bytes": 16_777_216,
 }
-"""A case may come from a stranger or from a model: this much it can ask for and no more."""
+"""The most that a case may ask for: it may come from a stranger or from a model."""
 MOST_OUTPUT_SHOWN = 600
 _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?(?:[|>)\"'\\]|$)")
-"""A command has the text of the answer on its standard input; few look there."""
-_KEYS = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
+"""Signs of a command that reads its standard input, which holds the text of the answer; few do."""
 Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
 """Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
@@ -51,13 +49,15 @@ class ProgramMissing(Exception):
     """A program that a check runs is not in the sandbox: nothing was measured."""
 
 
-class Command(Kind):
+class Command(ObjectKind):
     """Passes when the command ends by itself with the exit code that is wanted."""
 
     name = "command"
+    keys = ("run", "files", "take", "block", "exit_code", "seconds", "limits", "programs")
+    short_for = "run"
     too_weak = "the command ends well whatever happened; look for `|| true`, `;`, a pipe or a caught error"
     schema = object_of(("run", "files"), run=TEXTS, files=FILES, programs=TEXTS)
-    told = (
+    guidance = (
         '`{"command": {"run": ["python3", "-I", "-B", "check.py"], "files": [{"path": "check.py", "text": '
         '"…"}], "programs": []}}`: a program ends with exit code 0 in a fresh folder without network that '
         "holds the files of the case, over them the student's, over them the check's own; the text of the "
@@ -68,17 +68,16 @@ class Command(Kind):
 
     def problems(self, spec: Json) -> list[str]:
         """A command, or an object with `run` and how it is to be run."""
-        if isinstance(spec, str | list):
-            spec = {"run": spec}
-        if not isinstance(spec, dict):
+        if not isinstance(spec, str | list | dict):
             return [f"`command` must be a command or an object with `run`, not {type_name(spec)}"]
-        problems = unknown_keys(spec, _KEYS, kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec)
         if not _is_command(spec.get("run")):
             problems.append('`command`: `run` must be a shell command, or a list such as ["python3", "-I", "check.py"]')
         if "files" in spec:
             read_files(spec["files"], problems, where="`command`: `files`")
         if "block" in spec:
-            problems += path_problems(spec, "block", kind=self.name)
+            problems += self.path_problems(spec, "block")
         for key in ("take", "programs"):
             listed = spec.get(key, [])
             if not isinstance(listed, list) or not all(isinstance(item, str) and item.strip() for item in listed):
@@ -99,30 +98,29 @@ class Command(Kind):
         """Where files are not all it looks at, or it may read its standard input."""
         return "files" not in self.needs(spec) or _READS_INPUT.search(str(spec)) is not None
 
-    def hurried(self, spec: Json, most_seconds: float) -> Json:
-        """The same command with less time."""
-        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"run": spec}
+    def with_time_limit(self, spec: Json, most_seconds: float) -> Json:
+        wanted = self.as_object(spec)
         given = wanted.get("seconds", SECONDS)
         seconds = float(given) if isinstance(given, int | float) else SECONDS
         return {**wanted, "seconds": min(seconds, most_seconds)}
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Run it once. The text of the answer is on its standard input."""
-        if work.context.open_sandbox is None:
+        if submission.context.open_sandbox is None:
             raise RuntimeError("a `command` check needs a sandbox, and none was given")
-        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"run": spec}
+        wanted = self.as_object(spec)
         argv = _argv(wanted["run"])
         seconds = float(str(wanted.get("seconds", SECONDS)))
-        left = answer_files_of(work)
-        files, executable = _furnish(wanted, left)
+        answer_files = answer_files_of(submission)
+        files, executable = _sandbox_files(wanted, answer_files)
         if "/" in argv[0] and not argv[0].startswith("/") and argv[0].removeprefix("./") not in files:
-            return CheckOutcome(False, left.missing(argv[0].removeprefix("./")))
-        with work.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
+            return CheckOutcome(False, answer_files.missing(argv[0].removeprefix("./")))
+        with submission.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
             # Before anything of the student is inside: what is found now is the system's own.
-            _require_programs(sandbox, _programs(wanted, argv), opener=work.context.open_sandbox)
+            _require_programs(sandbox, _programs(wanted, argv), opener=submission.context.open_sandbox)
             sandbox.put(files, executable=executable)
-            ran = sandbox.run(argv, seconds=seconds, stdin=work.answer.text.encode("utf-8", "replace"))
-        return _judged(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
+            ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
+        return _outcome(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
 
 
 def _is_command(value: Json) -> bool:
@@ -157,19 +155,18 @@ def _argv(run: Json) -> list[str]:
 def _limits(wanted: Mapping[str, Json], seconds: float) -> Limits:
     asked = wanted.get("limits")
     given = {key: int(str(value)) for key, value in asked.items()} if isinstance(asked, dict) else {}
-    # The clock is the limit that was asked for; the processor's must not come before it.
+    # The time limit is the one that was asked for; the limit on processor time must not come before it.
     given.setdefault("cpu_seconds", max(Limits().cpu_seconds, math.ceil(seconds) * 4))
-    known = {field.name for field in fields(Limits)}
-    return replace(Limits(), **{key: value for key, value in given.items() if key in known})
+    return replace(Limits(), **given)
 
 
-def _furnish(wanted: Mapping[str, Json], left: AnswerFiles) -> tuple[Files, list[str]]:
+def _sandbox_files(wanted: Mapping[str, Json], answer: AnswerFiles) -> tuple[Files, list[str]]:
     """The files of the case, of the answer and of the check, the later over the earlier, and which may be run."""
-    files = dict(left.given)
-    files = _laid_over(files, {path: data for path, data in left.own.items() if _is_taken(path, wanted.get("take"))})
+    taken = {path: data for path, data in answer.own.items() if _is_taken(path, wanted.get("take"))}
+    files = _laid_over(answer.given, taken)
     block = wanted.get("block")
-    if isinstance(block, str) and not left.own and left.fenced.only_block is not None:
-        files = _laid_over(files, {block: left.fenced.only_block.encode("utf-8", "replace")})
+    if isinstance(block, str) and not answer.own and answer.fenced.only_block is not None:
+        files = _laid_over(files, {block: answer.fenced.only_block.encode("utf-8", "replace")})
     files = _laid_over(files, read_files(wanted.get("files", {}), [], where=""))
     # Files carry no mode here; what says by its first bytes that it is a program may be run.
     return files, [path for path, data in files.items() if data.startswith((b"#!", b"\x7fELF"))]
@@ -230,7 +227,7 @@ def _first_word(command: str) -> str | None:
     return words[0] if words[0][0].isalnum() or words[0][0] in "/." else None
 
 
-def _judged(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
+def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
         raise SandboxGone("the sandbox ended before the check did")
     output = _output(ran)

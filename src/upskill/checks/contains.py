@@ -1,19 +1,11 @@
 """`contains` and `excludes`: whole tokens in the answer, so that "9.0" is not found in "19.07". `equals`: all of it.
 
-The rule for tokens, also in docs/reference/checks.md. Upper and lower case differ; two spellings of one accented letter
-do not.
-A string is found where neither of its ends falls inside a token, that is:
-
-1. letters, digits and underscores that touch are one token ("port" is not in "ports" or "port_a");
-2. a dot between two digits joins them ("9.0" is not in "9.0.1" or "9.01", nor ".0" or "9." in "9.0", but "9.0" is in
-   "9.0." and "[9.0]");
-3. a lone "v" before a number is not part of it ("9.0" is in "v9.0");
-4. scripts written without spaces have no token edges, so any place will do ("東京" is in "私は東京に").
+A string is found where neither of its ends falls inside a token. docs/reference/checks.md has the rule with examples.
 """
 
 import unicodedata
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Kind, Submission, shown, string_problems, strings_of
@@ -28,7 +20,7 @@ if TYPE_CHECKING:
 def _without_spaces() -> "regex.Pattern[str]":
     """Chinese, Japanese, Korean (its particles touch the word), and Thai, Lao, Khmer, Burmese and their neighbours.
 
-    Made when it is first needed: who only lists cases should not wait for the library.
+    Compiled when first needed: listing cases should not wait for the library.
     """
     import regex
 
@@ -36,7 +28,7 @@ def _without_spaces() -> "regex.Pattern[str]":
 
 
 def find_token(needle: str, text: str) -> int | None:
-    """Where the needle stands in the text as whole tokens, both taken in their composed form; `None` if nowhere."""
+    """The index of the needle in the text as whole tokens, both in NFC form; `None` if it is not there."""
     needle = unicodedata.normalize("NFC", needle)
     text = unicodedata.normalize("NFC", text)
     start = text.find(needle)
@@ -48,14 +40,15 @@ def find_token(needle: str, text: str) -> int | None:
 
 
 def _is_edge(text: str, at: int) -> bool:
-    """Whether the place before this index is not inside a token."""
+    """Whether the position before this index is not inside a token."""
     if at == 0 or at == len(text):
         return True
     before, after = text[at - 1], text[at]
-    if before == ".":
+    if before == ".":  # a dot between two digits joins them
         return not (after.isdigit() and at >= 2 and text[at - 2].isdigit())
     if after == ".":
         return not (before.isdigit() and at + 1 < len(text) and text[at + 1].isdigit())
+    # A lone "v" before a number is not part of it.
     if before in "vV" and after.isdigit() and (at == 1 or not _is_word(text[at - 2])):
         return True
     return not (_is_word(before) and _is_word(after))
@@ -75,49 +68,48 @@ def _around(text: str, at: int, length: int) -> str:
     return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
-class Contains(Kind):
+class _Words(Kind):
+    """A kind whose spec is a string, or a list of strings where `many`."""
+
+    only_words = True
+    many: ClassVar[bool] = True
+
+    def problems(self, spec: Json) -> list[str]:
+        return string_problems(spec, kind=self.name, many=self.many)
+
+
+class Contains(_Words):
     """Passes when every string of the spec is in the answer."""
 
     name = "contains"
-    only_words = True
     schema = TEXTS
-    told = (
+    guidance = (
         '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
         'written. `{"excludes": ["systemctl"]}`: none is.'
     )
 
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string, or a non-empty list of them."""
-        return string_problems(spec, kind=self.name, many=True)
-
     def expected(self, spec: Json) -> list[str]:
-        """Every string."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """All strings must be found; those that are not are named."""
         wanted = strings_of(spec)
-        missing = [text for text in wanted if find_token(text, work.answer.text) is None]
+        missing = [text for text in wanted if find_token(text, submission.answer.text) is None]
         if missing:
             return CheckOutcome(False, "not found: " + ", ".join(map(shown, missing)))
         return CheckOutcome(True, "found " + ", ".join(map(shown, wanted)))
 
 
-class Excludes(Kind):
+class Excludes(_Words):
     """Passes when no string of the spec is in the answer."""
 
     name = "excludes"
-    only_words = True
     only_forbids = True
     schema = TEXTS
 
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string, or a non-empty list of them."""
-        return string_problems(spec, kind=self.name, many=True)
-
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Any string that is found is shown where it stands."""
-        normal = unicodedata.normalize("NFC", work.answer.text)
+        normal = unicodedata.normalize("NFC", submission.answer.text)
         found = [
             f"{shown(text)} in {_around(normal, at, len(text))}"
             for text in strings_of(spec)
@@ -126,27 +118,22 @@ class Excludes(Kind):
         return CheckOutcome(False, "found " + "; ".join(found)) if found else CheckOutcome(True, "none found")
 
 
-class Equals(Kind):
+class Equals(_Words):
     """Passes when the answer is the spec, letter for letter."""
 
     name = "equals"
-    only_words = True
+    many = False
     schema = TEXT
-    told = '`{"equals": "7413"}`: the whole answer is this.'
-
-    def problems(self, spec: Json) -> list[str]:
-        """A non-empty string."""
-        return string_problems(spec, kind=self.name, many=False)
+    guidance = '`{"equals": "7413"}`: the whole answer is this.'
 
     def expected(self, spec: Json) -> list[str]:
-        """All of it."""
         return strings_of(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
-        if _normal(work.answer.text) == _normal(str(spec)):
+        if _normal(submission.answer.text) == _normal(str(spec)):
             return CheckOutcome(True, "equal")
-        return CheckOutcome(False, f"the answer is {shown(work.answer.text.strip())}")
+        return CheckOutcome(False, f"the answer is {shown(submission.answer.text.strip())}")
 
 
 def _normal(text: str) -> str:

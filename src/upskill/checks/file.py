@@ -1,68 +1,68 @@
-"""`file`: a file that must be there, say or match something, or must not be there."""
+"""`file`: a file that must be there, contain or match something, or must not be there."""
+
+from collections.abc import Mapping
 
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.contains import find_token
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Kind, Need, Submission, shown, strings_of, type_name
-from upskill.checks.regex import search
-from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
+from upskill.checks.kind import Need, ObjectKind, Submission, shown, string_problems, strings_of, type_name
+from upskill.checks.regex import pattern_problems, search
 from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
 from upskill.domain.case import Json
+from upskill.domain.text import decoded
 
-_KEYS = ("path", "contains", "excludes", "matches", "absent")
 
-
-class File(Kind):
+class File(ObjectKind):
     """Passes when the file is there and says what it should; with `absent`, when it is not there."""
 
     name = "file"
+    keys = ("path", "contains", "excludes", "matches", "absent")
+    short_for = "path"
     schema = object_of(("path",), path=TEXT, contains=TEXTS, excludes=TEXTS, matches=TEXT)
-    told = (
+    guidance = (
         '`{"file": {"path": "build.toml", "contains": ["edition"], "excludes": ["universal"], "matches": "(?m)^name"}}`'
         ": a file that the student wrote."
     )
 
     def problems(self, spec: Json) -> list[str]:
         """A name, or an object with `path` and any of `contains`, `excludes`, `matches`; or with `absent`."""
-        if isinstance(spec, str):
-            spec = {"path": spec}
-        if not isinstance(spec, dict):
+        if not isinstance(spec, str | dict):
             return [f"`file` must be the name of a file, or an object with `path`, not {type_name(spec)}"]
-        problems = unknown_keys(spec, _KEYS, kind=self.name) + path_problems(spec, "path", kind=self.name)
-        problems += text_problems(spec, kind=self.name) + flag_problems(spec, "absent", kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec) + self.path_problems(spec, "path")
+        for key in ("contains", "excludes"):
+            if key in spec:
+                problems += string_problems(spec[key], kind=f"file: {key}", many=True)
+        problems += pattern_problems(spec, "matches", kind=self.name) + self.flag_problems(spec, "absent")
         if "absent" in spec and len(spec) > 2:
             problems.append("`file`: a file that is `absent` says nothing; leave out the other keys")
         return problems
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        """Files."""
         return frozenset({"files"})
 
     def reads_words(self, spec: Json) -> bool:
-        """Files alone."""
         return False
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """The file as the answer leaves it. A file of the case that was not touched is still there."""
-        wanted: dict[str, Json] = spec if isinstance(spec, dict) else {"path": spec}
-        path, left = str(wanted["path"]), answer_files_of(work)
+        wanted = self.as_object(spec)
+        path, files = str(wanted["path"]), answer_files_of(submission)
         if wanted.get("absent"):
-            found = path in left.all
+            found = path in files.all
             return CheckOutcome(not found, f"{path} is {'there' if found else 'not there'}")
-        data = left.read(path)
+        data = files.read(path)
         if data is None:
-            return CheckOutcome(False, left.missing(path))
+            return CheckOutcome(False, files.missing(path))
         if not {"contains", "excludes", "matches"}.intersection(wanted):
             return CheckOutcome(True, f"{path} is there, {len(data):,} bytes")
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
+        text = decoded(data)
+        if text is None:
             return CheckOutcome(False, f"{path} is not text (UTF-8)")
-        return look_at_text(wanted, text, name=path)
+        return _check_text(wanted, text, name=path)
 
 
-def look_at_text(wanted: dict[str, Json], text: str, *, name: str) -> CheckOutcome:
-    """Look for `contains`, `excludes` and `matches` in a text that has a name."""
+def _check_text(wanted: Mapping[str, Json], text: str, *, name: str) -> CheckOutcome:
     missing = [item for item in strings_of(wanted.get("contains")) if find_token(item, text) is None]
     if missing:
         return CheckOutcome(False, f"{name}: not found: " + ", ".join(map(shown, missing)))

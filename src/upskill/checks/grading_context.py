@@ -1,4 +1,4 @@
-"""What a check may use beside the answer. Whoever grades supplies it; what is not supplied is not there."""
+"""What a check may use beside the answer, and what it returns. The caller that grades supplies the context."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ class CheckOutcome(NamedTuple):
     passed: bool
     saw: str
     basis: str | None = None
-    """For a look that was paid for: the digest of all that it rests on. An equal basis need not be paid for again."""
+    """For a judgement that was paid for: the digest of all that it rests on. An equal basis is not paid for again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeQuestion:
-    """What is put to the model that judges."""
+    """A question to the model that judges."""
 
     system: str
     prompt: str
@@ -27,10 +27,10 @@ class JudgeQuestion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GradingContext:
-    """The tools of whoever grades. A check that needs one that is missing raises: nothing was measured."""
+    """What grading may use. A check that needs something missing here raises: nothing was measured."""
 
     open_sandbox: Callable[[SandboxSpec], Sandbox] | None = None
-    """A new, empty, confined place. The check that opened it closes it."""
+    """Opens a new, empty sandbox. The check that opened it closes it."""
     ask: Callable[[JudgeQuestion], str] | None = None
     """The answer of the model that judges, through the metered client. Blocks."""
     judge: str | None = None

@@ -1,20 +1,20 @@
-"""`judge`: criteria in prose, decided by a model. The only kind that costs money, and the only one that may waver.
+"""`judge`: criteria in prose, decided by a model. The only kind that costs money, and the only one that may vary.
 
-Its look carries a basis: the digest of everything it rests on. Grading again reuses a judgement with the same basis
-and never asks a model. Comparing with the reference asks in both orders, and each of them twice: models prefer what
-comes first, and a preference that turns with the order is none.
+Its outcome carries a basis: the digest of everything the judgement rests on. Grading again reuses a judgement with the
+same basis and never asks a model. A comparison with the reference asks in both orders, and each of them twice: models
+prefer what comes first, and a preference that changes with the order is none.
 """
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar
 
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.grading_context import CheckOutcome, JudgeQuestion
-from upskill.checks.kind import Kind, Need, Submission, shown, type_name
-from upskill.checks.spec import unknown_keys
+from upskill.checks.kind import Need, ObjectKind, Submission, shown, type_name
 from upskill.domain import Answer, Case, digest_of
 from upskill.domain.answer import answer_digest
 from upskill.domain.case import Json
@@ -22,32 +22,32 @@ from upskill.domain.case import Json
 MOST_SHOWN = 60_000
 """Characters of an answer, and of its files together, that a judge is given."""
 ROUNDS = 2
-_KEYS = ("rubric", "statements", "expected", "against")
 _REPAIR = "Your reply could not be used: {problem}. Reply again, with the one JSON object asked for and nothing else."
 Reply = TypeVar("Reply")
 
 
 class JudgeMissing(Exception):
-    """A judgement would have to be bought, and there is nobody to ask."""
+    """A judgement is needed, and there is no judge to ask."""
 
 
 class JudgeUnclear(Exception):
     """The judge did not reply in the form that was asked for, twice. Nothing was measured."""
 
 
-class Judge(Kind):
+class Judge(ObjectKind):
     """Passes when the judge finds every criterion met; with `against`, when the answer is never the worse one."""
 
     name = "judge"
+    keys = ("rubric", "statements", "expected", "against")
+    short_for = "rubric"
     judges = True
 
     def problems(self, spec: Json) -> list[str]:
         """A rubric, or an object with `rubric`, `statements` or `expected`, and perhaps `against`."""
-        if isinstance(spec, str):
-            spec = {"rubric": spec}
-        if not isinstance(spec, dict):
+        if not isinstance(spec, str | dict):
             return [f"`judge` must be a rubric, or an object with `rubric` or `statements`, not {type_name(spec)}"]
-        problems = unknown_keys(spec, _KEYS, kind=self.name)
+        spec = self.as_object(spec)
+        problems = self.unknown_keys(spec)
         for key in ("rubric", "expected"):
             if key in spec and not (isinstance(spec[key], str) and str(spec[key]).strip()):
                 problems.append(f"`judge`: `{key}` must be a text")
@@ -63,11 +63,9 @@ class Judge(Kind):
         return problems
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        """A model to ask."""
         return frozenset({"judge"})
 
     def case_problems(self, spec: Json, case: Case) -> list[str]:
-        """A reference to compare with must be there."""
         if not _compares(spec) or case.reference is not None:
             return []
         return [f"case {case.id}: a judge is to compare with the reference, and there is none; add `reference`"]
@@ -76,19 +74,23 @@ class Judge(Kind):
         """A comparison is asked in both orders, several times."""
         return 2 * ROUNDS if _compares(spec) else 1
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        """A judgement that was paid for before; else ask."""
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        """Reuses a judgement that was paid for before; asks the judge otherwise."""
         against = _compares(spec)
-        if against and work.case.reference is None:
-            raise JudgeMissing(f"case {work.case.id}: a judge is to compare with the reference, and there is none")
-        basis = _basis(spec, work, against=against)
-        known = work.context.judged.get(basis)
+        if against and submission.case.reference is None:
+            raise JudgeMissing(
+                f"case {submission.case.id}: a judge is to compare with the reference, and there is none"
+            )
+        basis = _basis(spec, submission, against=against)
+        known = submission.context.judged.get(basis)
         if known is not None:
             return known
-        if work.context.ask is None:
-            raise JudgeMissing(f"case {work.case.id}: there is no judgement of this answer by this check, and no judge")
-        look = _compare(spec, work) if against else _meets(spec, work)
-        return look._replace(basis=basis)
+        if submission.context.ask is None:
+            raise JudgeMissing(
+                f"case {submission.case.id}: there is no judgement of this answer by this check, and no judge"
+            )
+        outcome = _compare(spec, submission) if against else _meets(spec, submission)
+        return outcome._replace(basis=basis)
 
 
 def _compares(spec: Json) -> bool:
@@ -96,11 +98,9 @@ def _compares(spec: Json) -> bool:
 
 
 def criteria_of(spec: Json) -> list[str]:
-    """What is judged by, one criterion each."""
-    if isinstance(spec, str):
-        return [spec.strip()]
+    """The criteria to judge by."""
     if not isinstance(spec, dict):
-        return []
+        return [str(spec).strip()]
     found = [str(spec["rubric"]).strip()] if spec.get("rubric") else []
     statements = spec.get("statements")
     for item in statements if isinstance(statements, list) else []:
@@ -110,30 +110,30 @@ def criteria_of(spec: Json) -> list[str]:
     return found
 
 
-def _basis(spec: Json, work: Submission, *, against: bool) -> str:
-    reference = work.case.reference
+def _basis(spec: Json, submission: Submission, *, against: bool) -> str:
+    reference = submission.case.reference
     return digest_of(
         {
-            "judge": work.context.judge,
+            "judge": submission.context.judge,
             "prompt": _prompt("judge_compare" if against else "judge_criteria"),
             "spec": spec,
-            "case": work.case.prompt,
-            "answer": answer_digest(work.answer),
+            "case": submission.case.prompt,
+            "answer": answer_digest(submission.answer),
             "reference": answer_digest(reference) if against and reference is not None else None,
         }
     )
 
 
-def _meets(spec: Json, work: Submission) -> CheckOutcome:
+def _meets(spec: Json, submission: Submission) -> CheckOutcome:
     criteria = criteria_of(spec)
     prompt = "\n\n".join(
         (
-            _marked("task", work.case.prompt),
-            _marked("answer", _shown_answer(work, work.answer)),
+            _marked("task", submission.case.prompt),
+            _marked("answer", _shown_answer(submission, submission.answer)),
             "Criteria:\n" + "\n".join(f"{number}. {text}" for number, text in enumerate(criteria, 1)),
         )
     )
-    met = _asked("judge_criteria", prompt, work, read=lambda reply: _read_criteria(reply, len(criteria)))
+    met = _asked("judge_criteria", prompt, submission, read=lambda reply: _read_criteria(reply, len(criteria)))
     failed = [number for number, (passed, _) in enumerate(met, 1) if not passed]
     if not failed:
         return CheckOutcome(
@@ -143,18 +143,23 @@ def _meets(spec: Json, work: Submission) -> CheckOutcome:
     return CheckOutcome(False, f"judge: {len(failed)} of {len(criteria)} not met: {why}")
 
 
-def _compare(spec: Json, work: Submission) -> CheckOutcome:
-    mine = _shown_answer(work, work.answer)
-    other = _shown_answer(work, work.case.reference or Answer())
+def _compare(spec: Json, submission: Submission) -> CheckOutcome:
+    mine = _shown_answer(submission, submission.answer)
+    other = _shown_answer(submission, submission.case.reference or Answer())
     criteria = "Criteria:\n" + "\n".join(f"- {text}" for text in criteria_of(spec))
     verdicts: list[str] = []
     reasons: list[str] = []
     for _ in range(ROUNDS):
         for first, second, mine_is in ((mine, other, "A"), (other, mine, "B")):
             prompt = "\n\n".join(
-                (_marked("task", work.case.prompt), _marked("answer A", first), _marked("answer B", second), criteria)
+                (
+                    _marked("task", submission.case.prompt),
+                    _marked("answer A", first),
+                    _marked("answer B", second),
+                    criteria,
+                )
             )
-            better, why = _asked("judge_compare", prompt, work, read=_read_comparison)
+            better, why = _asked("judge_compare", prompt, submission, read=_read_comparison)
             verdicts.append("same" if better == "same" else "better" if better == mine_is else "worse")
             reasons.append(why)
     told = ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "same", "worse") if word in verdicts)
@@ -165,18 +170,18 @@ def _compare(spec: Json, work: Submission) -> CheckOutcome:
     return CheckOutcome(False, f"judge: disagrees with itself when asked again or in the other order: {told}")
 
 
-def _asked(name: str, prompt: str, work: Submission, *, read: Callable[[str], Reply]) -> Reply:
+def _asked(name: str, prompt: str, submission: Submission, *, read: Callable[[str], Reply]) -> Reply:
     """The reply, read strictly. One that cannot be read may be mended once."""
-    ask = work.context.ask
+    ask = submission.context.ask
     if ask is None:
         raise JudgeMissing("there is no judge")
-    question = JudgeQuestion(system=_prompt(name), prompt=prompt, case_id=work.case.id)
+    question = JudgeQuestion(system=_prompt(name), prompt=prompt, case_id=submission.case.id)
     reply = ask(question)
     try:
         return read(reply)
     except ValueError as error:
         again = f"{prompt}\n\n{_marked('your reply', reply[:4_000])}\n\n{_REPAIR.format(problem=error)}"
-        reply = ask(JudgeQuestion(system=question.system, prompt=again, case_id=work.case.id))
+    reply = ask(replace(question, prompt=again))
     try:
         return read(reply)
     except ValueError as error:
@@ -220,17 +225,17 @@ def _object_in(reply: str) -> dict[str, Any]:
     return value
 
 
-def _shown_answer(work: Submission, answer: Answer) -> str:
+def _shown_answer(submission: Submission, answer: Answer) -> str:
     """The text and the real files of an answer, cut where a judge could not read it all."""
-    left = answer_files_of(Submission(case=work.case, answer=answer, context=work.context))
+    fenced = answer_files_of(replace(submission, answer=answer)).fenced
     parts = [_cut(answer.text)]
     room = MOST_SHOWN
     for path, data in sorted(answer.files.items()):
         text = data.decode("utf-8", "replace")
         parts.append(f"[file {path}, {len(data):,} bytes]\n{_cut(text, most=max(room, 0))}")
         room -= len(text)
-    if not answer.files and left.fenced.refused:
-        parts.append(f"[{'; '.join(left.fenced.refused[:3])}]")
+    if not answer.files and fenced.refused:
+        parts.append(f"[{'; '.join(fenced.refused[:3])}]")
     return "\n\n".join(part for part in parts if part.strip()) or "[the answer is empty]"
 
 

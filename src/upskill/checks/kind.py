@@ -1,24 +1,29 @@
-"""What every kind of check promises. A kind owns its name and all that others must know of it."""
+"""What every kind of check promises, and how a kind reads its spec. Knows no kind in particular.
+
+A kind owns its name and everything that others must know about it.
+"""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import ClassVar, Literal
 
 from upskill.checks.grading_context import CheckOutcome, GradingContext
 from upskill.domain import Answer, Case
-from upskill.domain.answer_schemas import Form
+from upskill.domain.answer_schemas import Schema
 from upskill.domain.case import Json
+from upskill.domain.files import path_problem
 
 Need = Literal["files", "sandbox", "judge"]
-"""What an answer or a grader must have: files in the answer, a sandbox on the grading context, a judge on the grading
-context."""
+"""What a check needs: files in the answer, or a sandbox or a judge in the grading context."""
 
 NOTHING: frozenset[Need] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Submission:
-    """One answer to one case, on the grading context."""
+    """One answer to one case, with the context in which it is graded."""
 
     case: Case
     answer: Answer
@@ -26,17 +31,17 @@ class Submission:
 
 
 class Kind(ABC):
-    """One kind of check. The same spec, case and answer give the same look; only a judge may waver.
+    """One kind of check. The same spec, case and answer give the same outcome; only a judge may vary.
 
-    `problems` lists everything wrong with a spec before any trial runs; all else may assume there was nothing.
-    An exception from `look` is a fault of ours, never a failed answer.
+    `problems` lists everything wrong with a spec before any trial runs; the other methods assume there was nothing.
+    An exception from `check` is a fault of ours, never a failed answer.
     """
 
     name: str
-    schema: Form | None = None
+    schema: Schema | None = None
     """The JSON Schema of a spec that a teacher writes; `None` where teachers may not write such checks."""
-    told: str = ""
-    """What a teacher is told of it, with an example; empty where another kind's words show this one too."""
+    guidance: str = ""
+    """What a teacher is told about it, with an example; empty where the text for another kind covers it."""
     judges: ClassVar[bool] = False
     """Whether a model decides."""
     only_words: ClassVar[bool] = False
@@ -51,8 +56,8 @@ class Kind(ABC):
         """Everything wrong with the spec; empty when it can be used."""
 
     @abstractmethod
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        """Look at one answer."""
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        """Whether one answer passes, and what was seen in it."""
 
     def needs(self, spec: Json) -> frozenset[Need]:
         """What must be there for it, beside the text of an answer."""
@@ -63,7 +68,7 @@ class Kind(ABC):
         return []
 
     def expected(self, spec: Json) -> list[str]:
-        """The words that an answer must hold."""
+        """The words that an answer must contain."""
         return []
 
     def pattern(self, spec: Json) -> str | None:
@@ -74,18 +79,55 @@ class Kind(ABC):
         """Whether the words of an answer can matter, blocks in them apart. In doubt they can."""
         return True
 
-    def hurried(self, spec: Json, most_seconds: float) -> Json:
-        """The same check with at most so much time for a program."""
+    def with_time_limit(self, spec: Json, most_seconds: float) -> Json:
+        """The same check with at most this much time for a program."""
         return spec
 
     def questions(self, spec: Json) -> int:
-        """How many questions one look puts to a model, when no reply must be mended."""
+        """How many questions one check asks a model, when no reply must be repaired."""
         return 0
 
 
+class ObjectKind(Kind):
+    """A kind whose spec is an object. A spec that is none is short for an object with the key `short_for`."""
+
+    keys: ClassVar[tuple[str, ...]]
+    short_for: ClassVar[str]
+
+    def as_object(self, spec: Json) -> dict[str, Json]:
+        """The spec as an object."""
+        return spec if isinstance(spec, dict) else {self.short_for: spec}
+
+    def unknown_keys(self, spec: Mapping[str, Json]) -> list[str]:
+        """A problem for each key that the spec may not have."""
+        return unknown_keys(spec, self.keys, kind=self.name)
+
+    def path_problems(self, spec: Mapping[str, Json], key: str) -> list[str]:
+        """What is wrong with a key that names a file in the student's folder."""
+        value = spec.get(key)
+        if not isinstance(value, str):
+            return [f"`{self.name}`: `{key}` must be the name of a file, not {type_name(value)}"]
+        problem = path_problem(value)
+        return [] if problem is None else [f"`{self.name}`: `{key}` {value[:60]!r} {problem}"]
+
+    def flag_problems(self, spec: Mapping[str, Json], key: str) -> list[str]:
+        """What is wrong with a key that can only be switched on."""
+        given = spec.get(key, True) is not True
+        return [f"`{self.name}`: `{key}` can only be true; else leave it out"] if given else []
+
+
 def shown(text: str) -> str:
-    """A text in quotes and on one line, cut where it would be tiresome to read."""
+    """A text in quotes and on one line, cut where it is long."""
     return repr(text if len(text) <= 60 else text[:60] + "…")
+
+
+def type_name(value: Json) -> str:
+    """The type of a JSON value, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    return {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}[type(value)]
 
 
 def strings_of(spec: Json) -> list[str]:
@@ -97,22 +139,25 @@ def strings_of(spec: Json) -> list[str]:
 
 def string_problems(spec: Json, *, kind: str, many: bool) -> list[str]:
     """What is wrong with a spec that must be a non-empty string, or also a non-empty list of them."""
-    wanted = "a string or a list of strings" if many else "a string"
     if isinstance(spec, list) and many:
         if not spec:
             return [f"`{kind}` is an empty list, which says nothing about an answer"]
         return [problem for item in spec for problem in string_problems(item, kind=kind, many=False)]
     if not isinstance(spec, str):
+        wanted = "a string or a list of strings" if many else "a string"
         return [f"`{kind}` must be {wanted}, not {type_name(spec)}"]
-    if not spec.strip():
-        return [f"`{kind}` is empty, which says nothing about an answer"]
-    return []
+    return [] if spec.strip() else [f"`{kind}` is empty, which says nothing about an answer"]
 
 
-def type_name(value: Json) -> str:
-    """The type of a JSON value, in words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    return {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}[type(value)]
+def unknown_keys(spec: Mapping[str, Json], known: Iterable[str], *, kind: str) -> list[str]:
+    """A problem for each key that a spec may not have, with a suggestion."""
+    names = list(known)
+    unknown = [key for key in spec if key not in names]
+    return [f"`{kind}`: `{key[:40]}` is not a known key; {suggestion(key, names)}" for key in unknown]
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The known word that was probably meant, or all that are known."""
+    names = list(known)
+    near = get_close_matches(word, names, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"known are {', '.join(names)}"

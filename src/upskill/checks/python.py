@@ -1,4 +1,4 @@
-"""`python`: a function from an installed plug-in. The function is trusted code of whoever installed it."""
+"""`python`: a function from an installed plug-in. The function is trusted code, like everything that is installed."""
 
 import sys
 from difflib import get_close_matches
@@ -8,9 +8,8 @@ from typing import Any
 
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import NOTHING, Kind, Need, Submission, type_name
+from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, type_name
 from upskill.checks.plugin import GROUP, HasNeeds, HasProblems, Inspection
-from upskill.checks.spec import unknown_keys
 from upskill.domain import Answer
 from upskill.domain.case import Json
 from upskill.sandbox import Sandbox, SandboxSpec
@@ -19,55 +18,57 @@ _NEEDS: frozenset[str] = frozenset({"files", "sandbox"})
 
 
 class PluginFault(Exception):
-    """A plug-in cannot be loaded, or handed back something else than a finding."""
+    """A plug-in cannot be loaded, or did not return a finding."""
 
 
-class Python(Kind):
+class Python(ObjectKind):
     """Passes when the plug-in says so."""
 
     name = "python"
+    keys = ("name", "with")
+    short_for = "name"
 
     def problems(self, spec: Json) -> list[str]:
         """The name of an installed plug-in, or an object with `name` and `with`."""
-        if isinstance(spec, str):
-            spec = {"name": spec}
-        if not isinstance(spec, dict) or not isinstance(spec.get("name"), str):
+        wanted = self.as_object(spec)
+        if not isinstance(wanted.get("name"), str):
             return [f"`python` must be the name of a plug-in, or an object with `name`, not {type_name(spec)}"]
-        problems = unknown_keys(spec, ("name", "with"), kind=self.name)
-        found = _entry_point(str(spec["name"]))
+        problems = self.unknown_keys(wanted)
+        found = _entry_point(str(wanted["name"]))
         if isinstance(found, str):
             return [*problems, found]
         try:
             plugin = _load(found)
         except PluginFault as error:
             return [*problems, f"`python`: {error}"]
-        return problems + [f"`python`: {spec['name']}: {told}" for told in _told_by(plugin, spec.get("with"))]
+        said = _problems_by(plugin, wanted.get("with"))
+        return problems + [f"`python`: {wanted['name']}: {problem}" for problem in said]
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        """What the plug-in declares."""
-        found = _entry_point(_name_in(spec))
+        found = _entry_point(str(self.as_object(spec).get("name")))
         plugin = None if isinstance(found, str) else _load(found)
         return frozenset(plugin.needs) if isinstance(plugin, HasNeeds) else NOTHING
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        """Hand the answer over, and hold the plug-in to its contract."""
-        found = _entry_point(_name_in(spec))
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        """Calls the plug-in with the answer, and holds it to its contract."""
+        wanted = self.as_object(spec)
+        found = _entry_point(str(wanted.get("name")))
         if isinstance(found, str):
             raise PluginFault(found)
-        left = answer_files_of(work)
+        files = answer_files_of(submission)
 
-        def open_sandbox(furnishing: SandboxSpec) -> Sandbox:
-            if work.context.open_sandbox is None:
+        def open_sandbox(sandbox: SandboxSpec) -> Sandbox:
+            if submission.context.open_sandbox is None:
                 raise PluginFault(f"{found.name}: asks for a sandbox, and none was given; declare `needs`")
-            return work.context.open_sandbox(furnishing)
+            return submission.context.open_sandbox(sandbox)
 
         finding: Any = _load(found)(
             Inspection(
-                case=work.case,
-                answer=Answer(text=work.answer.text, files=left.own),
-                files=left.all,
-                only_block=None if left.own else left.fenced.only_block,
-                given=spec.get("with") if isinstance(spec, dict) else None,
+                case=submission.case,
+                answer=Answer(text=submission.answer.text, files=files.own),
+                files=files.all,
+                only_block=None if files.own else files.fenced.only_block,
+                given=wanted.get("with"),
                 open_sandbox=open_sandbox,
             )
         )
@@ -76,18 +77,14 @@ class Python(Kind):
         return CheckOutcome(finding[0], " ".join(str(finding[1]).split())[:1_000])
 
 
-def _told_by(plugin: Any, given: Json) -> list[str]:
-    """What the plug-in says of the spec. If it cannot even say that, this is what is wrong."""
+def _problems_by(plugin: Any, given: Json) -> list[str]:
+    """What the plug-in says is wrong with the spec; an exception of its own is such a problem."""
     if not isinstance(plugin, HasProblems):
         return []
     try:
         return [" ".join(str(problem).split())[:300] for problem in plugin.problems(given)]
-    except Exception as error:  # noqa: BLE001 - somebody else's code, which may fail in any way at all
+    except Exception as error:  # noqa: BLE001 - foreign code, which may fail in any way
         return [f"cannot look at `with`: {type(error).__name__}: {error}"]
-
-
-def _name_in(spec: Json) -> str:
-    return str(spec.get("name")) if isinstance(spec, dict) else str(spec)
 
 
 def _entry_point(name: str) -> EntryPoint | str:
@@ -108,7 +105,7 @@ def _installed(path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa: ARG001 
 
 
 def _load(found: EntryPoint) -> Any:
-    """What the entry point names. Importing somebody's package may fail in any way at all."""
+    """What the entry point names. Importing a foreign package may fail in any way."""
     try:
         plugin = found.load()
     except Exception as error:

@@ -1,7 +1,8 @@
-"""`regex`: a pattern searched in the answer. A pattern that runs away is stopped and counts as our fault."""
+"""`regex`: a pattern searched in the answer. A pattern that takes too long is stopped and counts as our fault."""
 
 import re
 import warnings
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -28,12 +29,11 @@ class Regex(Kind):
     name = "regex"
     only_words = True
     schema = TEXT
-    told = r'`{"regex": "(?i)\\b47\\s*s(econds)?\\b"}`: a pattern (Python) is found in the answer.'
+    guidance = r'`{"regex": "(?i)\\b47\\s*s(econds)?\\b"}`: a pattern (Python) is found in the answer.'
 
     def problems(self, spec: Json) -> list[str]:
         """A pattern that compiles, within bounds, and does not match an empty answer."""
-        problems = string_problems(spec, kind=self.name, many=False)
-        if problems:
+        if problems := string_problems(spec, kind=self.name, many=False):
             return problems
         import regex
 
@@ -56,19 +56,23 @@ class Regex(Kind):
         return []
 
     def pattern(self, spec: Json) -> str:
-        """The spec itself."""
         return str(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        """Search, and show what matched."""
-        match = search(str(spec), work.answer.text)
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        match = search(str(spec), submission.answer.text)
         if match is None:
             return CheckOutcome(False, f"no match for {shown(str(spec))}")
         return CheckOutcome(True, f"matched {shown(match)}")
 
 
+def pattern_problems(spec: Mapping[str, Json], key: str, *, kind: str) -> list[str]:
+    """What is wrong with a key that holds a pattern, where it is given."""
+    found = Regex().problems(spec[key]) if key in spec else []
+    return [problem.replace("`regex`", f"`{kind}: {key}`") for problem in found]
+
+
 def search(pattern: str, text: str) -> str | None:
-    """What a pattern matched first in a text. One that runs away raises `TimeoutError`."""
+    """What a pattern matched first in a text. One that takes too long raises `TimeoutError`."""
     # Other threads go on while it searches.
     match = _compile(pattern).search(text, timeout=SECONDS, concurrent=True)
     return None if match is None else match.group(0)
@@ -79,7 +83,7 @@ def _compile(text: str) -> "regex.Pattern[str]":
     import regex
 
     with warnings.catch_warnings():
-        # Patterns that may change their meaning in a later version are not the business of whoever runs them.
+        # A warning that a pattern may change its meaning in a later version is not for the person who runs it.
         warnings.simplefilter("ignore")
         return regex.compile(text)
 

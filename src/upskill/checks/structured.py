@@ -1,4 +1,4 @@
-"""`json`, `toml` and `yaml`: which text is looked at, how it is parsed, and what may be asked of its value."""
+"""`json`, `toml` and `yaml`: which text is parsed, how, and what may be asked of the value."""
 
 import json
 import tomllib
@@ -8,28 +8,27 @@ from typing import Any
 
 import yaml
 
-from upskill.checks.answer_files import answer_files_of
+from upskill.checks.answer_files import answer_files_of, read_fenced
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import NOTHING, Kind, Need, Submission, shown, type_name
-from upskill.checks.regex import search
+from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, shown, type_name
+from upskill.checks.regex import pattern_problems, search
 from upskill.checks.schema import schema_errors, schema_problems
-from upskill.checks.spec import flag_problems, path_problems, text_problems, unknown_keys
 from upskill.checks.value_at import ValueMissing, same, steps_of, value_at
-from upskill.domain.answer_schemas import TEXT, TEXTS, Form, object_of
+from upskill.domain.answer_schemas import TEXT, TEXTS, Schema, object_of
 from upskill.domain.case import Json
+from upskill.domain.text import decoded
 
 MOST_BYTES = 512 * 1024
 MOST_DEPTH = 100
 MOST_VALUES = 100_000
 """Values once every alias is written out: nine lines of aliases to aliases can stand for a billion."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_KEYS = ("path", "schema", "at", "equals", "matches", "absent")
-_TOLD = (
+_GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
     "a place; without `path` the answer's text or its only code block. `matches` takes a pattern, "
     '`"absent": true` wants nothing there.'
 )
-_VALUE: Form = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
+_VALUE: Schema = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
 _SCHEMA = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
 
 
@@ -37,17 +36,24 @@ class NotParsed(Exception):
     """A text is not in the format; says where and why."""
 
 
-class Structured(Kind):
+class Structured(ObjectKind):
     """Passes when the text parses, fits the schema, and has the right value at the place that is named."""
 
     schema = _SCHEMA
+    keys = ("path", "schema", "at", "equals", "matches", "absent")
 
     def __init__(
-        self, name: str, parse: Callable[[str], Any], *, languages: frozenset[str], exact_numbers: bool, told: str = ""
+        self,
+        name: str,
+        parse: Callable[[str], Any],
+        *,
+        languages: frozenset[str],
+        exact_numbers: bool,
+        guidance: str = "",
     ) -> None:
         """`parse` raises `NotParsed`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
         self.name = name
-        self.told = told
+        self.guidance = guidance
         self._parse = parse
         self._languages = languages
         self._exact = exact_numbers
@@ -59,45 +65,41 @@ class Structured(Kind):
             return [
                 f'`{kind}` must be an object such as {{"at": "general.name", "equals": "x"}}, not {type_name(spec)}'
             ]
-        problems = unknown_keys(spec, _KEYS, kind=kind)
+        problems = self.unknown_keys(spec)
         if "path" in spec:
-            problems += path_problems(spec, "path", kind=kind)
+            problems += self.path_problems(spec, "path")
         if "schema" in spec:
             problems += [f"`{kind}`: `schema` {problem}" for problem in schema_problems(spec["schema"])]
-        problems += text_problems({key: spec[key] for key in ("matches",) if key in spec}, kind=kind)
-        problems += flag_problems(spec, "absent", kind=kind)
+        problems += pattern_problems(spec, "matches", kind=kind) + self.flag_problems(spec, "absent")
         asked = [key for key in ("equals", "matches", "absent") if key in spec]
         if len(asked) > 1:
             problems.append(f"`{kind}`: `{asked[0]}` and `{asked[1]}` do not go together")
         if "at" in spec:
-            at = spec["at"]
-            if not isinstance(at, str) or steps_of(at) is None:
+            if not isinstance(at := spec["at"], str) or steps_of(at) is None:
                 problems.append(f"`{kind}`: `at` must be a place such as general.cuda.minver or sources[0]")
         elif "absent" in spec:
             problems.append(f"`{kind}`: `absent` needs `at`, the place where nothing may be")
         return problems
 
     def needs(self, spec: Json) -> frozenset[Need]:
-        """Files, where one is named."""
         return frozenset({"files"}) if isinstance(spec, dict) and "path" in spec else NOTHING
 
     def reads_words(self, spec: Json) -> bool:
-        """Where no file is named."""
         return "files" not in self.needs(spec)
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        """Parse, then ask. What cannot be parsed is the answer's fault, never ours."""
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        """Text that cannot be parsed is the answer's fault, never ours."""
         wanted = spec if isinstance(spec, dict) else {}
         path = wanted.get("path")
         try:
-            name, text = self._text_of_file(path, work) if isinstance(path, str) else self._text_of_answer(work)
+            name, text = _text_of_file(path, submission) if isinstance(path, str) else self._text_of_answer(submission)
             value = self._value(text)
         except NotParsed as error:
             return CheckOutcome(False, str(error))
         if "schema" in wanted and (errors := schema_errors(wanted["schema"], value)):
             return CheckOutcome(False, f"{name} does not fit the schema: {'; '.join(errors)}")
         if "at" in wanted or "equals" in wanted or "matches" in wanted:
-            return self._look_at(wanted, value, name=name)
+            return self._check_value(wanted, value, name=name)
         return CheckOutcome(True, f"{name} is {self.name}{' and fits the schema' if 'schema' in wanted else ''}")
 
     def _value(self, text: str) -> Json:
@@ -108,29 +110,17 @@ class Structured(Kind):
         except RecursionError:
             raise NotParsed(f"not {self.name}: nested too deeply") from None
 
-    def _text_of_file(self, path: str, work: Submission) -> tuple[str, str]:
-        left = answer_files_of(work)
-        data = left.read(path)
-        if data is None:
-            raise NotParsed(left.missing(path))
-        try:
-            return path, data.decode("utf-8")
-        except UnicodeDecodeError:
-            raise NotParsed(f"{path} is not text (UTF-8)") from None
-
-    def _text_of_answer(self, work: Submission) -> tuple[str, str]:
+    def _text_of_answer(self, submission: Submission) -> tuple[str, str]:
         """The only block of the text, or its only one in this language; without any block, all of the text."""
-        from upskill.checks.fenced import read_fenced
-
-        blocks = read_fenced(work.answer.text).blocks
+        blocks = read_fenced(submission.answer.text).blocks
         if not blocks:
-            return "the answer", work.answer.text
+            return "the answer", submission.answer.text
         mine = [block for block in blocks if block.language in self._languages] if len(blocks) > 1 else blocks
         if len(mine) == 1:
             return "the fenced block", mine[0].content
         raise NotParsed(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
 
-    def _look_at(self, wanted: dict[str, Json], value: Json, *, name: str) -> CheckOutcome:
+    def _check_value(self, wanted: dict[str, Json], value: Json, *, name: str) -> CheckOutcome:
         at = wanted.get("at")
         where = f"{name} at {at}" if isinstance(at, str) else name
         try:
@@ -147,6 +137,17 @@ class Structured(Kind):
             match = search(str(wanted["matches"]), found)
             return CheckOutcome(match is not None, f"{where} is {shown(found)}")
         return CheckOutcome(True, f"{where} is {shown_value(found)}")
+
+
+def _text_of_file(path: str, submission: Submission) -> tuple[str, str]:
+    files = answer_files_of(submission)
+    data = files.read(path)
+    if data is None:
+        raise NotParsed(files.missing(path))
+    text = decoded(data)
+    if text is None:
+        raise NotParsed(f"{path} is not text (UTF-8)")
+    return path, text
 
 
 def shown_value(value: Json) -> str:
@@ -203,7 +204,7 @@ def _refuse_constant(name: str) -> Any:
     raise NotParsed(f"not json: {name} is no JSON value")
 
 
-JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, told=_TOLD)
+JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, guidance=_GUIDANCE)
 
 
 def parse_toml(text: str) -> Any:
@@ -233,15 +234,13 @@ def parse_yaml(text: str) -> Any:
             return None if node is None else loader.construct_document(node)
         finally:
             loader.dispose()
-    except yaml.YAMLError as error:
-        raise NotParsed(f"not yaml: {' '.join(str(error).split())[:200]}") from None
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        # What its constructors raise for a tag on a text that does not suit it, as `!!int ""`.
+    # Its constructors raise others than YAMLError for a tag on a text that does not suit it, as `!!int ""`.
+    except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise NotParsed(f"not yaml: {' '.join(str(error).split())[:200]}") from None
 
 
 def _require_shallow(text: str) -> None:
-    """Before anything is built, because building goes as deep as the text does."""
+    """Raises `NotParsed` before anything is built, because building recurses as deep as the text nests."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):

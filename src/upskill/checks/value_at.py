@@ -27,7 +27,7 @@ def steps_of(place: str) -> list[Step] | None:
 
 
 class ValueMissing(Exception):
-    """There is nothing at a place; says how far the way goes."""
+    """There is nothing at a place; says how much of the path exists."""
 
 
 def value_at(value: Json, steps: list[Step]) -> Json:

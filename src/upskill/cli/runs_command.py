@@ -13,7 +13,7 @@ from upskill.cli.output import console, print_json, print_lines
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
 
 if TYPE_CHECKING:
-    from upskill.domain.past_run import PastRun
+    from upskill.domain.evaluation import PastRun
     from upskill.workflows.prune_runs import PrunePlan
 
 NEWEST = 10

@@ -1,25 +1,25 @@
-"""Pieces of the forms in which teachers answer, as JSON Schema. No keywords that providers refuse in a schema."""
+"""Building blocks for the JSON Schemas of teachers' answers. Uses no keyword that providers refuse in a schema."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Form = dict[str, Any]
+Schema = dict[str, Any]
 
-TEXT: Form = {"type": "string"}
+TEXT: Schema = {"type": "string"}
 
 
-def list_of(items: Mapping[str, Any]) -> Form:
-    """Any number of them."""
+def list_of(items: Mapping[str, Any]) -> Schema:
+    """A list of any number of these items."""
     return {"type": "array", "items": items}
 
 
-def one_of(*words: str) -> Form:
+def one_of(*words: str) -> Schema:
     """One of these words."""
     return {"type": "string", "enum": [*words]}
 
 
-def object_of(needed: Sequence[str] | None = None, /, **properties: Mapping[str, Any]) -> Form:
-    """These keys and no others; all of them must be there, unless some are said to be needed."""
+def object_of(needed: Sequence[str] | None = None, /, **properties: Mapping[str, Any]) -> Schema:
+    """An object with these keys and no others; all are required, unless `needed` lists those that are."""
     return {
         "type": "object",
         "properties": properties,

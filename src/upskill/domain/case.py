@@ -1,5 +1,4 @@
-"""A case, its checks, and whether it can tell right from wrong. Which kinds of check exist is not known here: a check
-is a kind and a spec."""
+"""A case, its checks, and whether it can tell right from wrong. A check is a kind and a spec: no kind is known here."""
 
 import hashlib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ State = Literal["qualified", "unproven", "rejected"]
 """Shown to tell right from wrong; not shown, so it counts and is marked; shown not to, so it never counts."""
 
 Label = Literal["recall", "leaks", "saturated", "impossible"]
-"""The answer stands in the skill; what is expected stands in the prompt; without a skill it is always, or never, done.
+"""The skill contains the answer; the prompt contains it; without the skill it always, or never, passes.
 
 Labels say what kind of case it is. They never drop one.
 """
@@ -29,7 +28,7 @@ LABEL_MEANINGS: dict[Label, str] = {
     "saturated": "always passed without the skill: nothing is left to win",
     "impossible": "never passed without the skill: here it can be won",
 }
-"""For whoever reads a label for the first time."""
+"""The labels explained, for reports."""
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
@@ -47,8 +46,8 @@ class CheckOffer:
     """A kind of check that a teacher may use in the cases it writes."""
 
     kind: str
-    told: str
-    """What the teacher is told of it; empty where the words for another kind show it too."""
+    guidance: str
+    """What the teacher is told about it; empty where the text for another kind covers it."""
     schema: Mapping[str, Any]
     """The JSON Schema of a spec."""
     runs_programs: bool = False
@@ -56,7 +55,7 @@ class CheckOffer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Case:
-    """One task put to a student, with the checks that decide whether it was done."""
+    """One task for a student, with the checks that decide whether it was done."""
 
     id: str
     prompt: str
@@ -68,7 +67,7 @@ class Case:
     wrong: tuple[Answer, ...] = ()
     """Answers that are wrong."""
     use: CaseUse | None = None
-    """What a generated case is for; `None` where cases were written by hand and nobody split them."""
+    """What a generated case is for; `None` where cases were written by hand and never split."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 
@@ -123,7 +122,7 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Qualification:
-    """What is known of one case before any student meets it."""
+    """What is known about one case before any student gets it."""
 
     case_id: str
     state: State

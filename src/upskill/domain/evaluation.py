@@ -1,9 +1,9 @@
-"""The result of an evaluation, ready to be reported in any form."""
+"""The result of an evaluation, ready to be reported in any format, and the summary of an earlier run."""
 
 from dataclasses import dataclass
 
 from upskill.domain.case import Qualification
-from upskill.domain.lift import LabelLift, Lift, Verdict
+from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
 from upskill.domain.skill import Skill
@@ -158,7 +158,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     """For people. No decision reads them."""
     end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
-    """What ended it before every student had come to its own end, if anything did."""
+    """What ended it before every student was done, if anything did."""
     sandbox: str | None = None
     """What confined the students' tools and the checks that run; `none` where a person asked for nothing, and `None`
     where nothing was executed."""
@@ -181,3 +181,49 @@ class Evaluation:
         if self.min_lift is not None and not all(report.clears for report in self.students):
             return EXIT_NOT_SHOWN
         return EXIT_DONE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastResult:
+    """What a run found for one student. Figures are `None` where nothing was measured or compared."""
+
+    model: str
+    harness: str
+    verdict: str | None
+    sentence: str
+    against: str | None
+    """What the skill was measured against: `baseline`, or `previous`."""
+    before: float | None
+    """The pass rate there."""
+    arm: str | None
+    after: float | None
+    """The pass rate with the skill."""
+    lift: float | None
+    interval: Interval | None
+    """The one that the verdict rests on: for cases like these, or for these very cases where `narrow`."""
+    narrow: bool
+    pairs: int | None
+    spent: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastRun:
+    """One run folder; `problem` says why it cannot be read, and then the rest is unknown."""
+
+    folder: str
+    """Where it is, with forward slashes."""
+    status: str
+    skill: str | None = None
+    digest: str | None = None
+    started_at: str | None = None
+    finished_at: str | None = None
+    results: tuple[PastResult, ...] = ()
+    cost: float | None = None
+    sentence: str | None = None
+    """Of a `generate`: what came of it, or how far it got; `None` for an evaluation, whose results speak."""
+    problem: str | None = None
+
+    @property
+    def day(self) -> str:
+        """The day it began, as a label."""
+        return (self.started_at or "")[:10]

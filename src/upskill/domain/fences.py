@@ -1,4 +1,4 @@
-"""Fenced code blocks of Markdown, one line at a time: the one rule for all that asks which lines are code.
+"""Fenced code blocks of Markdown, one line at a time: the one rule for which lines are code.
 
 A fence is three or more backticks or tildes; backticks among the words behind backticks make it code in a sentence. A
 line of at least as many of the same, and of nothing else, closes it, unless it is indented four more. The decision on
@@ -6,6 +6,7 @@ checks (docs/explanation/decisions/0009-checks.md) says why no Markdown parser d
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 _OPENING = re.compile(r"(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>.*)")
@@ -29,6 +30,14 @@ def fence_after(line: str, fence: Fence | None, *, most_indent: int | None = 3) 
     if fence is None:
         return _opened(line, most_indent)
     return None if _closes(line, fence) else fence
+
+
+def with_fences(lines: Iterable[str]) -> Iterator[tuple[str, Fence | None]]:
+    """Each line with the fence that is open after it: `None` on lines outside of blocks and on those that close one."""
+    fence: Fence | None = None
+    for line in lines:
+        fence = fence_after(line, fence)
+        yield line, fence
 
 
 def _opened(line: str, most_indent: int | None) -> Fence | None:

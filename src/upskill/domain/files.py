@@ -1,6 +1,6 @@
-"""Files of a case or of an answer: which names they may have, and how files and whole answers stand in JSON.
+"""Files of a case or of an answer: which names they may have, and how files and answers are written as JSON.
 
-A file stands as text, or as base64 where it is none. Whoever writes files by these names may trust them.
+A file is stored as text, or as base64 where it is none. A name that passes here is safe to write to.
 """
 
 import base64
@@ -10,6 +10,7 @@ from typing import Any
 
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Json
+from upskill.domain.text import decoded
 
 MOST_CHARACTERS = 240
 MOST_FILES = 200
@@ -91,10 +92,8 @@ def files_as_json(files: Files) -> dict[str, Any]:
 
 
 def _content(data: bytes) -> str | Mapping[str, str]:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode("ascii")}
+    text = decoded(data)
+    return {"base64": base64.b64encode(data).decode("ascii")} if text is None else text
 
 
 def read_answer(value: Json, problems: list[str], *, where: str) -> Answer | None:

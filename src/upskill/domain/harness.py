@@ -1,4 +1,4 @@
-"""The harnesses as plain data, for whoever plans, stores or reports. What each of them does is in its own module.
+"""The harnesses as plain data, for planning, storing and reporting. What each of them does is in its own module.
 
 A new harness is that module and an entry in `HARNESSES`.
 """

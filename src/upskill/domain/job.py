@@ -10,7 +10,7 @@ JOB_FORMAT: Literal["upskill.job/1"] = "upskill.job/1"
 RESULT_FORMAT: Literal["upskill.job-result/1"] = "upskill.job-result/1"
 
 _STRICT = {"extra": "forbid", "allow_inf_nan": False}
-"""Whoever reads one of these from JSON refuses keys that it does not know."""
+"""Reading one of these from JSON refuses unknown keys."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -54,7 +54,7 @@ class RunEnd:
     outages: tuple[Outage, ...] = ()
 
     @property
-    def ran_its_course(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether resuming would find nothing left to do but what errored."""
         return not self.interrupted and self.cap is None and not self.outages
 

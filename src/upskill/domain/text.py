@@ -1,15 +1,20 @@
-"""Text as people and files can take it: numbers with their nouns, printable lines, whole characters, rough counts of
-tokens."""
+"""Text for people and files: counts with their nouns, printable lines, whole characters, estimated tokens."""
 
 BYTES_PER_TOKEN = 4
-"""How many bytes of UTF-8 are counted as a token where nobody says."""
+"""Bytes of UTF-8 per token, for estimates."""
 LONGEST_LINE = 400
-"""Characters of a stranger's text in a message."""
+"""Characters of foreign text in a message."""
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
     """`1 call`, `1,200 calls`, `2 fixes`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """The text on one line, and with an ellipsis where it has more than this many characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def whole_characters(text: str) -> str:
@@ -19,15 +24,20 @@ def whole_characters(text: str) -> str:
 
 def readable_text(data: bytes) -> str | None:
     """The text of a file; `None` where it is not one."""
+    text = decoded(data)
+    return None if text is None or "\0" in text else text
+
+
+def decoded(data: bytes) -> str | None:
+    """The bytes as UTF-8; `None` where they are not."""
     try:
-        text = data.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return None if "\0" in text else text
 
 
 def estimated_tokens(text_bytes: int) -> int:
-    """Roughly, rounded up: a real count would need the model's own vocabulary. Always shown with a `~`."""
+    """The estimated tokens of so many bytes, rounded up. An exact count would need the tokenizer; shown with a `~`."""
     return -(-text_bytes // BYTES_PER_TOKEN)
 
 

@@ -50,13 +50,13 @@ class Subtrace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Trace:
-    """One piece of recorded work: the branch that was kept, duplicates merged, noise told apart."""
+    """One piece of recorded work: the branch that was kept, duplicates merged, noise marked."""
 
     recorder: str
     """The format, such as `claude-code` or `codex`."""
     steps: tuple[Step, ...]
     whole: str | None = None
-    """The recording itself where it is plain text, in which no steps can be told apart."""
+    """The recording itself where it is plain text, without steps."""
     subtraces: tuple[Subtrace, ...] = ()
     folder: str | None = None
     """Where the work was done, as recorded."""

@@ -1,6 +1,6 @@
 """The digest of a trace: what was found in recorded work, each with its steps, cut to a budget by worth.
 
-Not to be taken for the digest of a content (`upskill.domain.digest`), which is a hash.
+Not the digest of a content (`upskill.domain.digest`), which is a hash.
 """
 
 from collections.abc import Mapping
@@ -135,5 +135,5 @@ class TraceSource:
 
     @property
     def whole_tokens(self) -> int:
-        """About how many tokens the recording would be if it were handed over as it is."""
+        """The estimated tokens of the whole recording."""
         return (self.bytes + 3) // 4

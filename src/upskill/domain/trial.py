@@ -127,6 +127,6 @@ class Trial:
     """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""
 
     @property
-    def left(self) -> Answer:
-        """What checks look at."""
+    def full_answer(self) -> Answer:
+        """The text and the files that checks look at."""
         return Answer(text=self.answer, files=self.files, removed=self.removed)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from upskill.domain.case import Json
-from upskill.domain.past_run import PastResult, PastRun
+from upskill.domain.evaluation import PastResult, PastRun
 from upskill.reporting import wording
 from upskill.reporting.csv_report import safe_cell
 

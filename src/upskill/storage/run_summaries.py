@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from upskill.domain.evaluation import PastResult, PastRun
 from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
-from upskill.domain.past_run import PastResult, PastRun
 from upskill.domain.text import printable
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
 

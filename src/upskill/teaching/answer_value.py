@@ -1,7 +1,7 @@
-"""The value inside a teacher's answer, whatever stands around it. Knows nothing of what the value is for.
+"""Extracts the value from a teacher's answer, whatever surrounds it. Knows nothing about what the value is for.
 
-Models think aloud, greet, fence, write YAML where JSON was asked for, leave commas behind. All of that is read. What is
-not there is never made up: an answer without the value is unusable, with the reason in words that a teacher can act on.
+Models think aloud, greet, use fences, write YAML instead of JSON, or leave trailing commas. All of that is read.
+Nothing is made up: an answer without the value is unusable, with a reason that a teacher can act on.
 """
 
 import json
@@ -13,7 +13,6 @@ import yaml
 
 from upskill.domain.fences import Fence, fence_after
 from upskill.domain.thinking import without_thinking
-from upskill.teaching.schema_fit import fit_problems, fitted
 
 MOST_CHARACTERS = 400_000
 """Far above what a skill or a set of cases needs. A longer answer is a model that did not stop."""
@@ -23,10 +22,12 @@ MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
+MOST_PROBLEMS = 8
+_TYPE_NAMES = {"object": "an object", "array": "a list", "string": "a text", "number": "a number"}
 
 
 class UnusableAnswer(Exception):
-    """An answer that cannot be used, and everything that is wrong with it, in words for whoever wrote it."""
+    """An answer that cannot be used, and everything that is wrong with it, in words for its writer."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
@@ -55,19 +56,19 @@ def value_in(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> dict
 
 def _fitting(found: list[Any], schema: Mapping[str, Any]) -> dict[str, Any] | None:
     for value in reversed(found):
-        whole = fitted(value, schema)
-        if isinstance(whole, dict) and not fit_problems(whole, schema):
+        whole = _fitted(value, schema)
+        if isinstance(whole, dict) and not _fit_problems(whole, schema):
             return whole
     return None
 
 
 def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[str]:
-    """What to tell: about the largest object that could be read, or why none could."""
+    """What is wrong with the largest object that could be read, or why none could."""
     objects = [value for value in found if isinstance(value, dict)]
     start = text.find("{")
     if start >= 0:
         try:
-            mended(_DECODER.raw_decode(text, start)[0])
+            repaired(_DECODER.raw_decode(text, start)[0])
         except json.JSONDecodeError as error:
             line = text.count("\n", 0, error.pos) + 1
             near = " ".join(text[max(0, error.pos - 30) : error.pos + 30].split())
@@ -77,7 +78,7 @@ def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[st
     if not objects:
         return ["it holds no JSON object"]
     largest = max(objects, key=lambda value: len(repr(value)))
-    return fit_problems(fitted(largest, schema), schema) or ["it holds no JSON object of the form asked for"]
+    return _fit_problems(_fitted(largest, schema), schema) or ["it holds no JSON object of the form asked for"]
 
 
 def _refuse(name: str) -> Any:
@@ -97,7 +98,7 @@ def _json_values(text: str) -> Iterator[Any]:
             return
         try:
             value, end = _DECODER.raw_decode(text, start)
-            value = mended(value)
+            value = repaired(value)
         except (ValueError, RecursionError):
             position = start + 1
             continue
@@ -120,7 +121,7 @@ def _yaml_values(text: str) -> Iterator[Any]:
         if candidate.count("[") + candidate.count("{") + candidate.count("&") > MOST_YAML_OPENINGS:
             continue
         try:
-            value = mended(yaml.load(candidate, Loader=_Yaml))
+            value = repaired(yaml.load(candidate, Loader=_Yaml))
         except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError):
             continue
         if isinstance(value, dict | list):
@@ -128,7 +129,7 @@ def _yaml_values(text: str) -> Iterator[Any]:
 
 
 def _fenced(text: str) -> Iterator[str]:
-    """What stands in each code block, in order."""
+    """The content of each code block, in order."""
     fence: Fence | None = None
     inside: list[str] = []
     for line in text.split("\n"):
@@ -162,22 +163,98 @@ for _tag, _pattern, _first in (
     _Yaml.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), list(_first))
 
 
-def mended(value: Any, *, depth: int = MOST_DEPTH) -> Any:
+def repaired(value: Any, *, depth: int = MOST_DEPTH) -> Any:
     """The value with whole characters, one kind of line end, and texts as keys. Raises `ValueError` if too deep."""
     if depth == 0:
         raise ValueError("nested too deeply")
     if isinstance(value, str):
-        return _mended_text(value)
+        return _repaired_text(value)
     if isinstance(value, dict):
-        return {_mended_text(str(key)): mended(inner, depth=depth - 1) for key, inner in value.items()}
+        return {_repaired_text(str(key)): repaired(inner, depth=depth - 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [mended(inner, depth=depth - 1) for inner in value]
+        return [repaired(inner, depth=depth - 1) for inner in value]
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
-def _mended_text(text: str) -> str:
+def _repaired_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
     return "".join(character for character in text if character >= " " or character in "\n\t")
+
+
+def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
+    """The value without what is plainly too much: unknown keys, and nulls where nothing is required.
+
+    A bare list is put into its object where the object would hold that list and nothing else that is needed; a number
+    where a text is wanted becomes one; a text where a list of texts is wanted becomes a list of one.
+    """
+    if schema.get("type") == "string" and isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if schema.get("type") == "array" and isinstance(value, str) and schema.get("items", {}).get("type") == "string":
+        return [value] if value.strip() else []
+    if isinstance(value, list) and schema.get("type") == "object":
+        lists = [key for key, inner in schema.get("properties", {}).items() if inner.get("type") == "array"]
+        if len(lists) == 1 and set(schema.get("required", lists)) == set(lists):
+            value = {lists[0]: value}
+    if isinstance(value, dict) and "properties" in schema:
+        known, needed = schema["properties"], schema.get("required", ())
+        strict = schema.get("additionalProperties") is False
+        return {
+            key: _fitted(inner, known.get(key, {}))
+            for key, inner in value.items()
+            if (key in known or not strict) and (inner is not None or key in needed)
+        }
+    if isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+        return [_fitted(inner, schema["items"]) for inner in value]
+    return value
+
+
+def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
+    """Where a value does not fit, the first few; empty when it fits."""
+    from jsonschema import Draft202012Validator
+
+    problems: list[str] = []
+    try:
+        for error in Draft202012Validator(schema).iter_errors(value):
+            problems.append(_in_words(error))
+            if len(problems) >= MOST_PROBLEMS:
+                break
+    except RecursionError:
+        return ["it is nested too deeply"]
+    return list(dict.fromkeys(problems))
+
+
+def _in_words(error: Any) -> str:
+    """Never with the value itself, which may be a whole skill."""
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
+    place = f"`{where}`" if where else "the answer"
+    wanted, got = error.validator_value, error.instance
+    match error.validator:
+        case "required":
+            missing = [key for key in wanted if key not in got]
+            return f"{place} lacks {', '.join(f'`{key}`' for key in missing)}"
+        case "type":
+            return f"{place} must be {_TYPE_NAMES.get(wanted, wanted)}, not {_type_name(got)}"
+        case "enum":
+            return f"{place} must be one of {', '.join(map(str, wanted))}, not {str(got)[:60]!r}"
+        case "maxItems":
+            return f"{place} has {len(got):,} items; at most {wanted:,} are allowed"
+        case "minItems":
+            return f"{place} has {len(got):,} items; at least {wanted:,} are needed"
+        case _:
+            return f"{place}: {' '.join(str(error.message).split())[:160]}"
+
+
+def _type_name(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    kinds: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        int: "a whole number",
+        float: "a number",
+    }
+    return kinds[type(value)]

@@ -1,6 +1,6 @@
-"""Answers of a teacher as values. A model that says something else is told what was wrong, asked again, then given up.
+"""Asks a teacher and reads its answers as values. Reports what was wrong, asks again, and then gives up.
 
-A weak local teacher must not crash anything: everything it can do wrong ends here, as a value or as one line of error.
+A weak local teacher must not crash anything: every fault of its answers becomes a value or one line of error.
 """
 
 import json
@@ -17,10 +17,10 @@ __all__ = ["REPAIRS", "TeacherUnusable", "UnusableAnswer", "ask_for", "ask_for_e
 
 REPAIRS = 2
 MOST_QUOTED = 60_000
-"""Characters of an unusable answer that its writer is shown again: enough to mend it instead of writing it anew."""
+"""Characters of an unusable answer that its writer is shown again: enough to repair it instead of rewriting it."""
 MOST_QUOTED_OF_ENDLESS = 2_000
-ROOMY = 8_192
-"""Output tokens from which on a window is taken to be large enough for an answer and another one after it."""
+LARGE_ANSWER = 8_192
+"""Output tokens from which a window is assumed to be large enough for an answer and another one after it."""
 T = TypeVar("T")
 
 
@@ -47,28 +47,24 @@ def ask_for_each(
     ask: Ask, questions: Sequence[Question], read: Callable[[str], T], *, repairs: int = REPAIRS
 ) -> list[T | UnusableAnswer]:
     """The answers in the order of the questions, asked side by side; `UnusableAnswer` where the last try was one."""
-    first = [_with_form(question) for question in questions]
-    answers: list[T | UnusableAnswer] = []
+    first = [_with_schema(question) for question in questions]
+    answers: dict[int, T | UnusableAnswer] = {}
     open_questions = dict(enumerate(first))
     for _ in range(repairs + 1):
         if not open_questions:
             break
         replies = ask(tuple(open_questions.values()))
         for number, reply in zip(tuple(open_questions), replies, strict=True):
-            answer = _read(first[number], reply, read)
-            if number < len(answers):
-                answers[number] = answer
-            else:
-                answers.append(answer)
+            answers[number] = answer = _read(first[number], reply, read)
             if isinstance(answer, UnusableAnswer):
                 open_questions[number] = _again(first[number], reply, answer)
             else:
                 del open_questions[number]
-    return answers
+    return list(answers.values())
 
 
 def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | UnusableAnswer:
-    """What the answer says, or why it says nothing. Being cut is told first: it explains what follows."""
+    """The value of the answer, or why there is none. A cut answer is reported as that: it explains what follows."""
     try:
         if question.schema is not None:
             value = value_in(reply.text, question.schema, cut=reply.cut)
@@ -85,8 +81,8 @@ def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | Unu
         return unusable
 
 
-def _with_form(question: Question) -> Question:
-    """The question with the form of its answer in words, for models that cannot be held to a schema."""
+def _with_schema(question: Question) -> Question:
+    """The question with the schema of its answer in the text, for models that cannot be constrained by it."""
     if question.schema is None:
         return question
     form = (
@@ -116,9 +112,9 @@ def _again(question: Question, reply: Reply, unusable: UnusableAnswer) -> Questi
 
 
 def _quotable(question: Question) -> int:
-    """Characters of an answer that fit into the question after it: few where short answers tell of a small window."""
-    room = question.max_output_tokens
-    return min(MOST_QUOTED, 4 * room) if room >= ROOMY else room
+    """Characters of an answer that fit into the next question: few where short answers suggest a small window."""
+    tokens = question.max_output_tokens
+    return min(MOST_QUOTED, 4 * tokens) if tokens >= LARGE_ANSWER else tokens
 
 
 def _told(unusable: UnusableAnswer) -> str:

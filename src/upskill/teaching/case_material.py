@@ -1,8 +1,8 @@
-"""The material for cases, in slices: each call sees what all need and a part of the rest, so that cases differ."""
+"""The material for cases, in slices: each call gets what all need and a part of the rest, so that cases differ."""
 
 from collections.abc import Iterator
 
-from upskill.domain.fences import Fence, fence_after
+from upskill.domain.fences import with_fences
 from upskill.domain.trace_digest import Finding
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted
@@ -28,15 +28,15 @@ def batch_size(window: int | None) -> int:
 def slices(material: Material, batches: int, *, window: int | None = None) -> list[str]:
     """What each of so many calls is given to read, as Markdown with everything quoted set apart."""
     tokens = MATERIAL_TOKENS if window is None else min(MATERIAL_TOKENS, max(256, window // SHARE_OF_WINDOW))
-    room = tokens * _CHARACTERS_PER_TOKEN
-    shared = _fitted([*_shared(material)], room // 2)
+    characters = tokens * _CHARACTERS_PER_TOKEN
+    shared = _fitted([*_shared(material)], characters // 2)
     pieces = [*_pieces(material)]
     found = []
     for number in range(batches):
         # Where there is little, each call sees all of it, but begins elsewhere.
         enough = len(pieces) >= 2 * batches
         mine = pieces[number::batches] if enough else pieces[number:] + pieces[:number]
-        found.append("\n\n".join([*shared, *_fitted(mine, room - sum(map(len, shared)))]))
+        found.append("\n\n".join([*shared, *_fitted(mine, characters - sum(map(len, shared)))]))
     return found
 
 
@@ -102,25 +102,23 @@ def _in_pieces(name: str, text: str) -> Iterator[str]:
 def _parts(text: str) -> list[str]:
     """Split before headings outside fences; parts of a line or two stay with the one before them."""
     parts: list[list[str]] = [[]]
-    fence: Fence | None = None
-    for line in text.split("\n"):
-        fence = fence_after(line, fence)
+    for line, fence in with_fences(text.split("\n")):
         if line.startswith("#") and fence is None and sum(map(len, parts[-1])) > 200:
             parts.append([])
         parts[-1].append(line)
     return ["\n".join(part) for part in parts]
 
 
-def _fitted(pieces: list[str], room: int) -> list[str]:
+def _fitted(pieces: list[str], characters: int) -> list[str]:
     """As many as fit, the first ones; one that is too long by itself is cut, and says so."""
     found: list[str] = []
     for piece in pieces:
-        if len(piece) <= room:
+        if len(piece) <= characters:
             found.append(piece)
-            room -= len(piece)
-        elif not found and room > 200:
+            characters -= len(piece)
+        elif not found and characters > 200:
             heading, _, rest = piece.partition("\n\n")
             inside = "\n".join(rest.split("\n")[1:-1])
-            found.append(f"{heading}, cut\n\n{quoted(inside[: room - len(heading) - 40])}")
+            found.append(f"{heading}, cut\n\n{quoted(inside[: characters - len(heading) - 40])}")
             return found
     return found

@@ -1,4 +1,4 @@
-"""What a teacher is asked for cases: who gets which part of the material, how many, in which wording, in which form."""
+"""The questions that ask a teacher for cases: which material, how many, in which wording, by which schema."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from upskill.domain import CheckOffer
-from upskill.domain.answer_schemas import FILES, TEXT, Form, list_of, object_of, one_of
+from upskill.domain.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
+from upskill.domain.text import count, shortened
 from upskill.models import Ask, Message, Question, Reply
 from upskill.teaching.case_material import batch_size, slices
 from upskill.teaching.case_split import WORDINGS, CaseCounts
@@ -86,7 +87,7 @@ def next_question(
     batch: Batch, faulty: Sequence[WrittenCase], *, positive: int, negative: int, there: Sequence[str]
 ) -> Question:
     """Asks for faulty cases again, each with what was seen, and for so many new ones."""
-    shown = [f"- {_cut(text)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
+    shown = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
     text = prompt(
         "rewrite_cases",
         material=batch.material,
@@ -118,12 +119,12 @@ def _question(batch: Batch, text: str) -> Question:
         purpose=PURPOSE,
         system=prompt("case_rules", checks=_checks_told(batch)),
         messages=(Message(role="user", text=text),),
-        schema=LOOSE_FORM,
+        schema=LOOSE_SCHEMA,
     )
 
 
 def _checks_told(batch: Batch) -> str:
-    told = [offer.told for offer in batch.offers if offer.told and (batch.programs or not offer.runs_programs)]
+    told = [offer.guidance for offer in batch.offers if offer.guidance and (batch.programs or not offer.runs_programs)]
     refused = [f"`{offer.kind}`" for offer in batch.offers if offer.runs_programs and not batch.programs]
     if refused:
         told.append(f"Programs cannot be run here: do not use {', '.join(refused)}.")
@@ -131,9 +132,9 @@ def _checks_told(batch: Batch) -> str:
 
 
 def _counted(positive: int, negative: int) -> str:
-    said = [f"{positive} {'case' if positive == 1 else 'cases'} that are not negative"] if positive else []
+    said = [f"{count(positive, 'case')} that are not negative"] if positive else []
     if negative:
-        said.append(f"{negative} negative {'case' if negative == 1 else 'cases'}")
+        said.append(count(negative, "negative case"))
     return " and ".join(said)
 
 
@@ -145,24 +146,17 @@ def _wording_asked(batch: Batch) -> str:
     return f"About as many in each of these wordings:\n{listed}"
 
 
-def _cut(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _MOST_PROMPT_SHOWN else text[: _MOST_PROMPT_SHOWN - 1] + "…"
-
-
-LOOSE_FORM: Mapping[str, Any] = {
+LOOSE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"cases": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "object"}}},
     "required": ["cases"],
 }
-"""What an answer must fit to be read at all. What is wrong within a case costs that case, not the answer."""
-
-
+"""What an answer must fit to be read at all. A problem within a case costs that case, not the answer."""
 _ANSWER = object_of(text=TEXT, files=FILES)
 
 
-def guiding_form(offers: Sequence[CheckOffer], *, programs: bool) -> Form:
-    """The form that a model is held to where it can be: every answer that fits it can be read as cases."""
+def guiding_schema(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
+    """The schema that constrains a model where it can be: every answer that fits it can be read as cases."""
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
         id=TEXT,
@@ -179,10 +173,10 @@ def guiding_form(offers: Sequence[CheckOffer], *, programs: bool) -> Form:
 
 
 def guided(ask: Ask, offers: Sequence[CheckOffer], *, programs: bool) -> Ask:
-    """Asks with the guiding form: whoever reads the answer then needs only the loose one."""
-    form = guiding_form(offers, programs=programs)
+    """Asks with the guiding schema; the answer is read by the loose one."""
+    schema = guiding_schema(offers, programs=programs)
 
     def ask_guided(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        return ask(tuple(replace(question, schema=form) for question in questions))
+        return ask(tuple(replace(question, schema=schema) for question in questions))
 
     return ask_guided

@@ -1,22 +1,33 @@
-"""Which cases are learned from and which are held out: decided by their content alone, so never by accident.
+"""Which cases are learned from and which are held out, decided by their content alone; and which repeat another.
 
-The same cases are always split the same, whatever their order or their names. A case that comes or goes moves at most
-a few others: within one kind of wording the cases are ordered by a number drawn from their digest, and the number of
-learn cases of that wording is its share, as seats in a parliament are.
+The same cases are always split the same, whatever their order or their names. A case that is added or removed moves at
+most a few others: within one wording the cases are ordered by a number drawn from their digest, and each wording gets
+its share of the learn cases. Of two cases that ask the same, one measures nothing new, and one that is learned from
+would give a held-out one away.
 """
 
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from upskill.domain import Case
 from upskill.errors import UsageError
 
 WORDINGS = ("direct", "paraphrased", "contextual")
-"""How a task is put: in plain words; in other words than those of the material; in the middle of somebody's work."""
+"""How a task is worded: in plain words; in other words than those of the material; in the middle of somebody's work."""
 
+NEAR = 0.8
+"""The share of telling words that two prompts with the same answer have in common."""
+
+_WORD = re.compile(r"[^\W_]+(?:[._/-]+[^\W_]+)*|[^\w\s]{2,}")
+_COMMON_WORDS = (
+    "a an and any are as at be been but by can could do does for from give has have how i if in into is it its kindly "
+    "like may me might must my need needs now of on one only or our out please shall should so tell that the their "
+    "then there these they this those to us use want was we were what when where which who will with would you your"
+)
+_COMMON = frozenset(_COMMON_WORDS.split())
 _COUNTS = re.compile(r"\d{1,4}(\+\d{1,4}){2}")
 
 
@@ -71,7 +82,7 @@ def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
 
 
 def _learn_of(cases: int, counts: CaseCounts) -> int:
-    """How many of so many cases are learned from. Where both uses are wanted, neither goes empty-handed."""
+    """How many of so many cases are learned from. Where both uses are wanted, each gets at least one."""
     if not counts.positive:
         return 0
     share = round(cases * counts.learn / counts.positive)
@@ -107,7 +118,7 @@ def _draw_of_wording(wording: str) -> float:
 
 
 def _seats(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:
-    """The learn cases shared out by size (Sainte-Laguë): a group that grows never loses one."""
+    """How many learn cases each group gets, by its size (Sainte-Laguë): a group that grows never loses one."""
     places = sorted(
         ((rank + 0.5) / size, _draw(f"wording {name}"), name) for name, size in sizes.items() for rank in range(size)
     )
@@ -128,3 +139,29 @@ def _grouped(cases: Iterable[Case], key: str) -> dict[str, list[Case]]:
 def _draw(text: str) -> float:
     """A number from 0 to 1 that the text alone decides."""
     return int.from_bytes(hashlib.sha256(f"split {text}".encode("utf-8", "surrogatepass")).digest()[:6], "big") / 2**48
+
+
+def without_doubles(cases: Iterable[Case], *, known: Iterable[Case] = ()) -> Iterator[tuple[Case, Case | None]]:
+    """Each case with the earlier one that it repeats, if there is one. Repeats are not compared with."""
+    kept = [(case, telling_words(case.prompt)) for case in known]
+    for case in cases:
+        words = telling_words(case.prompt)
+        double = next((other for other, theirs in kept if _is_double(case, words, other, theirs)), None)
+        if double is None:
+            kept.append((case, words))
+        yield case, double
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """The words of a prompt without those that every prompt has, whatever their order and case."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return frozenset(word for word in words if word not in _COMMON) or frozenset(words)
+
+
+def _is_double(case: Case, words: frozenset[str], other: Case, theirs: frozenset[str]) -> bool:
+    if case.files != other.files:
+        return False
+    if words == theirs:
+        return True
+    both = len(words & theirs)
+    return case.reference == other.reference and both >= NEAR * len(words | theirs)

@@ -1,29 +1,30 @@
-"""Cases from the material, before there is a draft: written, tried, written again with the reason, or dropped.
+"""Asks a teacher for cases before there is a draft, examines them, and asks again for those that cannot be used.
 
-Knows neither how cases are tried nor what a check is: both are handed in. Nothing here is kept or split by chance: the
-same replies give the same cases.
+Knows neither how cases are examined nor what a check is: the caller passes both. The same replies give the same cases.
 """
 
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from upskill.domain import Case, CheckOffer, Qualification
+from upskill.domain.text import count, shortened
 from upskill.models import Ask, Question
 from upskill.redaction import Redactor
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.teaching.case_prompts import Batch, batches_for, first_question, guided, next_question
-from upskill.teaching.case_split import CaseCounts, split_cases
-from upskill.teaching.duplicate_cases import without_doubles
+from upskill.teaching.case_split import CaseCounts, split_cases, without_doubles
 from upskill.teaching.material import Material
 from upskill.teaching.written_case import CheckProblems, Clean, WrittenCase, cleaned, name_of, read_written
 
 REWRITES = 2
-"""How often a case that does not qualify goes back to its writer."""
+"""How often a case that does not qualify goes back to its writing."""
 
 MOST_OF_A_KIND = 40
 """Positive or negative cases that are taken from one answer."""
+
+_HINT = "a stronger teacher may: choose one with --test-gen-model or --model"
 
 Examine = Callable[[Sequence[Case]], Sequence[Qualification]]
 
@@ -49,19 +50,18 @@ def write_cases(
     window: int | None = None,
     programs: bool = True,
 ) -> WrittenCases:
-    """Cases for the material. Raises `TeacherUnusable` where not one could be had.
+    """Cases for the material. Raises `TeacherUnusable` where there is not one.
 
-    `examine` says of each case whether it tells right from wrong, among the others. `clean` takes secrets out of what
-    comes back. `offers` are the kinds of check that may be used; `programs` says whether checks can run any here.
-    `window` is the teacher's, in tokens.
+    `examine` qualifies each case among the others. `clean` takes secrets out of the answers. `offers` are the kinds of
+    check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens.
     """
-    writing = _Writing(
+    writing = _CaseWriter(
         ask=guided(ask, offers, programs=programs),
         examine=examine,
         check_problems=check_problems,
         clean=clean or Redactor({}).clean,
         counts=counts,
-        desks=[
+        batches=[
             _BatchState(batch=batch)
             for batch in batches_for(material, counts, window=window, offers=offers, programs=programs)
         ],
@@ -78,84 +78,79 @@ def write_cases(
 
 @dataclass(slots=True)
 class _BatchState:
-    """One batch, and where it stands."""
-
     batch: Batch
     faulty: list[WrittenCase] = field(default_factory=list)
-    """What its teacher wrote last and cannot be used, with the reasons."""
+    """The cases of its last answer that cannot be used, with the reasons."""
     failure: str | None = None
     """Why its last answer could not be read at all."""
 
 
+class _GoodCase(NamedTuple):
+    case: Case
+    written: WrittenCase
+    batch: _BatchState
+    """The batch that it was written in."""
+
+
 @dataclass(slots=True)
-class _Writing:
+class _CaseWriter:
     ask: Ask
     examine: Examine
     check_problems: CheckProblems
     clean: Clean
     counts: CaseCounts
-    desks: list[_BatchState]
-    good: list[tuple[Case, int]] = field(default_factory=list)
-    """Cases that hold, with the desk each is from."""
-    items: dict[str, WrittenCase] = field(default_factory=dict)
-    """How each was written, by its id."""
+    batches: list[_BatchState]
+    good: list[_GoodCase] = field(default_factory=list)
     doubles: int = 0
 
     @property
     def missing(self) -> tuple[int, int]:
         """How many more are needed, positive and negative."""
-        negative = sum(case.use == "negative" for case, _ in self.good)
-        return (
-            max(0, self.counts.positive - (len(self.good) - negative)),
-            max(0, self.counts.negative - negative),
-        )
+        negative = sum(one.case.use == "negative" for one in self.good)
+        positive = len(self.good) - negative
+        return max(0, self.counts.positive - positive), max(0, self.counts.negative - negative)
 
     def write(self) -> None:
-        """The first round."""
-        self._hear({number: first_question(desk.batch) for number, desk in enumerate(self.desks)})
-        if not self.good and not any(desk.faulty for desk in self.desks):
-            reason = next((desk.failure for desk in self.desks if desk.failure), "it wrote no case")
-            raise TeacherUnusable(
-                f"the teacher wrote no case that could be read: {reason}",
-                hint="a stronger teacher may: choose one with --test-gen-model or --model",
-            )
+        """Asks for the cases of every batch."""
+        self._ask_for([(state, first_question(state.batch)) for state in self.batches])
+        if not self.good and not any(state.faulty for state in self.batches):
+            reason = next((state.failure for state in self.batches if state.failure), "it wrote no case")
+            raise TeacherUnusable(f"the teacher wrote no case that could be read: {reason}", hint=_HINT)
 
     def write_again(self) -> None:
-        """What is faulty goes back to the desk it came from, as far as it is needed; more is asked for to fill up."""
+        """Asks for faulty cases again in their batches, as far as they are needed, and for new ones to fill up."""
         short = dict(zip((False, True), self.missing, strict=True))
-        back: dict[int, list[WrittenCase]] = {}
-        for number, desk in enumerate(self.desks):
-            for one in desk.faulty:
+        back: list[list[WrittenCase]] = []
+        for state in self.batches:
+            back.append([])
+            for one in state.faulty:
                 if short[one.case.use == "negative"]:
                     short[one.case.use == "negative"] -= 1
-                    back.setdefault(number, []).append(one)
-        there = [case.prompt for case, _ in self.good]
-        questions: dict[int, Question] = {}
-        for number, desk in enumerate(self.desks):
-            desks_left = len(self.desks) - number
-            more = {kind: -(-count // desks_left) for kind, count in short.items()}
-            short = {kind: count - more[kind] for kind, count in short.items()}
-            if number in back or any(more.values()):
-                questions[number] = next_question(
-                    desk.batch, back.get(number, ()), positive=more[False], negative=more[True], there=there
-                )
-        self._hear(questions)
+                    back[-1].append(one)
+        there = [one.case.prompt for one in self.good]
+        questions: list[tuple[_BatchState, Question]] = []
+        for batches_left, state, faulty in zip(range(len(back), 0, -1), self.batches, back, strict=True):
+            more = {negative: -(-wanted // batches_left) for negative, wanted in short.items()}
+            short = {negative: wanted - more[negative] for negative, wanted in short.items()}
+            if faulty or any(more.values()):
+                question = next_question(state.batch, faulty, positive=more[False], negative=more[True], there=there)
+                questions.append((state, question))
+        self._ask_for(questions)
 
-    def _hear(self, questions: dict[int, Question]) -> None:
-        answers = ask_for_each(self.ask, list(questions.values()), _items)
-        new: list[tuple[WrittenCase, int]] = []
-        for number, answer in zip(questions, answers, strict=True):
-            desk = self.desks[number]
+    def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
+        answers = ask_for_each(self.ask, [question for _, question in questions], _items)
+        new: list[tuple[WrittenCase, _BatchState]] = []
+        for (state, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, UnusableAnswer):
-                desk.failure = answer.problems[0] if answer.problems else "no reason"
+                state.failure = answer.problems[0] if answer.problems else "no reason"
                 continue
-            desk.failure = None
-            answer = _not_too_many(answer)
-            named = {name_of(item) for item in answer}
-            # What was written anew replaces what it mends; what was passed over stays faulty.
-            desk.faulty = [one for one in desk.faulty if name_of(one.item) not in named]
-            batch = desk.batch
-            for item in answer:
+            state.failure = None
+            items = _not_too_many(answer)
+            named = {name_of(item) for item in items}
+            # A case that was written again replaces the faulty one; one that was passed over stays faulty.
+            state.faulty = [one for one in state.faulty if name_of(one.item) not in named]
+            batch = state.batch
+            for item in items:
                 written = read_written(
                     cleaned(item, self.clean),
                     check_problems=self.check_problems,
@@ -163,81 +158,75 @@ class _Writing:
                     wordings=batch.wordings,
                     programs=batch.programs,
                 )
-                new.append((written, number))
-        self._take_in(new)
+                new.append((written, state))
+        self._take(new)
 
-    def _take_in(self, new: list[tuple[WrittenCase, int]]) -> None:
-        """Sort what came: readable or not, new or a double, able to tell right from wrong or not."""
-        readable: list[tuple[Case, int]] = []
-        taken = {case.id for case, _ in self.good}
-        for one, number in new:
-            if one.problems:
-                self.desks[number].faulty.append(one)
+    def _take(self, new: list[tuple[WrittenCase, _BatchState]]) -> None:
+        """Keeps new cases that can be read and repeat no other, and examines them all."""
+        readable: list[_GoodCase] = []
+        taken = {one.case.id for one in self.good}
+        for written, state in new:
+            if written.problems:
+                state.faulty.append(written)
                 continue
-            name = name_of(one.item) or f"case-{one.case.digest[:12]}"
-            case = replace(one.case, id=name if name not in taken else f"{name}-{one.case.digest[:6]}")
+            digest = written.case.digest
+            name = name_of(written.item) or f"case-{digest[:12]}"
+            case = replace(written.case, id=name if name not in taken else f"{name}-{digest[:6]}")
             taken.add(case.id)
-            self.items[case.id] = one
-            readable.append((case, number))
-        told = without_doubles((case for case, _ in readable), known=[case for case, _ in self.good])
-        for (case, double), (_, number) in zip(told, readable, strict=True):
+            readable.append(_GoodCase(case, written, state))
+        compared = without_doubles((one.case for one in readable), known=[one.case for one in self.good])
+        for one, (_, double) in zip(readable, compared, strict=True):
             if double is None:
-                self.good.append((case, number))
+                self.good.append(one)
             else:
                 self.doubles += 1
-        self._try([case for case, _ in self.good])
+        self._examine([one.case for one in self.good])
 
-    def _try(self, cases: Sequence[Case]) -> bool:
-        """Try cases among each other. What does not hold goes back to its desk. Whether all do."""
+    def _examine(self, cases: Sequence[Case]) -> bool:
+        """Examines cases among each other and returns those that fail to their batches. Whether none failed."""
         bad = {one.case_id: one for one in (self.examine(cases) if cases else ()) if not _holds(one)}
-        for case, number in self.good:
-            if (one := bad.get(case.id)) is not None:
-                self.desks[number].faulty.append(replace(self.items[case.id], problems=_reasons(one)))
-        self.good = [(case, number) for case, number in self.good if case.id not in bad]
+        for one in self.good:
+            if (qualification := bad.get(one.case.id)) is not None:
+                one.batch.faulty.append(replace(one.written, problems=_reasons(qualification)))
+        self.good = [one for one in self.good if one.case.id not in bad]
         return not bad
 
     def result(self) -> WrittenCases:
         """The cases that hold, at most as many as were wanted, each with its use."""
-        # Whether a case holds depends on the others: what is handed out was tried as it is.
-        while not self._try(self._chosen):
+        # Whether a case holds depends on the others: the cases that are returned were examined together.
+        while not self._examine(self._chosen):
             pass
         chosen = self._chosen
         dropped = tuple(self._dropped())
         if all(case.use == "negative" for case in chosen):
             raise TeacherUnusable(
-                "none of the teacher's cases can tell right from wrong",
-                problems=dropped[:8],
-                hint="a stronger teacher may: choose one with --test-gen-model or --model",
+                "none of the teacher's cases can tell right from wrong", problems=dropped[:8], hint=_HINT
             )
         return WrittenCases(cases=split_cases(chosen, self.counts), dropped=dropped)
 
     @property
     def _chosen(self) -> tuple[Case, ...]:
-        cases = [case for case, _ in self.good]
-        positive = [case for case in cases if case.use != "negative"]
-        negative = [case for case in cases if case.use == "negative"]
+        positive = [one.case for one in self.good if one.case.use != "negative"]
+        negative = [one.case for one in self.good if one.case.use == "negative"]
         return (*positive[: self.counts.positive], *negative[: self.counts.negative])
 
     def _dropped(self) -> Iterable[str]:
-        for desk in self.desks:
-            for one in desk.faulty:
-                name = name_of(one.item) or "a case without a name"
-                yield f"{name}: {_one_line(one.problems[0])}"
-            if desk.failure is not None:
-                yield f"an answer could not be read: {_one_line(desk.failure)}"
+        for state in self.batches:
+            for one in state.faulty:
+                yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"
+            if state.failure is not None:
+                yield f"an answer could not be read: {shortened(state.failure, 200)}"
         if self.doubles:
-            are = "case" if self.doubles == 1 else "cases"
-            yield f"{self.doubles} {are} that asked what another asks"
+            yield f"{count(self.doubles, 'case')} that asked what another asks"
 
 
 def _items(text: str) -> list[dict[str, Any]]:
-    """The entries of an answer; that they are objects was seen to before."""
     items: list[dict[str, Any]] = json.loads(text)["cases"]
     return items
 
 
 def _not_too_many(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Trying a case takes time: of a teacher that does not stop only the first are taken, of each kind."""
+    """The first cases of each kind: examining takes time, and a teacher may not stop."""
     kinds = ([item for item in items if bool(item.get("negative")) is kind] for kind in (False, True))
     return [item for mine in kinds for item in mine[:MOST_OF_A_KIND]]
 
@@ -250,8 +239,3 @@ def _holds(one: Qualification) -> bool:
 def _reasons(one: Qualification) -> tuple[str, ...]:
     told = [f"{reason.saw}; {reason.change}" if reason.change else reason.saw for reason in one.reasons]
     return tuple(told) or (f"it is {one.state}",)
-
-
-def _one_line(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 200 else text[:199] + "…"

@@ -1,6 +1,6 @@
-"""Where something was seen in the material, by the names the prompts use. A place that does not exist is not a source.
+"""Citations of the material, by the names that the prompts use. A citation of something that is not there is dropped.
 
-A teacher names places loosely ("steps 3-5", "[14]", "trace 2, step 9"); records hold one spelling of each.
+A teacher cites loosely ("steps 3-5", "[14]", "trace 2, step 9"); records hold one spelling of each citation.
 """
 
 import re
@@ -17,12 +17,12 @@ _EXAMPLE = re.compile(r"\bexamples?\s+#?(\d{1,9})\b", re.IGNORECASE)
 _STEPS = re.compile(r"\bsteps?\s+([\d,\s–#-]+(?:(?:to|through|and)\s+\d+)*)", re.IGNORECASE)
 _BARE = re.compile(r"[\s\[(#]*\d{1,9}(?:\s*[-–,]\s*\d{1,9})*[\s\])]*")
 MOST_WORDS = 5_000
-"""Names of places that are looked at: a piece of a digest has as many, a section far fewer."""
+"""Citations that are read at most: a piece of a digest has about as many, a section far fewer."""
 _MOST_IN_A_RANGE = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Spot:
+class _Location:
     """A step, or a stretch of lines, of one thread of one trace."""
 
     trace: int
@@ -32,7 +32,7 @@ class _Spot:
 
 
 class KnownCitations:
-    """The places of a material that a lesson or a section may name."""
+    """The citations of a material that a lesson or a section may use."""
 
     def __init__(self, material: Material) -> None:
         self._documents = {document.name for document in material.documents}
@@ -41,27 +41,27 @@ class KnownCitations:
         kept = material.digest.kept if material.digest is not None else ()
         places = [place for finding in kept for place in finding.places]
         self._many = any(place.trace > 1 for place in places)
-        self._spots: dict[_Spot, str] = {}
+        self._locations: dict[_Location, str] = {}
         for place in places:
-            spots = [_Spot(trace=place.trace, thread=place.thread, step=step) for step in place.steps]
+            locations = [_Location(trace=place.trace, thread=place.thread, step=step) for step in place.steps]
             if place.lines is not None:
-                spots.append(_Spot(trace=place.trace, thread=place.thread, lines=place.lines))
-            for spot in spots:
-                self._spots[spot] = self._name(spot)
-        self._by_step: dict[int, list[_Spot]] = {}
-        for spot in self._spots:
-            if spot.step is not None:
-                self._by_step.setdefault(spot.step, []).append(spot)
-        threads = {spot.thread for spot in self._spots if spot.thread}
+                locations.append(_Location(trace=place.trace, thread=place.thread, lines=place.lines))
+            for location in locations:
+                self._locations[location] = self._name(location)
+        self._by_step: dict[int, list[_Location]] = {}
+        for location in self._locations:
+            if location.step is not None:
+                self._by_step.setdefault(location.step, []).append(location)
+        threads = {location.thread for location in self._locations if location.thread}
         self._threads = sorted(threads, key=lambda name: (-len(name), name))
 
     @property
     def of_traces(self) -> frozenset[str]:
-        """The places that are steps or lines of recorded work."""
-        return frozenset(self._spots.values())
+        """The citations of steps or lines of recorded work."""
+        return frozenset(self._locations.values())
 
     def named_in(self, words: Iterable[str]) -> tuple[str, ...]:
-        """The places that these words name, each once, in their own spelling; what does not exist is left out."""
+        """The citations that these words name, each once, in our spelling; others are left out."""
         few = islice(words, MOST_WORDS)
         return tuple(dict.fromkeys(name for word in few for name in self._named(word[:300])))
 
@@ -76,14 +76,14 @@ class KnownCitations:
             return ["skill"]
         if examples := [int(found[1]) for found in _EXAMPLE.finditer(plain)]:
             return [f"example {number}" for number in examples if 1 <= number <= self._examples]
-        return [self._spots[spot] for spot in self._spots_named(plain)]
+        return [self._locations[location] for location in self._locations_named(plain)]
 
-    def _spots_named(self, word: str) -> list[_Spot]:
+    def _locations_named(self, word: str) -> list[_Location]:
         traces = list(_TRACE.finditer(word))
         if len(traces) > 1:  # "trace 1 step 2; trace 2 step 3"
             ends = [*(found.start() for found in traces[1:]), len(word)]
             pieces = [word[found.start() : end] for found, end in zip(traces, ends, strict=True)]
-            return [spot for piece in pieces for spot in self._spots_named(piece)]
+            return [location for piece in pieces for location in self._locations_named(piece)]
         trace = int(traces[0][1]) if traces else None
         rest = _TRACE.sub(" ", word)
         thread = next(
@@ -94,31 +94,33 @@ class KnownCitations:
         if lines := _LINES.search(rest):
             first, last = int(lines[1]), int(lines[2] or lines[1])
             return [
-                spot
-                for spot in self._spots
-                if spot.lines and _overlap(spot.lines, (first, last)) and trace in (None, spot.trace)
+                location
+                for location in self._locations
+                if location.lines and _overlap(location.lines, (first, last)) and trace in (None, location.trace)
             ]
         numbers: set[int] = set()
         for found in _STEPS.finditer(rest):
             numbers |= _numbers(found[1])
         if not numbers and _BARE.fullmatch(rest):
             numbers = _numbers(rest)
-        return [spot for number in sorted(numbers) for spot in self._step(number, trace, thread)]
+        return [location for number in sorted(numbers) for location in self._step(number, trace, thread)]
 
-    def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Spot]:
+    def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Location]:
         """The one step of that number, of the main thread unless another is named; of several traces' none."""
         named = self._by_step.get(number, ())
-        spots = [spot for spot in named if spot.thread == (thread or "") and trace in (None, spot.trace)]
-        return spots if len(spots) == 1 else []
+        locations = [
+            location for location in named if location.thread == (thread or "") and trace in (None, location.trace)
+        ]
+        return locations if len(locations) == 1 else []
 
-    def _name(self, spot: _Spot) -> str:
-        words = [f"trace {spot.trace}"] if self._many else []
-        if spot.thread:
-            words.append(spot.thread)
-        if spot.lines is not None:
-            words.append(f"lines {spot.lines[0]} to {spot.lines[1]}")
+    def _name(self, location: _Location) -> str:
+        words = [f"trace {location.trace}"] if self._many else []
+        if location.thread:
+            words.append(location.thread)
+        if location.lines is not None:
+            words.append(f"lines {location.lines[0]} to {location.lines[1]}")
         else:
-            words.append(f"step {spot.step}")
+            words.append(f"step {location.step}")
         return " ".join(words)
 
 

@@ -1,30 +1,30 @@
-"""How much of a teacher's window there is for what. Tokens are estimated, so a part of every window is left unused."""
+"""How a teacher's context window is shared out. Tokens are estimated, so a part of every window stays unused."""
 
 from upskill.domain import estimate_tokens
 from upskill.models.question import MOST_OUTPUT_TOKENS
 from upskill.teaching.material import Material
 
 ASSUMED_WINDOW = 64_000
-"""Of a teacher whose window nobody told."""
+"""Tokens of a context window whose size is unknown."""
 PROMPT_TOKENS = 2_500
-"""What we say ourselves around the material, with the form of the answer."""
+"""Our own text around the material, with the schema of the answer."""
 LEAST_MATERIAL = 256
 _USED = 0.8
 
 
-def answer_room(window: int | None) -> int:
-    """Tokens for the answer: never more than a third of the window."""
+def answer_tokens(window: int | None) -> int:
+    """The most tokens of an answer: never more than a third of the window."""
     return MOST_OUTPUT_TOKENS if window is None else max(256, min(MOST_OUTPUT_TOKENS, window // 3))
 
 
-def material_room(window: int | None) -> int:
-    """Tokens for the material in one question."""
+def material_budget(window: int | None) -> int:
+    """The most tokens of material in one question."""
     whole = window or ASSUMED_WINDOW
-    return max(LEAST_MATERIAL, int((whole - answer_room(whole) - PROMPT_TOKENS) * _USED))
+    return max(LEAST_MATERIAL, int((whole - answer_tokens(whole) - PROMPT_TOKENS) * _USED))
 
 
 def material_tokens(material: Material) -> int:
-    """About how many tokens all of a material has."""
+    """The estimated tokens of a whole material."""
     texts = [material.task, *material.examples, *(f"{one.name}\n{one.text}" for one in material.documents)]
     if material.digest is not None:
         texts.append(material.digest.text)
@@ -34,5 +34,5 @@ def material_tokens(material: Material) -> int:
 
 
 def fits(material: Material, window: int | None) -> bool:
-    """Whether a teacher can be given all of it at once."""
-    return material_tokens(material) <= material_room(window)
+    """Whether the whole material fits into one question."""
+    return material_tokens(material) <= material_budget(window)

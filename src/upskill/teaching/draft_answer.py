@@ -1,6 +1,7 @@
-"""From a teacher's answer to a draft. What is plainly meant is put right; everything else is told, all at once."""
+"""Reads a teacher's answer as a draft. Corrects what is plainly meant and reports every other problem at once."""
 
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,21 +10,24 @@ from typing import Any
 from upskill.domain import Draft, Lesson, SectionSource, estimate_tokens
 from upskill.teaching.answer_value import UnusableAnswer
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.draft_files import naming_files, placed, short, with_programs
 from upskill.teaching.draft_rules import (
     BODY_TOKENS,
     Clean,
     draft_problems,
     file_problem,
-    mended_name,
     name_problems,
-    new_problems,
+    repaired_name,
     wishes,
     without_hidden,
 )
-from upskill.teaching.programs import Program, RunProgram, judge_programs
-from upskill.teaching.sections import Section, join_body, split_body, tidy_section
+from upskill.teaching.markdown import Section, join_body, split_body, tidy_section
+from upskill.teaching.programs import Program, ProgramOutcome, RunProgram, try_programs
+from upskill.teaching.prompts import quoted
 
+logger = logging.getLogger(__name__)
+
+MORE = "More"
+"""The heading under which files are listed that no section mentions: a student would not open them otherwise."""
 MOST_SECTIONS = 12
 MOST_WRITTEN_FILES = 8
 MOST_FILE_TOKENS = 5_000
@@ -31,7 +35,7 @@ MOST_FILE_TOKENS = 5_000
 
 @dataclass(kw_only=True, slots=True)
 class DraftReader:
-    """Reads the answers to one question. Counts its tries: a wish is told once, a problem every time."""
+    """Reads the answers to one question. Counts its tries: a wish is reported once, a problem every time."""
 
     known: KnownCitations
     lessons: Sequence[Lesson]
@@ -42,7 +46,7 @@ class DraftReader:
     run: RunProgram | None = None
     tries: int = 0
     good_enough: Draft | None = None
-    """A draft that could be used and was asked to be better."""
+    """A usable draft whose teacher was asked for a better one."""
 
     def new(self, text: str) -> Draft:
         """A whole skill. Raises `UnusableAnswer`."""
@@ -87,29 +91,24 @@ class DraftReader:
         problems: list[str],
         before: Draft | None = None,
     ) -> Draft:
-        """The draft with its programs and with every file named in the body, if nothing stands against it."""
+        """The draft with its programs and with every file named in the body, if it has no problem."""
         self.tries += 1
         programs = self._programs(scripts, problems)
-        problems += self._problems(draft, before)
+        problems += draft_problems(draft, before=before, clean=self.clean)
         if problems:
             return self._instead(problems)
-        judged = judge_programs(programs, proven=self.proven, files=draft.files, run=self.run)
-        wanted = [one.why for one in judged if one.fate == "broken"]
+        outcomes = try_programs(programs, proven=self.proven, files=draft.files, run=self.run)
+        wanted = [one.why for one in outcomes if one.status == "broken"]
         if before is None:
             wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
-        draft, whens = with_programs(draft, judged, {item["path"]: item for item in scripts}, self._source)
-        draft = naming_files(draft, {**more, **whens})
-        if late := self._problems(draft, before):
+        draft, when = self._with_programs(draft, outcomes, {item["path"]: item for item in scripts})
+        draft = _naming_files(draft, {**more, **when})
+        if late := draft_problems(draft, before=before, clean=self.clean):
             return self._instead(late)
         if wanted and self.tries == 1:
             self.good_enough = draft
             raise UnusableAnswer(wanted)
         return draft
-
-    def _problems(self, draft: Draft, before: Draft | None) -> list[str]:
-        if before is None:
-            return draft_problems(draft, clean=self.clean)
-        return new_problems(draft, before, clean=self.clean)
 
     def _instead(self, problems: list[str]) -> Draft:
         """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
@@ -118,7 +117,7 @@ class DraftReader:
         return self.good_enough
 
     def _name(self, text: str, problems: list[str]) -> str:
-        name = mended_name(without_hidden(text))
+        name = repaired_name(without_hidden(text))
         if found := name_problems(name):
             problems += found
             return "skill"
@@ -204,7 +203,7 @@ class DraftReader:
         files: dict[str, bytes] = {}
         when: dict[str, str] = {}
         for item in listed:
-            path = placed(item["path"], "references")
+            path = _placed(item["path"], "references")
             text = self._text(item["text"]).strip("\n")
             if not text.strip():
                 continue
@@ -217,7 +216,7 @@ class DraftReader:
             else:
                 files[path] = f"{text}\n".encode()
                 sources[:] = [source for source in sources if source.heading != path]
-                when[path] = short(self._text(item.get("when", "")))
+                when[path] = _short(self._text(item.get("when", "")))
                 sources.append(self._source(path, item.get("sources", ())))
         if len(listed) > MOST_WRITTEN_FILES:
             problems.append(f"there are {len(listed)} files; at most {MOST_WRITTEN_FILES} are allowed")
@@ -226,7 +225,7 @@ class DraftReader:
     def _programs(self, listed: Sequence[Any], problems: list[str]) -> list[Program]:
         found: list[Program] = []
         for item in listed[:MOST_WRITTEN_FILES]:
-            path = item["path"] = placed(item["path"], "scripts")
+            path = item["path"] = _placed(item["path"], "scripts")
             inputs = {one["path"]: one["text"].encode() for one in item.get("inputs", ())}
             if problem := next((text for one in (path, *inputs) if (text := file_problem(one))), None):
                 problems.append(f"the path {path[:120]!r}, or one of its inputs, {problem}")
@@ -236,3 +235,55 @@ class DraftReader:
                 arguments = tuple(one.replace("\0", "") for one in item.get("arguments", ()))
                 found.append(Program(path=path, text=f"{text}\n", arguments=arguments, inputs=inputs))
         return found
+
+    def _with_programs(
+        self, draft: Draft, outcomes: Sequence[ProgramOutcome], items: Mapping[str, Any]
+    ) -> tuple[Draft, dict[str, str]]:
+        """The draft with the programs that ran; the others as text under references/, and so named in the body."""
+        files, executable, body = dict(draft.files), set(draft.executable), draft.body
+        sources = list(draft.sources)
+        when: dict[str, str] = {}
+        for one in outcomes:
+            logger.info("program %s: %s", one.status, one.why)
+            program, path = one.program, one.program.path
+            if one.status == "broken":
+                body = "\n".join(line for line in body.split("\n") if path not in line)
+                continue
+            if one.status == "ran":
+                files[path] = program.text.encode()
+                executable.add(path)
+            else:
+                stem = path.removeprefix("scripts/").replace("/", "-").rsplit(".", 1)
+                path = f"references/{'-'.join(stem)}.md"
+                language = "python" if program.path.endswith(".py") else "sh"
+                files[path] = f"{quoted(program.text, language=language)}\n".encode()
+                body = body.replace(program.path, path)
+            item = items[program.path]
+            when[path] = _short(item.get("when", ""))
+            sources.append(self._source(path, item.get("sources", ())))
+        changed = replace(draft, body=body, files=files, executable=frozenset(executable), sources=tuple(sources))
+        return changed, when
+
+
+def _placed(path: str, folder: str) -> str:
+    """A path where it belongs, if only the folder was left out."""
+    plain = path.strip().removeprefix("./")
+    return f"{folder}/{plain}" if plain and "/" not in plain and "\\" not in plain else plain
+
+
+def _naming_files(draft: Draft, when: Mapping[str, str]) -> Draft:
+    """The draft with a line for every new file that its body does not mention."""
+    missing = [path for path in sorted(when) if path not in draft.body]
+    if not missing:
+        return draft
+    lines = "\n".join(f"- `{path}`" + (f": {when[path]}" if when[path] else "") for path in missing)
+    sections = list(split_body(draft.body))
+    if sections and sections[-1].heading == MORE:
+        sections[-1] = replace(sections[-1], text=f"{sections[-1].text}\n{lines}", raw=None)
+    else:
+        sections.append(Section(heading=MORE, text=lines))
+    return replace(draft, body=join_body(sections))
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:200]

@@ -1,4 +1,4 @@
-"""What a draft must keep to before anything is written: names, sizes, paths, secrets. It repairs only what is plain."""
+"""The rules for a draft, checked before anything is written: names, sizes, paths, secrets. Repairs only a name."""
 
 import re
 import unicodedata
@@ -16,6 +16,7 @@ from upskill.domain.skill import (
     SPECIFIED_FIELDS,
     is_skill_name,
 )
+from upskill.domain.text import decoded
 from upskill.redaction import redactor_from
 
 BODY_TOKENS = 1_200
@@ -36,26 +37,28 @@ _ANYBODY = frozenset({"user", "username", "you", "me", "agent", "runner", "ubunt
 Clean = Callable[[str], str]
 
 
-def clean_of_strangers(text: str) -> str:
+def clean_by_patterns(text: str) -> str:
     """The text without other people's secrets, by their patterns: the least that is always taken out."""
     return redactor_from({}).clean(text)
 
 
-def mended_name(text: str) -> str:
+def repaired_name(text: str) -> str:
     """A name as the specification wants it, where that is plain: case, spaces, underscores, dots, hyphens too many."""
     return re.sub(r"[-\s_.]+", "-", text.strip().lower()).strip("-")
 
 
 def without_hidden(text: str) -> str:
-    """The text without characters that nobody can see."""
+    """The text without invisible characters."""
     return _HIDDEN.sub("", text)
 
 
-def draft_problems(draft: Draft, *, clean: Clean = clean_of_strangers) -> list[str]:
-    """Everything that keeps a draft from being a skill, in words for whoever wrote it; empty if nothing does.
+def draft_problems(draft: Draft, *, before: Draft | None = None, clean: Clean = clean_by_patterns) -> list[str]:
+    """Everything that keeps a draft from being a skill, in words for its writer; empty if nothing does.
 
-    `clean` takes secrets out of a text: with the user's own keys where they are known, by patterns otherwise.
+    A problem that the draft `before` an improvement had, whatever its figures, does not count. `clean` takes secrets
+    out of a text: with the user's own keys where they are known, by patterns otherwise.
     """
+    known = {_numberless(problem) for problem in draft_problems(before, clean=clean)} if before is not None else set()
     problems = [
         *name_problems(draft.name),
         *_description_problems(draft.description),
@@ -66,18 +69,9 @@ def draft_problems(draft: Draft, *, clean: Clean = clean_of_strangers) -> list[s
             for key in draft.frontmatter
             if key not in SPECIFIED_FIELDS
         ),
+        *(f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text),
     ]
-    problems += [f"{where} holds a secret" for where, text in _texts(draft) if clean(text) != text]
-    return problems
-
-
-def new_problems(draft: Draft, before: Draft, *, clean: Clean = clean_of_strangers) -> list[str]:
-    """The problems of a draft that was made from another and that the other did not have, whatever its figures.
-
-    What was wrong with a skill before it was improved is not for its teacher to mend, and keeps nobody from saving it.
-    """
-    known = {_numberless(problem) for problem in draft_problems(before, clean=clean)}
-    return [problem for problem in draft_problems(draft, clean=clean) if _numberless(problem) not in known]
+    return [problem for problem in problems if _numberless(problem) not in known]
 
 
 def _numberless(problem: str) -> str:
@@ -115,18 +109,13 @@ def file_problem(path: str) -> str | None:
     return None
 
 
-def body_tokens(body: str) -> int:
-    """About how many tokens a body has."""
-    return estimate_tokens(body)
-
-
 def wishes(draft: Draft, *, budget: int = BODY_TOKENS, also: Collection[str] = ()) -> list[str]:
-    """What would make a draft better, but keeps nobody from using it: worth asking once, not twice.
+    """What would make a draft better, although it can be used as it is: worth asking for once.
 
     `also`: paths of files that will be among the draft's, but are not yet.
     """
     found: list[str] = []
-    tokens = body_tokens(draft.body)
+    tokens = estimate_tokens(draft.body)
     if tokens > budget * 3 // 2:
         found.append(
             f"the body has about {tokens:,} tokens; {budget:,} are wanted: leave out what a capable model does anyway, "
@@ -163,7 +152,7 @@ def _body_problems(body: str) -> list[str]:
     if not body.strip():
         return ["the body is empty"]
     problems: list[str] = []
-    if (tokens := body_tokens(body)) > MOST_BODY_TOKENS:
+    if (tokens := estimate_tokens(body)) > MOST_BODY_TOKENS:
         problems.append(f"the body has about {tokens:,} tokens; at most {MOST_BODY_TOKENS:,} are allowed")
     if (lines := body.count("\n") + 1) > MOST_BODY_LINES:
         problems.append(f"the body has {lines:,} lines; at most {MOST_BODY_LINES} are allowed")
@@ -188,14 +177,12 @@ def _file_problems(draft: Draft) -> Iterator[str]:
 
 
 def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
-    """Every text of a draft with its place; what is no text is left out."""
+    """Every text of a draft with its place; files that are no text are left out."""
     yield "the name", draft.name
     yield "the description", draft.description
     yield "the body", draft.body
     for key, value in draft.frontmatter.items():
         yield f"`{key}`", str(value)
     for path, data in draft.files.items():
-        try:
-            yield path, data.decode("utf-8")
-        except UnicodeDecodeError:
-            continue
+        if (text := decoded(data)) is not None:
+            yield path, text

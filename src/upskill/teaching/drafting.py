@@ -1,23 +1,30 @@
-"""A draft of a skill from a task, examples, recorded work, documents or an existing skill, by one question."""
+"""Asks a teacher for a draft of a skill, or for changes to an existing one. Reading the answer is `draft_answer`."""
 
 from collections.abc import Iterable, Sequence
 
-from upskill.domain import Draft, Lesson
+from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.answer_schemas import FILES, TEXT, TEXTS, Schema, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, ask_for
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.context_window import answer_room, material_room
+from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_answer import DraftReader
-from upskill.teaching.draft_rules import BODY_TOKENS, Clean, body_tokens, clean_of_strangers
-from upskill.teaching.draft_schemas import draft_form, improvement_form
-from upskill.teaching.material import Material
-from upskill.teaching.material_text import material_text, skill_text
+from upskill.teaching.draft_rules import BODY_TOKENS, Clean, clean_by_patterns
+from upskill.teaching.material import Material, material_text, skill_text
 from upskill.teaching.programs import RunProgram, proven_commands
 from upskill.teaching.prompts import prompt, quoted
 
 MOST_COMMANDS = 30
 MOST_TAKEN = 100
 IMPROVE = "Make it better: shorter where it says what a capable model knows, exact where it is vague."
+
+
+_REFERENCES = list_of(object_of(("path", "text"), path=TEXT, when=TEXT, text=TEXT, sources=TEXTS))
+_SCRIPTS = list_of(
+    object_of(("path", "text"), path=TEXT, when=TEXT, text=TEXT, sources=TEXTS, arguments=TEXTS, inputs=FILES)
+)
+_ACTION = one_of("add", "replace", "remove")
+_CHANGE = object_of(("action", "heading"), action=_ACTION, heading=TEXT, text=TEXT, sources=TEXTS)
 
 
 def draft_skill(
@@ -28,7 +35,7 @@ def draft_skill(
     avoid: Iterable[str] = (),
     window: int | None = None,
     budget: int = BODY_TOKENS,
-    clean: Clean = clean_of_strangers,
+    clean: Clean = clean_by_patterns,
     run: RunProgram | None = None,
 ) -> Draft:
     """A draft that keeps to the rules. Raises `TeacherUnusable` where the teacher cannot give one.
@@ -59,7 +66,7 @@ def draft_skill(
 
 
 def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader, *, window: int | None) -> Question:
-    seen = material_text(material, lessons, room=material_room(window))
+    seen = material_text(material, lessons, budget=material_budget(window))
     scripts = bool(reader.proven) and reader.run is not None
     told = "\n" + prompt("draft_scripts", commands=quoted("\n".join(reader.proven[:MOST_COMMANDS]))) if scripts else ""
     skill = material.skill
@@ -73,7 +80,7 @@ def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader
             budget=f"{reader.budget:,}",
             scripts=told,
         )
-        form = draft_form(scripts=scripts)
+        schema = _draft_schema(scripts=scripts)
     else:
         text = prompt(
             "improve",
@@ -82,14 +89,25 @@ def _question(material: Material, lessons: Sequence[Lesson], reader: DraftReader
             skill=skill_text(skill),
             material=seen if material.examples or material.documents or material.digest or lessons else "",
             budget=f"{reader.budget:,}",
-            tokens=f"{body_tokens(skill.body):,}",
+            tokens=f"{estimate_tokens(skill.body):,}",
             scripts=told,
         )
-        form = improvement_form(scripts=scripts)
+        schema = _improvement_schema(scripts=scripts)
     return Question(
         purpose="draft",
         system=prompt("draft_system", budget=f"{reader.budget:,}"),
         messages=(Message(role="user", text=text),),
-        schema=form,
-        max_output_tokens=answer_room(window),
+        schema=schema,
+        max_output_tokens=answer_tokens(window),
     )
+
+
+def _draft_schema(*, scripts: bool) -> Schema:
+    section = object_of(("heading", "text"), heading=TEXT, text=TEXT, sources=TEXTS)
+    fields = {"name": TEXT, "description": TEXT, "sections": list_of(section), "references": _REFERENCES}
+    return object_of(("name", "description", "sections"), **fields, **({"scripts": _SCRIPTS} if scripts else {}))
+
+
+def _improvement_schema(*, scripts: bool) -> Schema:
+    fields = {"changes": list_of(_CHANGE), "description": TEXT, "references": _REFERENCES, "remove_files": TEXTS}
+    return object_of(("changes",), **fields, **({"scripts": _SCRIPTS} if scripts else {}))

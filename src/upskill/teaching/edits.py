@@ -1,9 +1,10 @@
 """Itemised edits of a draft: each names a place by exact words or by a heading, and applies there or not at all.
 
-A skill that is written anew at every revision loses what it knew; one that is edited keeps all that nobody touched.
+A skill that is rewritten at every revision loses what it knew; one that is edited keeps all that no edit names.
 Applying is deterministic: the same edits on the same draft give the same draft.
 """
 
+import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +13,7 @@ from typing import Literal
 from upskill.domain import Draft
 from upskill.domain.files import path_problem
 from upskill.domain.text import readable_text
-from upskill.teaching.edit_targets import (
-    EditRefused,
-    find_quote,
-    find_section,
-    headings,
-    insert_between,
-    is_open,
-    plain,
-)
+from upskill.teaching.markdown import has_open_block, headings, plain_heading
 
 BODY = "SKILL.md"
 DESCRIPTION = "description"
@@ -29,9 +22,11 @@ REFERENCES = "references/"
 MOST_EDITS = 12
 MOST_NEW_FILE = 20_000
 LEAST_KEPT = 0.5
-"""Edits that leave less than this share of a text's lines are a new text."""
+"""The share of a text's lines that edits must leave: with less it is a new text."""
 FEW_LINES = 8
-"""A text of so few lines may be changed throughout: there is no other way to change it."""
+"""A text with no more lines than this may be changed throughout."""
+_MOST_COMPARED = 200
+"""Characters of a line that are compared with a quote that was not found."""
 
 Action = Literal["replace", "insert", "delete"]
 
@@ -50,21 +45,24 @@ class Edit:
     quote: str | None = None
     heading: str | None = None
     text: str = ""
-    why: str = ""
 
     def __str__(self) -> str:
-        """The edit in one line, for records and for a teacher that is told what was tried."""
+        """The edit in one line, for records and for teachers, who read what was tried before."""
         place = self.heading or self.quote or "the end"
         line = " ".join(place.split())
         return f"{self.action} in {self.file} at “{line[:60]}{'…' if len(line) > 60 else ''}”"
 
 
+class EditRefused(Exception):
+    """Why an edit does not apply, in words for the teacher."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EditedDraft:
-    """A draft after its edits, and what was wrong with those that did not apply."""
+    """A draft after its edits: those that applied, and what was wrong with the others."""
 
     draft: Draft
-    applied: tuple[Edit, ...]
+    edits: tuple[Edit, ...]
     problems: tuple[str, ...]
 
 
@@ -80,10 +78,12 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
                 f"there are {len(edits)} edits; at most {MOST_EDITS} are taken: keep those that matter most"
             )
             break
-        changed = _apply(texts, edit, draft, may_add=may_add)
-        if isinstance(changed, EditRefused):
-            problems.append(f"edit {number} ({edit}) does not apply: {changed.why}")
-        elif (share := _kept(before.get(edit.file, ""), changed)) < LEAST_KEPT:
+        try:
+            changed = _edited(texts, edit, draft, may_add=may_add)
+        except EditRefused as refused:
+            problems.append(f"edit {number} ({edit}) does not apply: {refused}")
+            continue
+        if (share := _kept(before.get(edit.file, ""), changed)) < LEAST_KEPT:
             problems.append(
                 f"edit {number} ({edit}) is refused: with it only {share:.0%} of the lines of {edit.file} are left; "
                 "change what must change and leave the rest as it is"
@@ -91,17 +91,14 @@ def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) ->
         else:
             texts[edit.file] = changed
             applied.append(edit)
-    return EditedDraft(draft=with_texts(draft, texts), applied=tuple(applied), problems=tuple(problems))
+    return EditedDraft(draft=with_texts(draft, texts), edits=tuple(applied), problems=tuple(problems))
 
 
 def texts_of(draft: Draft) -> dict[str, str]:
     """All that can be edited, by name: the description, the body, and the text files beside it."""
     texts = {DESCRIPTION: draft.description, BODY: draft.body}
-    for path, data in sorted(draft.files.items()):
-        text = readable_text(data)
-        if text is not None:
-            texts[path] = text
-    return texts
+    readable = {path: readable_text(data) for path, data in sorted(draft.files.items())}
+    return texts | {path: text for path, text in readable.items() if text is not None}
 
 
 def with_texts(draft: Draft, texts: Mapping[str, str]) -> Draft:
@@ -115,73 +112,113 @@ def with_texts(draft: Draft, texts: Mapping[str, str]) -> Draft:
         else:
             files.pop(path, None)
     body = texts.get(BODY, draft.body)
-    kept = {heading for _, _, heading in headings(body.splitlines())}
+    kept = {heading.plain for heading in headings(body.splitlines())}
     return replace(
         draft,
         description=texts.get(DESCRIPTION, draft.description).strip(),
         body=body,
         files=files,
         executable=draft.executable & files.keys(),
-        sources=tuple(source for source in draft.sources if plain(source.heading) in kept or not kept),
+        sources=tuple(source for source in draft.sources if plain_heading(source.heading) in kept or not kept),
     )
 
 
-def _apply(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | EditRefused:
+def _edited(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str:
+    """The new text of the file that the edit names. Raises `EditRefused`."""
     if edit.file in draft.executable or edit.file.startswith("scripts/"):
-        return EditRefused("programs were run as they are and are not edited; change what SKILL.md says about them")
+        raise EditRefused("programs were run as they are and are not edited; change what SKILL.md says about them")
     if edit.action == "insert" and not edit.text.strip():
-        return EditRefused("there is no text to insert")
+        raise EditRefused("there is no text to insert")
     if edit.file not in texts:
-        return _add(texts, edit, draft, may_add=may_add)
+        return _new_file(texts, edit, draft, may_add=may_add)
     text = texts[edit.file].replace("\r\n", "\n")
     if edit.file == DESCRIPTION and edit.heading is not None:
-        return EditRefused("the description has no headings; quote the words to change")
-    place = _find(text, edit)
-    if isinstance(place, EditRefused):
-        return place
-    start, end = place
+        raise EditRefused("the description has no headings; quote the words to change")
+    start, end = _find(text, edit)
     if edit.action == "insert":
-        return _closed(text, insert_between(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION))
-    new = edit.text if edit.action == "replace" else ""
-    if edit.action == "replace" and not new.strip():
-        return EditRefused("there is no text to put in its place; to remove it, delete it")
-    if edit.heading is not None and new:
-        new = new.strip("\n") + "\n" + ("\n" if text[end:].strip() else "")
-    changed = text[:start] + new + text[end:]
+        changed = _inserted(text[:end], edit.text, text[end:], inline=edit.file == DESCRIPTION)
+    else:
+        new = edit.text if edit.action == "replace" else ""
+        if edit.action == "replace" and not new.strip():
+            raise EditRefused("there is no text to put in its place; to remove it, delete it")
+        if edit.heading is not None and new:
+            new = new.strip("\n") + "\n" + ("\n" if text[end:].strip() else "")
+        changed = text[:start] + new + text[end:]
     if edit.file in (BODY, DESCRIPTION) and not changed.strip():
-        return EditRefused(f"nothing would be left of {edit.file}")
-    return _closed(text, changed)
+        raise EditRefused(f"nothing would be left of {edit.file}")
+    if has_open_block(changed) and not has_open_block(text):
+        raise EditRefused("it leaves a code block open, which would swallow what follows")
+    return changed
 
 
-def _add(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str | EditRefused:
-    named = ", ".join(texts)
+def _new_file(texts: Mapping[str, str], edit: Edit, draft: Draft, *, may_add: bool) -> str:
     if edit.file in draft.files:
-        return EditRefused("it is no text file")
+        raise EditRefused("it is no text file")
     if not may_add or edit.action != "insert" or edit.quote or edit.heading:
-        return EditRefused(f"there is no such file; there are {named}")
+        raise EditRefused(f"there is no such file; there are {', '.join(texts)}")
     if problem := path_problem(edit.file):
-        return EditRefused(f"the name {problem}")
+        raise EditRefused(f"the name {problem}")
     if not edit.file.startswith(REFERENCES) or not edit.file.endswith(".md"):
-        return EditRefused("a new file can only be a Markdown file in references/")
+        raise EditRefused("a new file can only be a Markdown file in references/")
     if len(edit.text) > MOST_NEW_FILE:
-        return EditRefused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
+        raise EditRefused(f"it has {len(edit.text):,} characters; a new file may have {MOST_NEW_FILE:,}")
     return edit.text.strip("\n") + "\n"
 
 
-def _find(text: str, edit: Edit) -> tuple[int, int] | EditRefused:
+def _find(text: str, edit: Edit) -> tuple[int, int]:
+    """Where the text that an edit names begins and ends."""
     if edit.quote:
-        return find_quote(text, edit.quote.replace("\r\n", "\n"))
+        return _find_quote(text, edit.quote.replace("\r\n", "\n"))
     if edit.heading:
-        return find_section(text, edit.heading)
+        return _find_section(text, edit.heading)
     if edit.action == "insert":
         return len(text), len(text)
-    return EditRefused("it names no place; quote the words to change, or name a heading")
+    raise EditRefused("it names no place; quote the words to change, or name a heading")
 
 
-def _closed(before: str, after: str) -> str | EditRefused:
-    if is_open(after) and not is_open(before):
-        return EditRefused("it leaves a code block open, which would swallow what follows")
-    return after
+def _find_quote(text: str, quote: str) -> tuple[int, int]:
+    for wanted in dict.fromkeys((quote, quote.strip("\n"), quote.strip())):
+        count = text.count(wanted) if wanted else 0
+        if count == 1:
+            start = text.index(wanted)
+            return start, start + len(wanted)
+        if count > 1:
+            raise EditRefused(f"the quoted text stands there {count} times; quote more of it")
+    first = next((line.strip() for line in quote.splitlines() if line.strip()), "")[:_MOST_COMPARED]
+    lines = [line.strip()[:_MOST_COMPARED] for line in text.splitlines() if line.strip()]
+    near = difflib.get_close_matches(first, lines, n=1, cutoff=0.6)
+    raise EditRefused("the quoted text is not there" + (f"; the nearest line is “{near[0][:160]}”" if near else ""))
+
+
+def _find_section(text: str, words: str) -> tuple[int, int]:
+    """Where a section begins, with its heading, and where the next heading of its level or above does."""
+    lines = text.splitlines(keepends=True)
+    found = headings(lines)
+    matching = [heading for heading in found if heading.plain == plain_heading(words)]
+    if len(matching) > 1:
+        raise EditRefused(f"that heading stands there {len(matching)} times; quote text instead")
+    if not matching:
+        there = ", ".join(f"“{heading.plain}”" for heading in found) or "none"
+        raise EditRefused(f"there is no such heading; there are {there}")
+    (wanted,) = matching
+    end = next((other.row for other in found if other.row > wanted.row and other.level <= wanted.level), len(lines))
+    return sum(map(len, lines[: wanted.row])), sum(map(len, lines[:end]))
+
+
+def _inserted(before: str, text: str, after: str, *, inline: bool) -> str:
+    """Inserted text stands on lines of its own, so that it cannot fall into the middle of a list item or a sentence."""
+    if inline:
+        return f"{before.rstrip()} {text.strip()} {after.strip()}".strip()
+    if before and not before.endswith("\n"):
+        rest_of_line, _, after = after.partition("\n")
+        before = f"{before}{rest_of_line}\n"
+    gap = before[len(before.rstrip("\n")) + 1 :]
+    before = before[: len(before) - len(gap)]
+    block = text.strip("\n") + "\n"
+    if before.strip() and headings([block.splitlines()[0]]):
+        before += "\n"
+        gap = gap or ("" if after.startswith("\n") else "\n")
+    return before + block + (gap if after.strip() else "") + after
 
 
 def _kept(before: str, after: str) -> float:

@@ -1,14 +1,15 @@
 """What a teacher is shown of failed trials on learn cases: the task, the answer, what each check saw. Nothing else.
 
-No reference answer, no held-out case: whoever makes failures hands over learn cases only.
+No reference answer and no held-out case: the caller passes learn cases only.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from upskill.domain import Case, Files, Scored, Trial
-from upskill.teaching.prompts import quoted
+from upskill.domain import Case, Scored, Trial
+from upskill.domain.text import decoded
+from upskill.teaching.prompts import prompt, quoted
 
 MOST_FAILURES = 12
 MOST_CHARACTERS = 36_000
@@ -85,18 +86,15 @@ def describe(failures: Sequence[Failure], *, most: int = MOST_CHARACTERS) -> str
 def _describe(number: int, failure: Failure, most: int) -> str:
     without = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
     saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 3)
-    prompt = cut(failure.prompt, min(MOST_PROMPT, most // 3))
-    answer = cut(failure.answer, most - len(saw) - len(prompt))
-    return (
-        f"## Failure {number}\n\nThe task:\n\n{quoted(prompt)}\n\nThe student's answer:\n\n"
-        f"{quoted(answer or '(nothing)')}\n\nWhat the checks saw:\n\n{quoted(saw)}\n\n"
-        f"Does the student pass this task without the skill? {without}\n"
-    )
+    task = cut(failure.prompt, min(MOST_PROMPT, most // 3))
+    answer = cut(failure.answer, most - len(saw) - len(task))
+    told = {"task": quoted(task), "answer": quoted(answer or "(nothing)"), "saw": quoted(saw)}
+    return prompt("failure", number=number, without=without, **told) + "\n"
 
 
 def _answer(trial: Trial) -> str:
     parts = [trial.answer.strip()]
-    parts += [f"[file {path}]\n{text}" for path, text in _texts(trial.files)[:MOST_FILES]]
+    parts += [f"[file {path}]\n{_text(data)}" for path, data in sorted(trial.files.items())[:MOST_FILES]]
     more = len(trial.files) - MOST_FILES
     if more > 0:
         parts.append(f"[{more} more files]")
@@ -104,15 +102,9 @@ def _answer(trial: Trial) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _texts(files: Files) -> list[tuple[str, str]]:
-    texts = []
-    for path, data in sorted(files.items()):
-        try:
-            text = data.decode("utf-8")
-        except UnicodeDecodeError:
-            text = f"({len(data):,} bytes that are no text)"
-        texts.append((path, cut(text, MOST_PROMPT)))
-    return texts
+def _text(data: bytes) -> str:
+    text = decoded(data)
+    return f"({len(data):,} bytes that are no text)" if text is None else cut(text, MOST_PROMPT)
 
 
 def cut(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Lessons from material that is longer than a teacher can read at once: piece by piece, then merged by support.
+"""Finds lessons in material that exceeds a teacher's context window: piece by piece, then merged by support.
 
 Material that fits needs none: the draft is made from it directly, which saves a call and loses nothing.
 """
@@ -14,10 +14,10 @@ from upskill.domain.answer_schemas import TEXT, TEXTS, list_of, object_of, one_o
 from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
-from upskill.teaching.chunks import pieces
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.context_window import answer_room, fits, material_room
-from upskill.teaching.draft_rules import Clean, clean_of_strangers, without_hidden
+from upskill.teaching.context_window import answer_tokens, fits, material_budget
+from upskill.teaching.draft_rules import Clean, clean_by_patterns, without_hidden
+from upskill.teaching.markdown import pieces
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
 
@@ -33,15 +33,15 @@ SCHEMA = object_of(lessons=list_of(object_of(kind=one_of(*get_args(LessonKind)),
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Piece:
-    """A part of the material, and the places that may be named from it."""
+    """A part of the material, and the citations that a lesson from it may name."""
 
     title: str
     text: str
-    places: frozenset[str]
+    citations: frozenset[str]
 
 
 def find_lessons(
-    material: Material, ask: Ask, *, window: int | None, clean: Clean = clean_of_strangers
+    material: Material, ask: Ask, *, window: int | None, clean: Clean = clean_by_patterns
 ) -> tuple[Lesson, ...]:
     """The lessons of a material that exceeds the window, best supported first; none, and no call, where it fits.
 
@@ -68,7 +68,7 @@ def find_lessons(
 
 
 def lesson_calls(material: Material, *, window: int | None) -> int:
-    """How many questions `find_lessons` puts to a teacher, if no answer must be mended."""
+    """How many questions `find_lessons` asks, if no answer must be repaired."""
     return len(_pieces_of(material, window))
 
 
@@ -76,16 +76,16 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
     if fits(material, window):
         return []
     known = KnownCitations(material)
-    room = material_room(window)
+    budget = material_budget(window)
     found: list[_Piece] = []
     if material.digest is not None:
-        for text in pieces(material.digest.text, most_tokens=room):
-            places = frozenset(known.named_in(_heads(text))) & known.of_traces
-            found.append(_Piece(title="the digest of recorded work", text=text, places=places))
+        for text in pieces(material.digest.text, most_tokens=budget):
+            citations = frozenset(known.named_in(_heads(text))) & known.of_traces
+            found.append(_Piece(title="the digest of recorded work", text=text, citations=citations))
     for document in material.documents:
         name = f"document {document.name}"
-        for text in pieces(document.text, most_tokens=room):
-            found.append(_Piece(title=name, text=text, places=frozenset({name})))
+        for text in pieces(document.text, most_tokens=budget):
+            found.append(_Piece(title=name, text=text, citations=frozenset({name})))
     if len(found) > MOST_PIECES:
         raise UsageError(
             f"the material fills the teacher's window {len(found)} times; at most {MOST_PIECES} are read",
@@ -95,35 +95,35 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
 
 
 def _heads(text: str) -> Iterable[str]:
-    """What stands in brackets at the end of headings and items, where a digest names its steps."""
+    """The brackets at the end of headings and items, where a digest names its steps."""
     for match in re.finditer(r"^(?![>` ]).*\(([^()]*(?:step|line)s? [^()]*)\):?[ \t]*$", text, re.MULTILINE):
         yield from match[1].split(";")
 
 
 def _question(material: Material, piece: _Piece, window: int | None) -> Question:
-    sources = "the document's name" if piece.title.startswith("document ") else "the steps in brackets"
+    is_document = piece.title.startswith("document ")
     text = prompt(
         "lessons_from",
         task=quoted(material.task.strip() or "(not said)"),
         title=piece.title,
         material=quoted(piece.text),
-        sources=f"`{piece.title}`" if piece.title.startswith("document ") else f"{sources}, such as `step 14`",
+        sources=f"`{piece.title}`" if is_document else "the steps in brackets, such as `step 14`",
     )
     return Question(
         purpose="lessons",
         system=prompt("lessons", most=LESSONS_OF_A_PIECE),
         messages=(Message(role="user", text=text),),
         schema=SCHEMA,
-        max_output_tokens=answer_room(window),
+        max_output_tokens=answer_tokens(window),
     )
 
 
 def _read(listed: Sequence[Any], piece: _Piece, known: KnownCitations, clean: Clean) -> list[Lesson]:
-    """The lessons of one piece. One that names no place of this piece is not taken."""
+    """The lessons of one piece. One that cites nothing in this piece is not taken."""
     lessons: list[Lesson] = []
     for item in listed[: 2 * LESSONS_OF_A_PIECE]:
         text = " ".join(clean(without_hidden(item["text"])).split())
-        steps = tuple(place for place in known.named_in(item["sources"]) if place in piece.places)
+        steps = tuple(name for name in known.named_in(item["sources"]) if name in piece.citations)
         if text and len(text) <= MOST_LESSON and steps:
             lessons.append(Lesson(kind=item["kind"], text=text, steps=steps))
     return lessons
@@ -131,35 +131,38 @@ def _read(listed: Sequence[Any], piece: _Piece, known: KnownCitations, clean: Cl
 
 def merge_lessons(found: Iterable[Sequence[Lesson]]) -> tuple[Lesson, ...]:
     """One lesson for all that say the same; support counts the pieces it was found in. Best supported first."""
-    merged: list[Lesson] = []
-    words: list[_Words] = []
-    seen_in: list[set[int]] = []
+    merged: list[_MergedLesson] = []
     for number, lessons in enumerate(found):
         for lesson in lessons:
-            mine = _words_of(lesson)
-            match = next((index for index, other in enumerate(words) if _alike(mine, other)), None)
-            if match is None:
-                merged.append(lesson)
-                words.append(mine)
-                seen_in.append({number})
+            words = _words_of(lesson)
+            same = next((other for other in merged if _alike(words, other.words)), None)
+            if same is None:
+                merged.append(_MergedLesson(lesson=lesson, words=words, pieces={number}))
                 continue
-            steps = tuple(dict.fromkeys((*merged[match].steps, *lesson.steps)))
-            seen_in[match].add(number)
-            shorter = min((merged[match].text, lesson.text), key=len)
-            merged[match] = replace(merged[match], text=shorter, steps=steps)
-    counted = [
-        replace(lesson, support=max(lesson.support, len(where))) for lesson, where in zip(merged, seen_in, strict=True)
-    ]
+            same.pieces.add(number)
+            shorter = min((same.lesson.text, lesson.text), key=len)
+            steps = tuple(dict.fromkeys((*same.lesson.steps, *lesson.steps)))
+            same.lesson = replace(same.lesson, text=shorter, steps=steps)
+    counted = [replace(one.lesson, support=max(one.lesson.support, len(one.pieces))) for one in merged]
     return tuple(sorted(counted, key=lambda lesson: -lesson.support))
 
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What a lesson says, for comparison: its words, and what may not differ at all."""
+    """The words of a lesson, for comparison; `exact` and `denies` may not differ at all."""
 
     plain: frozenset[str]
     exact: frozenset[str]
     denies: bool
+
+
+@dataclass(kw_only=True, slots=True)
+class _MergedLesson:
+    lesson: Lesson
+    words: _Words
+    """Those of the first lesson that was found."""
+    pieces: set[int]
+    """Where it was found."""
 
 
 _DENIALS = frozenset({"not", "never", "no", "avoid", "without", "don", "dont", "cannot", "instead"})

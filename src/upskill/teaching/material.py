@@ -1,9 +1,22 @@
-"""What a teacher is given to work from, already read and redacted."""
+"""What a teacher is given to work from, already read and redacted, and how it reads in a prompt.
 
+Each piece is quoted under the name by which it can be cited.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from upskill.domain.draft import Draft
+from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.text import readable_text
 from upskill.domain.trace_digest import TraceDigest
+from upskill.teaching.markdown import pieces
+from upskill.teaching.prompts import quoted
+
+MOST_SHOWN_FILE = 4_000
+"""Tokens up to which a file of an existing skill is shown, and not only named."""
+MOST_SHOWN_FILES = 12_000
+LEAST_SHOWN = 100
+"""Tokens below which a piece of a text is not worth showing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,3 +40,59 @@ class Material:
     documents: tuple[Document, ...] = ()
     skill: Draft | None = None
     """The skill that is to be improved."""
+
+
+def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int) -> str:
+    """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the budget."""
+    parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
+    if lessons:
+        parts.append(_lessons(lessons, budget=budget))
+    else:
+        texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
+        texts += [(f"document {document.name}", document.text) for document in material.documents]
+        for title, text in texts:
+            shown = _cut(text, budget)
+            budget -= estimate_tokens(shown)
+            if shown.strip():
+                parts.append(f"## {title}\n\n{quoted(shown)}")
+    if not parts:
+        return "There is no material beside the task: write only what you are certain of."
+    return "Material:\n\n" + "\n\n".join(parts)
+
+
+def _cut(text: str, budget: int) -> str:
+    """As much of the text as the budget allows. Cuts only material that is too long and gave no lesson."""
+    if estimate_tokens(text) <= budget:
+        return text
+    first = next(iter(pieces(text, most_tokens=budget)), "") if budget >= LEAST_SHOWN else ""
+    return f"{first}\n[… cut here]" if first else ""
+
+
+def _lessons(lessons: Sequence[Lesson], *, budget: int) -> str:
+    """As many as the budget allows, the best supported first; each with its number, which never changes."""
+    lines: list[str] = []
+    used = 0
+    for number, lesson in enumerate(lessons, 1):
+        seen = f"; found in {lesson.support} pieces" if lesson.support > 1 else ""
+        line = f"L{number} ({lesson.kind}{seen}; {', '.join(lesson.steps[:6])}): {lesson.text}"
+        used += estimate_tokens(line) + 1
+        if used > budget and lines:
+            break
+        lines.append(line)
+    head = "## Lessons found in the material, best supported first"
+    return f"{head}\n\n{quoted(chr(10).join(lines))}"
+
+
+def skill_text(skill: Draft) -> str:
+    """A skill as it stands, with its smaller text files; the others are named with their size."""
+    parts = [f"description: {skill.description}", f"body of `SKILL.md`:\n\n{quoted(skill.body)}"]
+    budget = MOST_SHOWN_FILES
+    for path, data in sorted(skill.files.items()):
+        text = readable_text(data)
+        tokens = estimate_tokens(text) if text is not None else MOST_SHOWN_FILE + 1
+        if text is not None and tokens <= min(MOST_SHOWN_FILE, budget):
+            parts.append(f"file `{path}`:\n\n{quoted(text)}")
+            budget -= tokens
+        else:
+            parts.append(f"file `{path}`: {len(data):,} bytes, not shown")
+    return "\n\n".join(parts)

@@ -1,6 +1,6 @@
-"""Programs of a skill: taken only where they are made of commands that the recorded work saw pass, and ran here.
+"""Programs of a skill: accepted only where they use commands that passed in the recorded work, and ran here.
 
-What cannot be run, for want of a sandbox, a program or a network, stays text: a student can still read it.
+A program that cannot be run, for lack of a sandbox, a tool or a network, stays text: a student can still read it.
 """
 
 import ast
@@ -17,14 +17,12 @@ from upskill.sandbox import CommandResult, FileRefused, Limits, Sandbox, Sandbox
 SECONDS = 20.0
 MOST_CHARACTERS = 20_000
 _SHELLS = {"sh": "/bin/sh", "bash": "bash"}
-_PLAIN = frozenset(
-    re.findall(
-        r"\S+",
-        "[ : basename break cat cd continue cp cut date dirname echo exit export false grep head local ls mkdir mktemp "
-        "printf pwd read readonly return sed set shift sleep sort tail tee test touch tr true uniq unset wc",
-    )
+_PLAIN_COMMANDS = (
+    "[ : basename break cat cd continue cp cut date dirname echo exit export false grep head local ls mkdir mktemp "
+    "printf pwd read readonly return sed set shift sleep sort tail tee test touch tr true uniq unset wc"
 )
-"""Needs no proof: what every shell and every system has, and what changes only what it is told to."""
+_PLAIN = frozenset(_PLAIN_COMMANDS.split())
+"""Commands that need no proof: every system has them, and they change only what their arguments name."""
 _KEYWORDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{", "(", "time", "exec", "command"})
 _SKIPPED = frozenset({"fi", "done", "esac", "}", ")", "for", "case", "function", ";;"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=.*")
@@ -32,8 +30,8 @@ _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1.*?\n.*?^\s*\2\s*$", re.D
 _QUOTED = re.compile(r"'[^']*'|\"(?:[^\"\\$`]|\\.|\$(?!\())*\"", re.DOTALL)
 _FUNCTION = re.compile(r"^\s*(?:function\s+)?([A-Za-z_][\w-]*)\s*\(\)", re.MULTILINE)
 
-Fate = Literal["ran", "text", "broken"]
-"""It ran and ended well; it stays text; it cannot even be read by its own language, and is dropped."""
+ProgramStatus = Literal["ran", "text", "broken"]
+"""It ran and ended with exit code 0; it stays text; or its own language cannot read it, and it is dropped."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,20 +42,20 @@ class Program:
     text: str
     arguments: tuple[str, ...] = ()
     inputs: Files | None = None
-    """Files to lay beside it for the try; they are no part of the skill."""
+    """Files that lie beside it when it is tried; they are no part of the skill."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProgramOutcome:
-    """What became of a program, and why."""
+    """Whether a program ran, and why not."""
 
     program: Program
-    fate: Fate
+    status: ProgramStatus
     why: str
 
 
 class RunProgram(Protocol):
-    """Runs a command in a confined place that holds these files; `None` where there is no such place."""
+    """Runs a command in a sandbox that holds these files; `None` where it could not be run."""
 
     def __call__(
         self, files: Files, argv: Sequence[str], /, *, executable: Collection[str]
@@ -65,7 +63,7 @@ class RunProgram(Protocol):
 
 
 def sandboxed(open_sandbox: Callable[[SandboxSpec], Sandbox], *, seconds: float = SECONDS) -> RunProgram:
-    """A way to run programs, each in a fresh sandbox. What the sandbox itself fails at counts as not run."""
+    """Runs programs, each in a fresh sandbox. A failure of the sandbox itself counts as not run."""
 
     def run(files: Files, argv: Sequence[str], /, *, executable: Collection[str]) -> CommandResult | None:
         try:
@@ -93,50 +91,48 @@ def proven_commands(digest: TraceDigest | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def judge_programs(
+def try_programs(
     programs: Sequence[Program], *, proven: Sequence[str], files: Files, run: RunProgram | None
 ) -> tuple[ProgramOutcome, ...]:
-    """Each program's fate. `files` are the other files of the skill, which a program may read."""
+    """The outcome of each program. `files` are the other files of the skill, which a program may read."""
     laid: dict[str, bytes] = {**files, **{program.path: program.text.encode() for program in programs}}
-    return tuple(_judge(program, proven, laid, run) for program in programs)
+    return tuple(_try(program, proven, laid, run) for program in programs)
 
 
-def _judge(
-    program: Program, proven: Sequence[str], laid: Mapping[str, bytes], run: RunProgram | None
-) -> ProgramOutcome:
-    def fate(fate: Fate, why: str) -> ProgramOutcome:
-        return ProgramOutcome(program=program, fate=fate, why=f"{program.path}: {why}")
+def _try(program: Program, proven: Sequence[str], laid: Mapping[str, bytes], run: RunProgram | None) -> ProgramOutcome:
+    def outcome(status: ProgramStatus, why: str) -> ProgramOutcome:
+        return ProgramOutcome(program=program, status=status, why=f"{program.path}: {why}")
 
     language = _language(program)
     if len(program.text) > MOST_CHARACTERS:
-        return fate("text", f"has more than {MOST_CHARACTERS:,} characters")
+        return outcome("text", f"has more than {MOST_CHARACTERS:,} characters")
     if language == "python" and (problem := _python_problem(program.text)):
-        return fate("broken", problem)
+        return outcome("broken", problem)
     if language is None:
-        return fate("text", "is in no language that can be checked here (sh, bash, Python)")
+        return outcome("text", "is in no language that can be checked here (sh, bash, Python)")
     heads = {head for command in proven for head in command_heads(command) or ()}
     used = {"python"} if language == "python" else command_heads(program.text)
     if used is None:
-        return fate("text", "cannot be taken apart into commands")
+        return outcome("text", "cannot be taken apart into commands")
     if language == "python":
         heads |= {"python"} if heads & {"python3", "uv", "pytest"} else set()
     if unproven := sorted(used - heads - _PLAIN):
-        return fate("text", f"uses what the recorded work did not prove: {', '.join(unproven)[:200]}")
+        return outcome("text", f"uses what the recorded work did not prove: {', '.join(unproven)[:200]}")
     if run is None:
-        return fate("text", "there is no sandbox to try it in")
+        return outcome("text", "there is no sandbox to try it in")
     shell = _SHELLS.get(language, "")
     if shell:
         read = run(laid, [shell, "-n", program.path], executable=())
         if read is not None and read.ended == "exit" and read.exit_code not in (0, 126, 127):
-            return fate("broken", f"is no {language}: {_last_line(read)}")
+            return outcome("broken", f"is no {language}: {_last_line(read)}")
     argv = [shell or "python3", program.path, *program.arguments]
     ran = run({**laid, **(program.inputs or {})}, argv, executable={program.path})
     if ran is None:
-        return fate("text", "could not be run here")
+        return outcome("text", "could not be run here")
     if ran.ended != "exit" or ran.exit_code != 0:
         end = f"ended with exit code {ran.exit_code}" if ran.ended == "exit" else f"was stopped ({ran.ended})"
-        return fate("text", f"{end} when it was tried: {_last_line(ran)}")
-    return fate("ran", "ran and ended with exit code 0")
+        return outcome("text", f"{end} when it was tried: {_last_line(ran)}")
+    return outcome("ran", "ran and ended with exit code 0")
 
 
 def command_heads(script: str) -> frozenset[str] | None:

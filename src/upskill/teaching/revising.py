@@ -1,40 +1,33 @@
-"""Revising a draft from what failed: the teacher gives itemised edits, and they are applied as they stand.
+"""Revises a draft from its failures: the teacher gives itemised edits, and they are applied as they are.
 
-An edit that does not apply is told back to the teacher. A draft is never written anew: what nobody edits stays.
+An edit that does not apply is reported to the teacher. A draft is never rewritten: what no edit names stays.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from upskill.domain import Draft, Lesson
 from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
-from upskill.teaching.context_window import answer_room, material_room
-from upskill.teaching.draft_rules import Clean, clean_of_strangers, new_problems
-from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, apply_edits, texts_of
+from upskill.teaching.context_window import answer_tokens, material_budget
+from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems
+from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of
 from upskill.teaching.failures import Failure, describe
 from upskill.teaching.prompts import prompt, quoted
 
 MOST_LESSONS = 24
 MOST_TEXT = 30_000
-"""Characters of one file that a teacher is shown; a longer one cannot be edited, only talked about."""
+"""Characters of one file that a teacher is shown; the rest cannot be edited."""
 
 CHARACTERS_PER_TOKEN = 3
-"""Rather few: what does not fit a window is an error, and what is left unused costs nothing."""
+"""A low estimate: text that exceeds a window is an error, and unused space costs nothing."""
 LEAST_FOR_FAILURES = 1_500
 
-_EDIT = object_of(
-    ("file", "action"),
-    file=TEXT,
-    action=one_of("replace", "insert", "delete"),
-    quote=TEXT,
-    heading=TEXT,
-    text=TEXT,
-    why=TEXT,
-)
+_ACTION = one_of("replace", "insert", "delete")
+_EDIT = object_of(("file", "action"), file=TEXT, action=_ACTION, quote=TEXT, heading=TEXT, text=TEXT, why=TEXT)
 SCHEMA = object_of(
     ("edits",),
     cause={**TEXT, "description": "why the student failed, in one or two sentences"},
@@ -48,20 +41,7 @@ class FailedEdits:
 
     edits: tuple[Edit, ...]
     outcome: str
-    """What came of them, in words: `6 of 10 instead of 7 of 10`."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Revision:
-    """A draft that was edited, and how."""
-
-    draft: Draft
-    edits: tuple[Edit, ...]
-    """Those that were applied."""
-    cause: str = ""
-    """Why the teacher thinks that the student failed."""
-    left_out: tuple[str, ...] = ()
-    """Edits that did not apply however often the teacher was told, and why."""
+    """How they did, in words: `6 of 10 instead of 7 of 10`."""
 
 
 class Revise(Protocol):
@@ -69,7 +49,7 @@ class Revise(Protocol):
 
     def __call__(
         self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[FailedEdits] = (), may_add: bool = True
-    ) -> Revision: ...
+    ) -> EditedDraft: ...
 
 
 def revise(
@@ -82,35 +62,31 @@ def revise(
     tried: Sequence[FailedEdits] = (),
     may_add: bool = True,
     window: int | None = None,
-    clean: Clean = clean_of_strangers,
-) -> Revision:
+    clean: Clean = clean_by_patterns,
+) -> EditedDraft:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where nothing of what it said can be used.
 
     `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
     Edits of the last answer that apply are taken even where others of it do not: a weak teacher may quote one of four
     places wrongly, three times over.
     """
-    partly: list[Revision] = []
+    partly: list[EditedDraft] = []
 
-    def read(text: str) -> Revision:
-        said = json.loads(text)
-        applied = apply_edits(draft, [_edit(one) for one in said["edits"]], may_add=may_add)
-        broken = new_problems(applied.draft, draft, clean=clean)
-        revision = Revision(
-            draft=applied.draft, edits=applied.applied, cause=str(said.get("cause") or ""), left_out=applied.problems
-        )
-        if not broken and not applied.problems:
-            return revision
-        if not broken and applied.applied:
-            partly[:] = [revision]
-        raise UnusableAnswer([*applied.problems, *broken])
+    def read(text: str) -> EditedDraft:
+        edited = apply_edits(draft, [_edit(one) for one in json.loads(text)["edits"]], may_add=may_add)
+        broken = draft_problems(edited.draft, before=draft, clean=clean)
+        if not broken and not edited.problems:
+            return edited
+        if not broken and edited.edits:
+            partly[:] = [edited]
+        raise UnusableAnswer([*edited.problems, *broken])
 
     question = Question(
         purpose="revision",
         system=prompt("revise", most_edits=MOST_EDITS),
         messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, window)),),
         schema=SCHEMA,
-        max_output_tokens=answer_room(window),
+        max_output_tokens=answer_tokens(window),
     )
     try:
         return ask_for(ask, question, read)
@@ -128,16 +104,16 @@ def _message(
     tried: Sequence[FailedEdits],
     window: int | None,
 ) -> str:
-    """What the teacher reads. Where its window is small, failures are cut first, then lessons are left out."""
+    """The text of the question. Where the window is small, failures are cut first, then lessons are left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
-    room = material_room(window) * CHARACTERS_PER_TOKEN - len(files)
-    taught = _lessons(lessons) if room > 2 * LEAST_FOR_FAILURES else ""
+    left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
+    taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
     return prompt(
         "revise_message",
         skill=draft.name,
         wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
         files=files,
-        failures=describe(failures, most=max(LEAST_FOR_FAILURES, room - len(taught))),
+        failures=describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught))),
         lessons=taught,
         tried=_tried(tried),
     )
@@ -170,18 +146,13 @@ def _tried(tried: Sequence[FailedEdits]) -> str:
     return f"\n# What was tried\n\n{told}" + "\n\n".join(parts) + "\n"
 
 
-def _edit(said: dict[str, object]) -> Edit:
-    def words(key: str) -> str:
-        value = said.get(key)
-        return value if isinstance(value, str) else ""
-
-    action, quote = words("action"), words("quote") or None
+def _edit(said: Mapping[str, Any]) -> Edit:
+    """An edit as the schema has it. Weak teachers give a quote and a heading; the quote is the more exact."""
+    quote = said.get("quote") or None
     return Edit(
-        file=words("file").strip().removeprefix("./"),
-        action="insert" if action == "insert" else "delete" if action == "delete" else "replace",
+        file=said["file"].strip().removeprefix("./"),
+        action=said["action"],
         quote=quote,
-        # Weak teachers name both; the words are the more exact of the two.
-        heading=None if quote else words("heading").strip() or None,
-        text=words("text"),
-        why=words("why"),
+        heading=None if quote else said.get("heading", "").strip() or None,
+        text=said.get("text", ""),
     )

@@ -1,12 +1,12 @@
-"""Search over revisions of a skill's files with gepa: several lines of revision are kept, each good at something.
+"""Searches revisions of a skill's files with gepa, which keeps several candidates, each good at some cases.
 
-gepa chooses which draft to revise and on which learn cases; the edits come from `revise`, and the trials from whoever
-hands over `examine`. The budget is held here, in trials, and never exceeded. gepa writes no file and prints nothing.
+gepa chooses which draft to revise and on which learn cases; the edits come from `revise`, and the trials from
+`examine`. This module keeps to the budget, in trials. gepa writes no file and prints nothing.
 """
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from upskill.domain import Case, Draft
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from gepa.core.adapter import EvaluationBatch
 
 MINIBATCH = 3
-"""A revision is tried on so many learn cases first, and on all of them only if it did better there."""
+"""A revision is tried on this many learn cases first, and on all of them only if it did better there."""
 PROPOSALS_PER_REVISION = 4
-"""Most of a search's revisions cost three trials instead of ten, so that many more can be tried."""
+"""Most revisions of a search cost three trials instead of ten, so that many more can be tried."""
 MOST_VAIN = 3
-"""After so many proposals in a row that changed nothing, or could not be used, the search ends."""
+"""The search ends after this many proposals in a row that changed nothing or could not be used."""
 _MOST_ITERATIONS = 200
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class DraftScores:
     """By student and case; what errored is missing."""
     failures: tuple[Failure, ...] = ()
     trials: int = 0
-    """What it took of the budget."""
+    """How many trials of the budget this cost."""
     cut_short: str | None = None
     """Why nothing more can be examined, in words."""
 
@@ -49,7 +49,7 @@ Examine = Callable[[Draft, Sequence[Case]], DraftScores]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Budget:
-    """What a search may take: trials with the skill, and questions to the teacher."""
+    """What a search may spend: trials with the skill, and questions to the teacher."""
 
     trials: int
     proposals: int
@@ -65,12 +65,12 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchResult:
-    """What a search came to. The drafts in the order they were found; the first is the one it began with."""
+    """The drafts in the order they were found; the first is the one that the search began with."""
 
     candidates: tuple[Candidate, ...]
     proposals: int
-    trials: int
     stopped: str
+    """Why the search ended, in words."""
 
 
 def search(
@@ -87,7 +87,9 @@ def search(
     # Imported here: only this search needs it, and the command line must start at once.
     from gepa.api import optimize
 
-    adapter = _Adapter(draft, cases, examine, revise, known=known, budget=budget)
+    adapter = _Adapter(
+        draft=draft, cases=cases, examine=examine, revise=revise, known=known, trials_left=budget.trials, budget=budget
+    )
     if not adapter.should_stop():
         optimize(
             seed_candidate=texts_of(draft),
@@ -105,15 +107,15 @@ def search(
 
 
 class _Quiet:
-    """gepa's own words: for a debug log only."""
+    """Sends gepa's own messages to the debug log."""
 
     def log(self, message: str) -> None:
         _log.debug("gepa: %s", message)
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known of one candidate."""
+class _Entry:
+    """What is known about one candidate. Scores and failures are by case."""
 
     draft: Draft
     scores: dict[str, float] = field(default_factory=dict)
@@ -121,30 +123,30 @@ class _Known:
     failures: dict[str, list[Failure]] = field(default_factory=dict)
 
 
+@dataclass(kw_only=True, slots=True)
 class _Adapter:
     """What gepa calls. Nothing is examined twice, and nothing beyond the budget."""
 
-    def __init__(
-        self,
-        draft: Draft,
-        cases: Sequence[Case],
-        examine: Examine,
-        revise: Revise,
-        *,
-        known: DraftScores,
-        budget: Budget,
-    ) -> None:
-        self._draft, self._cases, self._examine, self._revise = draft, tuple(cases), examine, revise
-        self._left, self._proposals_left = budget.trials, budget.proposals
-        self._students = max(1, len({student for student, _ in known.passed}))
-        self._known: dict[tuple[tuple[str, str], ...], _Known] = {}
-        self._spent = self._proposed = self._vain = self._iterations = 0
-        self._stopped: str | None = None
-        self._error: UpskillError | NoAnswer | None = None
-        self._proposing = False
-        self._note(texts_of(draft), self._cases, known)
+    draft: Draft
+    cases: Sequence[Case]
+    examine: Examine
+    revise: Revise
+    known: InitVar[DraftScores]
+    budget: Budget
+    trials_left: int
+    students: int = 1
+    entries: dict[tuple[tuple[str, str], ...], _Entry] = field(default_factory=dict)
+    proposed: int = 0
+    vain: int = 0
+    """Proposals in a row that changed nothing."""
+    iterations: int = 0
+    stopped: str | None = None
+    error: UpskillError | NoAnswer | None = None
+    proposing: bool = False
 
-    # -- what gepa asks for
+    def __post_init__(self, known: DraftScores) -> None:
+        self.students = max(1, len({student for student, _ in known.passed}))
+        self._note(texts_of(self.draft), self.cases, known)
 
     def evaluate(
         self, batch: list[Case], candidate: dict[str, str], capture_traces: bool = False
@@ -153,14 +155,13 @@ class _Adapter:
         from gepa.core.adapter import EvaluationBatch
 
         entry = self._entry(candidate)
-        missing = [case for case in dict.fromkeys(case.id for case in batch) if case not in entry.scores]
-        wanted = [case for case in self._cases if case.id in missing]
-        if wanted and self._stopped is None:
-            examined = self._examine(entry.draft, wanted)
-            self._spent += examined.trials
-            self._left -= examined.trials
+        missing = {case.id for case in batch} - entry.scores.keys()
+        wanted = [case for case in self.cases if case.id in missing]
+        if wanted and self.stopped is None:
+            examined = self.examine(entry.draft, wanted)
+            self.trials_left -= examined.trials
             self._note(candidate, wanted, examined)
-            self._stopped = examined.cut_short
+            self.stopped = examined.cut_short
         return EvaluationBatch(
             outputs=[None for _ in batch],
             scores=[entry.scores.get(case.id, 0.0) for case in batch],
@@ -170,7 +171,7 @@ class _Adapter:
     def make_reflective_dataset(
         self, candidate: dict[str, str], eval_batch: "EvaluationBatch[str, None]", components_to_update: list[str]
     ) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Which cases to look at; what happened on them is known here."""
+        """The ids of the cases to look at; their failures are in `entries`."""
         cases = [{"case": case_id} for case_id in dict.fromkeys(eval_batch.trajectories or [])]
         return dict.fromkeys(components_to_update, cases)
 
@@ -182,57 +183,54 @@ class _Adapter:
     ) -> dict[str, str]:
         """Edits of a candidate, as the texts they change; nothing where the teacher had none.
 
-        gepa would swallow an error here and ask again, so none leaves: it is kept, the search stops, and it is raised
-        when gepa has ended. What is no error of ours is told by `_proposing`, which stays set.
+        gepa would swallow an error here and ask again. So an error is stored, the search stops, and `result` raises it
+        when gepa has ended. After an exception that is not caught here, `proposing` stays set.
         """
-        if self._proposing or self._error is not None:
+        if self.proposing or self.error is not None:
             return {}
-        self._proposing = True
-        self._proposed += 1
+        self.proposing = True
+        self.proposed += 1
         entry = self._entry(candidate)
         shown = [record["case"] for records in reflective_dataset.values() for record in records]
         failures = [one for case_id in dict.fromkeys(shown) for one in entry.failures.get(case_id, ())]
         changed: dict[str, str] = {}
         try:
-            revision = self._revise(entry.draft, failures, may_add=False)
-            changed = {path: text for path, text in texts_of(revision.draft).items() if candidate.get(path) != text}
-            gone = {path: "" for path in candidate if path not in texts_of(revision.draft)}
-            changed |= gone
-            if self._key({**candidate, **changed}) in self._known:
+            revision = self.revise(entry.draft, failures, may_add=False)
+            texts = dict.fromkeys(candidate, "") | texts_of(revision.draft)
+            changed = {path: text for path, text in texts.items() if candidate.get(path) != text}
+            if self._key({**candidate, **changed}) in self.entries:
                 changed = {}
         except TeacherUnusable as unusable:
             _log.info("a proposal could not be used: %s", unusable.message)
         except (UpskillError, NoAnswer) as error:
-            self._error = error
-        self._proposing = False
-        self._vain = 0 if changed else self._vain + 1
+            self.error = error
+        self.proposing = False
+        self.vain = 0 if changed else self.vain + 1
         return changed
 
     def should_stop(self) -> bool:
-        """Asked before every proposal: a revision that did better on a few cases must be affordable on all."""
-        self._iterations += 1
-        if self._stopped is None:
-            self._stopped = self._reason()
-        return self._stopped is not None
+        """Asked before every proposal: the budget must allow a trial of the revision on all cases."""
+        self.iterations += 1
+        if self.stopped is None:
+            self.stopped = self._reason()
+        return self.stopped is not None
 
     def _reason(self) -> str | None:
-        if self._error is not None or self._proposing or self._iterations > _MOST_ITERATIONS:
+        if self.error is not None or self.proposing or self.iterations > _MOST_ITERATIONS:
             return "the search could not go on"
         if any(all(entry.passed.values()) for entry in self._complete()):
             return "every learn case passes"
-        if self._left < len(self._cases) * self._students or self._proposed >= self._proposals_left:
+        if self.trials_left < len(self.cases) * self.students or self.proposed >= self.budget.proposals:
             return "the budget of the search is used up"
-        if self._vain >= MOST_VAIN:
+        if self.vain >= MOST_VAIN:
             return "the teacher had nothing new to propose"
         return None
 
-    # -- what is known
-
     def result(self) -> SearchResult:
         """What was found, or the error that ended the search."""
-        if self._error is not None:
-            raise self._error
-        if self._proposing:
+        if self.error is not None:
+            raise self.error
+        if self.proposing:
             raise EngineError("the search failed while a revision was made", hint="see the debug log, or --effort low")
         return SearchResult(
             candidates=tuple(
@@ -245,19 +243,18 @@ class _Adapter:
                 )
                 for entry in self._complete()
             ),
-            proposals=self._proposed,
-            trials=self._spent,
-            stopped=self._stopped or "the search ended",
+            proposals=self.proposed,
+            stopped=self.stopped or "the search ended",
         )
 
-    def _complete(self) -> list[_Known]:
-        return [entry for entry in self._known.values() if all(case.id in entry.scores for case in self._cases)]
+    def _complete(self) -> list[_Entry]:
+        return [entry for entry in self.entries.values() if all(case.id in entry.scores for case in self.cases)]
 
-    def _entry(self, candidate: Mapping[str, str]) -> _Known:
+    def _entry(self, candidate: Mapping[str, str]) -> _Entry:
         key = self._key(candidate)
-        if key not in self._known:
-            self._known[key] = _Known(with_texts(self._draft, candidate))
-        return self._known[key]
+        if key not in self.entries:
+            self.entries[key] = _Entry(with_texts(self.draft, candidate))
+        return self.entries[key]
 
     def _note(self, candidate: Mapping[str, str], cases: Sequence[Case], examined: DraftScores) -> None:
         entry = self._entry(candidate)

@@ -1,6 +1,6 @@
-"""A case as a teacher writes it, made into a `Case`, with everything that is wrong with it in words for the teacher.
+"""Reads a case as a teacher wrote it, with everything that is wrong with it in words for the teacher.
 
-Lenient about form, since a whole answer is not thrown away for a comma; strict about what a generated case must have: a
+Lenient about form, since a comma must not cost a whole answer; strict about what a generated case must have: a
 reference, two wrong answers, checks of the kinds that need neither a judge nor a plug-in.
 """
 
@@ -24,7 +24,7 @@ Clean = Callable[[str], str]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WrittenCase:
-    """One case of an answer, as it was written, as it was understood, and what is wrong with it."""
+    """One case of an answer: the item as it was written, the case as it was read, and what is wrong with it."""
 
     item: Mapping[str, Any]
     case: Case
@@ -70,7 +70,7 @@ def read_written(
 
 
 def cleaned(value: Any, clean: Clean) -> Any:
-    """The value with every text in it cleaned: a teacher can repeat, or make up, what must not be kept."""
+    """The value with every text in it cleaned: a teacher can repeat, or invent, a secret."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
@@ -111,21 +111,21 @@ def _checks(item: Mapping[str, Any], problems: list[str]) -> tuple[Check, ...]:
             rest = {key: value for key, value in entry.items() if key != "kind"}
             found.append(Check(kind=kind, spec=_spec(kind, rest)))
         else:
-            # Held to a form, some models fill in every kind and leave empty what they do not mean.
+            # Constrained by a schema, some models fill in every kind and leave empty what they do not mean.
             meant = {kind: spec for kind, spec in entry.items() if spec not in (None, "", [], {})} or entry
             found += (Check(kind=str(kind), spec=_tidy(spec)) for kind, spec in meant.items())
     return tuple(found)
 
 
 def _spec(kind: str, rest: dict[str, Any]) -> Any:
-    """What stands beside `kind`: the spec itself, or its keys."""
+    """The spec from the keys beside `kind`: its only value, or the keys themselves."""
     if len(rest) == 1 and (alone := next(iter(rest))) in ("spec", "value", "text", "pattern", kind):
         return _tidy(rest[alone])
     return _tidy(rest)
 
 
 def _tidy(spec: Any) -> Any:
-    """A spec without what was left empty, and with its files by path."""
+    """A spec without empty values, and with its files by path."""
     if not isinstance(spec, dict):
         return spec
     meant = {key: value for key, value in spec.items() if key == "equals" or value not in (None, "", [], {}, False)}
@@ -133,7 +133,7 @@ def _tidy(spec: Any) -> Any:
 
 
 def _by_path(listed: Any) -> Any:
-    """`[{"path": "a", "text": "b"}]` as `{"a": "b"}`: the form that can be held to a schema, as the form we keep."""
+    """`[{"path": "a", "text": "b"}]` as `{"a": "b"}`: what a schema can describe, as what we store."""
     if not isinstance(listed, list):
         return listed
     if not all(isinstance(entry, dict) and isinstance(entry.get("path"), str) for entry in listed):
@@ -194,15 +194,15 @@ def _of_the_whole(case: Case) -> list[str]:
     problems = []
     if case.reference is not None and case.reference in case.wrong:
         problems.append("its `reference` is also among the `wrong` answers")
-    if case.reference is not None and _stands_in(case.reference, case.prompt):
+    if case.reference is not None and _gives_away(case.reference, case.prompt):
         problems.append("its answer stands in `input`; ask without giving it away")
     if any(_REDACTED in text for text in _texts(case)):
         problems.append("uses a place where a secret was taken out; use an invented value that is no secret")
     return problems
 
 
-def _stands_in(reference: Answer, prompt: str) -> bool:
-    """Whether a prompt gives its whole answer away. A single digit or letter stands in every prompt."""
+def _gives_away(reference: Answer, prompt: str) -> bool:
+    """Whether a prompt gives its whole answer away. A single digit or letter is in every prompt."""
     if reference.files:
         return False
     wanted, asked = (" ".join(text.casefold().split()) for text in (reference.text, prompt))

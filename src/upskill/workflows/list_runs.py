@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from upskill import storage
 from upskill.domain import Trial
-from upskill.domain.past_run import PastRun
+from upskill.domain.evaluation import PastRun
 from upskill.errors import UpskillError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from upskill import storage
-from upskill.domain.past_run import PastRun
+from upskill.domain.evaluation import PastRun
 from upskill.errors import UpskillError
 
 

@@ -27,7 +27,7 @@ class Ends(Kind):
     name = "ends"
     only_words = True
     schema = TEXT
-    told = '`{"ends": "7413"}`: the answer ends so.'
+    guidance = '`{"ends": "7413"}`: the answer ends so.'
 
     def problems(self, spec: Json) -> list[str]:
         return [] if isinstance(spec, str) and spec else ["`ends` must be a text"]
@@ -35,8 +35,8 @@ class Ends(Kind):
     def expected(self, spec: Json) -> list[str]:
         return [str(spec)]
 
-    def look(self, spec: Json, work: Submission) -> CheckOutcome:
-        return CheckOutcome(work.answer.text.endswith(str(spec)), f"ends with {work.answer.text[-4:]!r}")
+    def check(self, spec: Json, submission: Submission) -> CheckOutcome:
+        return CheckOutcome(submission.answer.text.endswith(str(spec)), f"ends with {submission.answer.text[-4:]!r}")
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_it_is_offered_to_teachers_and_what_they_write_with_it_counts() -> None:
     )
     assert [check.kind for case in result.cases for check in case.checks] == ["ends"]
     (question,) = teacher.asked
-    assert Ends.told in question.system
+    assert Ends.guidance in question.system
     assert '{"ends": {"type": "string"}}' in str(question.schema).replace("'", '"')
 
 

@@ -9,7 +9,7 @@ from upskill.checks import KINDS, check_problems
 from upskill.domain import Check
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 _TEXTS = st.one_of(
     st.text(max_size=5),
@@ -80,6 +80,6 @@ def test_a_spec_is_refused_in_words_or_can_be_used(kind: str, spec: Json, answer
         return
     assert KINDS[kind].needs(spec) <= {"files", "sandbox", "judge"}
     if kind not in ("command", "python", "judge"):
-        seen = look(kind, spec, answer, files={"a.toml": answer.encode()})
+        seen = run_check(kind, spec, answer, files={"a.toml": answer.encode()})
         assert isinstance(seen.passed, bool)
         assert seen.saw

@@ -10,7 +10,7 @@ from upskill.checks import KINDS
 from upskill.checks.contains import find_token
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 # Text with the characters on which the rule turns more often than chance would have them.
 TEXT = st.text(st.one_of(st.sampled_from("aV v9.0_é\u0301東ก-[\n"), st.characters()), max_size=30)
@@ -128,7 +128,7 @@ def test_what_is_found_is_really_there(needle: str, text: str) -> None:
 
 @given(needle=NEEDLE, text=TEXT)
 def test_contains_and_excludes_never_agree_on_one_string(needle: str, text: str) -> None:
-    assert look(KINDS["contains"], needle, text).passed is not look(KINDS["excludes"], needle, text).passed
+    assert run_check(KINDS["contains"], needle, text).passed is not run_check(KINDS["excludes"], needle, text).passed
 
 
 @given(needle=NEEDLE, text=TEXT, form=st.sampled_from(["NFC", "NFD"]))
@@ -140,39 +140,39 @@ def test_the_spelling_of_accents_changes_nothing(needle: str, text: str, form: s
 @given(needles=st.lists(NEEDLE, min_size=1, max_size=4), text=TEXT)
 def test_a_list_is_contained_when_each_of_its_strings_is(needles: list[str], text: str) -> None:
     spec: Json = list(needles)
-    assert look(KINDS["contains"], spec, text).passed is all(
-        look(KINDS["contains"], one, text).passed for one in needles
+    assert run_check(KINDS["contains"], spec, text).passed is all(
+        run_check(KINDS["contains"], one, text).passed for one in needles
     )
-    assert look(KINDS["excludes"], spec, text).passed is all(
-        look(KINDS["excludes"], one, text).passed for one in needles
+    assert run_check(KINDS["excludes"], spec, text).passed is all(
+        run_check(KINDS["excludes"], one, text).passed for one in needles
     )
 
 
 def test_every_missing_string_is_named() -> None:
-    seen = look(KINDS["contains"], ["9.0", "cuda", "sm_90"], "for cuda 19.07")
+    seen = run_check(KINDS["contains"], ["9.0", "cuda", "sm_90"], "for cuda 19.07")
     assert (seen.passed, seen.saw) == (False, "not found: '9.0', 'sm_90'")
 
 
 def test_every_found_string_is_named() -> None:
-    assert look(KINDS["contains"], ["9.0", "cuda"], "cuda 9.0").saw == "found '9.0', 'cuda'"
+    assert run_check(KINDS["contains"], ["9.0", "cuda"], "cuda 9.0").saw == "found '9.0', 'cuda'"
 
 
 def test_an_excluded_string_is_shown_where_it_stands() -> None:
-    seen = look(
+    seen = run_check(
         KINDS["excludes"], ["sudo", "rm"], "First of all you should run\n\nsudo make install and then reboot it"
     )
     assert (seen.passed, seen.saw) == (False, "found 'sudo' in '…all you should run sudo make install and th…'")
 
 
 def test_none_of_the_excluded_strings_found_is_a_pass() -> None:
-    seen = look(KINDS["excludes"], "sudo", "pseudosudoku")
+    seen = run_check(KINDS["excludes"], "sudo", "pseudosudoku")
     assert (seen.passed, seen.saw) == (True, "none found")
 
 
 @given(needle=NEEDLE, text=TEXT)
 def test_what_was_seen_is_one_short_printable_line(needle: str, text: str) -> None:
     for kind in ("contains", "excludes"):
-        saw = look(kind, needle * 50, text + needle * 50).saw
+        saw = run_check(kind, needle * 50, text + needle * 50).saw
         assert saw.isprintable()
         assert len(saw) < 2_000
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from upskill.checks import KINDS
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 EQUALS = KINDS["equals"]
 
@@ -18,8 +18,8 @@ EQUALS = KINDS["equals"]
     text=st.text(min_size=1).filter(lambda text: bool(text.strip())), margin=st.sampled_from(["", " ", "\n", "\t\r\n "])
 )
 def test_an_answer_equals_itself_whatever_white_space_surrounds_it(text: str, margin: str) -> None:
-    assert look(EQUALS, text, f"{margin}{text}{margin}").passed
-    assert look(EQUALS, f"{margin}{text}{margin}", text).passed
+    assert run_check(EQUALS, text, f"{margin}{text}{margin}").passed
+    assert run_check(EQUALS, f"{margin}{text}{margin}", text).passed
 
 
 @pytest.mark.parametrize(
@@ -35,17 +35,17 @@ def test_an_answer_equals_itself_whatever_white_space_surrounds_it(text: str, ma
     ],
 )
 def test_anything_but_the_very_same_text_fails(spec: str, answer: str) -> None:
-    assert not look(EQUALS, spec, answer).passed
+    assert not run_check(EQUALS, spec, answer).passed
 
 
 @given(text=st.text(min_size=1))
 def test_the_spelling_of_accents_changes_nothing(text: str) -> None:
-    assert look(EQUALS, "é" + text, unicodedata.normalize("NFD", "é" + text)).passed
+    assert run_check(EQUALS, "é" + text, unicodedata.normalize("NFD", "é" + text)).passed
 
 
 def test_a_wrong_answer_is_quoted_and_cut() -> None:
-    assert look(EQUALS, "yes", " no\n").saw == "the answer is 'no'"
-    assert look(EQUALS, "yes", "n" * 500).saw == f"the answer is '{'n' * 60}…'"
+    assert run_check(EQUALS, "yes", " no\n").saw == "the answer is 'no'"
+    assert run_check(EQUALS, "yes", "n" * 500).saw == f"the answer is '{'n' * 60}…'"
 
 
 @pytest.mark.parametrize(

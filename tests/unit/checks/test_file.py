@@ -5,7 +5,7 @@ import pytest
 from upskill.checks import KINDS
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 TOML = b'name = "relu"\n'
 FENCED = '```toml build.toml\nname = "relu"\n```'
@@ -30,37 +30,37 @@ def test_real_and_fenced_files_are_looked_at_alike(
     text: str, files: dict[str, bytes], spec: Json, passed: bool
 ) -> None:
     assert KINDS["file"].problems(spec) == []
-    assert look("file", spec, text, files=files).passed is passed
+    assert run_check("file", spec, text, files=files).passed is passed
 
 
 def test_real_files_go_before_fenced_ones() -> None:
-    assert not look("file", "build.toml", FENCED, files={"other.toml": b""}).passed
+    assert not run_check("file", "build.toml", FENCED, files={"other.toml": b""}).passed
 
 
 def test_a_file_of_the_case_is_there_until_the_answer_writes_over_it() -> None:
     spec: Json = {"path": "a.txt", "contains": "old"}
-    assert look("file", spec, case_files={"a.txt": b"old"}).passed
-    assert not look("file", spec, case_files={"a.txt": b"old"}, files={"a.txt": b"new"}).passed
+    assert run_check("file", spec, case_files={"a.txt": b"old"}).passed
+    assert not run_check("file", spec, case_files={"a.txt": b"old"}, files={"a.txt": b"new"}).passed
 
 
 def test_the_only_block_without_a_name_is_the_file_that_is_asked_for() -> None:
-    assert look("file", {"path": "k.cu", "contains": "x"}, "Here:\n```cpp\nx\n```").passed
-    assert not look("file", {"path": "k.cu", "contains": "x"}, "```cpp\nx\n```\n```cpp\ny\n```").passed
-    assert not look("file", {"path": "k.cu", "contains": "x"}, "```cpp other.cu\nx\n```").passed
-    assert look("file", {"path": "k.cu", "absent": True}, "```cpp\nx\n```").passed
+    assert run_check("file", {"path": "k.cu", "contains": "x"}, "Here:\n```cpp\nx\n```").passed
+    assert not run_check("file", {"path": "k.cu", "contains": "x"}, "```cpp\nx\n```\n```cpp\ny\n```").passed
+    assert not run_check("file", {"path": "k.cu", "contains": "x"}, "```cpp other.cu\nx\n```").passed
+    assert run_check("file", {"path": "k.cu", "absent": True}, "```cpp\nx\n```").passed
 
 
 def test_what_is_not_there_is_said_with_what_is() -> None:
-    assert look("file", "a.py", files={"b.py": b""}).saw == "there is no a.py; there is b.py"
-    assert look("file", "a.py", "nothing").saw == "there is no a.py; there is no file"
-    assert "leads out of its folder" in look("file", "a.py", "```py ../a.py\n```").saw
-    assert "is not closed" in look("file", "a.py", "```py a.py\nx").saw
+    assert run_check("file", "a.py", files={"b.py": b""}).saw == "there is no a.py; there is b.py"
+    assert run_check("file", "a.py", "nothing").saw == "there is no a.py; there is no file"
+    assert "leads out of its folder" in run_check("file", "a.py", "```py ../a.py\n```").saw
+    assert "is not closed" in run_check("file", "a.py", "```py a.py\nx").saw
 
 
 def test_bytes_that_are_no_text_match_nothing() -> None:
-    seen = look("file", {"path": "a", "contains": "x"}, files={"a": b"x\xff"})
+    seen = run_check("file", {"path": "a", "contains": "x"}, files={"a": b"x\xff"})
     assert (seen.passed, seen.saw) == (False, "a is not text (UTF-8)")
-    assert look("file", "a", files={"a": b"x\xff"}).passed
+    assert run_check("file", "a", files={"a": b"x\xff"}).passed
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from upskill.checks import KINDS, GradingContext
 from upskill.checks.python import PluginFault
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 MODULE = """
 from upskill.checks.plugin import Finding
@@ -58,19 +58,19 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_plug_in_looks_at_the_answer_with_what_it_is_given() -> None:
-    seen = look("python", {"name": "t-length", "with": {"most": 3}}, "12345")
+    seen = run_check("python", {"name": "t-length", "with": {"most": 3}}, "12345")
     assert (seen.passed, seen.saw) == (False, "5 characters")
-    assert look("python", "t-length", "12345").passed
+    assert run_check("python", "t-length", "12345").passed
 
 
 def test_a_plug_in_sees_the_same_files_whether_real_or_fenced() -> None:
     text = "```py a.py\nx\n```"
     for seen in (
-        look("python", "t-files", text, case_files={"b": b""}),
-        look("python", "t-files", files={"a.py": b"x\n"}, case_files={"b": b""}),
+        run_check("python", "t-files", text, case_files={"b": b""}),
+        run_check("python", "t-files", files={"a.py": b"x\n"}, case_files={"b": b""}),
     ):
         assert seen.saw == "['a.py', 'b'] ['a.py'] None"
-    assert look("python", "t-files", "```py\nx\n```").saw == "[] [] 'x\\n'"
+    assert run_check("python", "t-files", "```py\nx\n```").saw == "[] [] 'x\\n'"
 
 
 def test_what_a_plug_in_needs_is_what_it_declares() -> None:
@@ -105,10 +105,10 @@ def test_an_unknown_plug_in_is_answered_with_the_installed_ones() -> None:
 
 def test_a_plug_in_that_crashes_raises_instead_of_failing_the_answer() -> None:
     with pytest.raises(ZeroDivisionError):
-        look("python", "t-crashes", "x")
+        run_check("python", "t-crashes", "x")
     with pytest.raises(PluginFault, match="handed back str, not a Finding"):
-        look("python", "t-vague", "x")
+        run_check("python", "t-vague", "x")
     with pytest.raises(PluginFault, match="asks for a sandbox, and none was given"):
-        look("python", "t-runs", "x", context=GradingContext())
+        run_check("python", "t-runs", "x", context=GradingContext())
     with pytest.raises(PluginFault, match="there is no plug-in"):
-        look("python", "t-unknown", "x")
+        run_check("python", "t-unknown", "x")

@@ -91,9 +91,9 @@ class Coin(Kind):
         """Nothing is wrong with it but all of it."""
         return []
 
-    def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
+    def check(self, spec: object, submission: Submission) -> checks.CheckOutcome:
         """Throw."""
-        if work.answer.text != "heads":
+        if submission.answer.text != "heads":
             return checks.CheckOutcome(False, "not thrown")
         self.thrown += 1
         return checks.CheckOutcome(self.thrown % 3 != 0, "thrown")
@@ -112,7 +112,7 @@ def test_a_check_that_breaks_on_the_reference_is_rejected_and_not_raised(monkeyp
     class Broken(Coin):
         name = "broken"
 
-        def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
+        def check(self, spec: object, submission: Submission) -> checks.CheckOutcome:
             raise ZeroDivisionError("by nothing")
 
     monkeypatch.setitem(checks.KINDS, "broken", Broken())
@@ -237,9 +237,9 @@ def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_
     class Fragile(Coin):
         name = "fragile"
 
-        def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
+        def check(self, spec: object, submission: Submission) -> checks.CheckOutcome:
             self.thrown += 1
-            if work.answer.text != "heads":
+            if submission.answer.text != "heads":
                 raise TimeoutError("a pattern ran away")
             return checks.CheckOutcome(True, "heads")
 

@@ -8,7 +8,7 @@ from upskill.checks import KINDS, grade
 from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 REGEX = KINDS["regex"]
 RUNAWAY = "(?:a|aa)+$"
@@ -27,18 +27,18 @@ RUNAWAY = "(?:a|aa)+$"
 )
 def test_a_pattern_is_searched_anywhere_in_the_answer(pattern: str, answer: str) -> None:
     assert REGEX.problems(pattern) == []
-    assert look(REGEX, pattern, answer).passed
+    assert run_check(REGEX, pattern, answer).passed
 
 
 @pytest.mark.parametrize(("pattern", "answer"), [("port", "Port"), ("a.b", "a\nb"), ("^b", "a\nb"), ("x", "")])
 def test_a_pattern_that_matches_nowhere_fails(pattern: str, answer: str) -> None:
-    seen = look(REGEX, pattern, answer)
+    seen = run_check(REGEX, pattern, answer)
     assert (seen.passed, seen.saw) == (False, f"no match for {pattern!r}")
 
 
 def test_what_matched_is_quoted_and_cut() -> None:
-    assert look(REGEX, r"\d+", "port 7413!").saw == "matched '7413'"
-    assert look(REGEX, "x+", "x" * 500).saw == f"matched '{'x' * 60}…'"
+    assert run_check(REGEX, r"\d+", "port 7413!").saw == "matched '7413'"
+    assert run_check(REGEX, "x+", "x" * 500).saw == f"matched '{'x' * 60}…'"
 
 
 @pytest.mark.parametrize(
@@ -109,5 +109,5 @@ def test_any_text_is_either_refused_in_words_or_can_be_searched(pattern: str, an
     problems = REGEX.problems(pattern)
     assert all(problem.startswith("`regex` ") for problem in problems)
     if not problems:
-        assert look(REGEX, pattern, answer).saw.isprintable()
-        assert not look(REGEX, pattern, "").passed
+        assert run_check(REGEX, pattern, answer).saw.isprintable()
+        assert not run_check(REGEX, pattern, "").passed

@@ -10,7 +10,7 @@ from upskill.checks import KINDS
 from upskill.checks.value_at import steps_of, written
 from upskill.domain.case import Json
 
-from .looking import look
+from .run_check import run_check
 
 BUILD = '[general]\nname = "relu"\nedition = 5\nready = true\nsince = 2026-01-02\n[general.cuda]\nsrc = ["a", "b"]\n'
 AS_JSON = (
@@ -50,22 +50,22 @@ KINDS_AND_TEXTS = [("toml", BUILD), ("json", AS_JSON), ("yaml", AS_YAML)]
 )
 def test_the_three_formats_answer_alike(kind: str, text: str, spec: dict[str, Json], passed: bool) -> None:
     assert KINDS[kind].problems(spec) == []
-    assert look(kind, spec, text).passed is passed
-    assert look(kind, spec, f"Sure:\n\n```{kind}\n{text}\n```\nDone.").passed is passed
+    assert run_check(kind, spec, text).passed is passed
+    assert run_check(kind, spec, f"Sure:\n\n```{kind}\n{text}\n```\nDone.").passed is passed
     in_file: dict[str, Json] = {**spec, "path": "f"}
-    assert look(kind, in_file, "Done.", files={"f": text.encode()}).passed is passed
-    assert look(kind, in_file, f"```{kind} d/f.x\n{text}```").passed is False
+    assert run_check(kind, in_file, "Done.", files={"f": text.encode()}).passed is passed
+    assert run_check(kind, in_file, f"```{kind} d/f.x\n{text}```").passed is False
 
 
 def test_whole_numbers_and_fractions_differ_where_the_format_tells_them_apart() -> None:
-    assert look("json", {"at": "a", "equals": 5}, '{"a": 5.0}').passed
-    assert not look("toml", {"at": "a", "equals": 5}, "a = 5.0").passed
-    assert not look("yaml", {"at": "a", "equals": 5}, "a: 5.0").passed
+    assert run_check("json", {"at": "a", "equals": 5}, '{"a": 5.0}').passed
+    assert not run_check("toml", {"at": "a", "equals": 5}, "a = 5.0").passed
+    assert not run_check("yaml", {"at": "a", "equals": 5}, "a: 5.0").passed
 
 
 def test_of_several_blocks_the_one_in_the_language_counts() -> None:
-    assert look("json", {}, "```sh\nls\n```\n```json\n{}\n```").passed
-    seen = look("json", {}, "```json\n{}\n```\n```json\n{}\n```")
+    assert run_check("json", {}, "```sh\nls\n```\n```json\n{}\n```").passed
+    seen = run_check("json", {}, "```json\n{}\n```\n```json\n{}\n```")
     assert (seen.passed, seen.saw) == (False, "2 fenced blocks, 2 of them json; one is looked at")
 
 
@@ -94,7 +94,7 @@ def test_of_several_blocks_the_one_in_the_language_counts() -> None:
     ],
 )
 def test_what_does_not_parse_fails_the_answer_and_says_why(kind: str, text: str, saw: str) -> None:
-    seen = look(kind, {}, text)
+    seen = run_check(kind, {}, text)
     assert not seen.passed
     assert seen.saw.startswith(saw)
 
@@ -106,27 +106,27 @@ def test_aliases_that_multiply_are_stopped_before_they_are_written_out(line: str
         above, name = chr(97 + number), chr(98 + number)
         text += line.format(name=name, nine=", ".join([f"*{above}"] * 9))
     began = time.process_time()
-    seen = look("yaml", {}, text)
+    seen = run_check("yaml", {}, text)
     assert time.process_time() - began < 8
     assert seen.saw == "not yaml: more than 100,000 values once its aliases are written out"
 
 
 def test_ordinary_aliases_and_merges_are_read() -> None:
     text = "base: &base {a: 1}\nuse: {<<: *base, b: 2}\nlist: [*base, *base]"
-    assert look("yaml", {"at": "use", "equals": {"a": 1, "b": 2}}, text).passed
+    assert run_check("yaml", {"at": "use", "equals": {"a": 1, "b": 2}}, text).passed
 
 
 @pytest.mark.parametrize(("kind", "text"), [("yaml", "a: .nan"), ("toml", "a = inf"), ("json", '{"a": 1e308}')])
 def test_a_number_that_cannot_be_compared_fails_the_answer(kind: str, text: str) -> None:
-    assert not look(kind, {"schema": {"properties": {"a": {"multipleOf": 0.3}}}}, text).passed
+    assert not run_check(kind, {"schema": {"properties": {"a": {"multipleOf": 0.3}}}}, text).passed
 
 
 def test_many_different_items_are_compared_in_time_that_grows_with_their_number() -> None:
     text = "[" + ",".join(f'{{"a": {number}}}' for number in range(30_000)) + "]"
     began = time.process_time()
-    assert look("json", {"schema": {"uniqueItems": True}}, text).passed
+    assert run_check("json", {"schema": {"uniqueItems": True}}, text).passed
     assert time.process_time() - began < 15
-    assert not look("json", {"schema": {"uniqueItems": True}}, "[1, 1.0]").passed
+    assert not run_check("json", {"schema": {"uniqueItems": True}}, "[1, 1.0]").passed
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_no_text_makes_a_check_crash(text: str) -> None:
     schema: Json = {"type": "object", "uniqueItems": True, "multipleOf": 0.1}
     specs: list[Json] = [{}, {"at": "a[0]"}, {"schema": schema}]
     for kind in ("json", "toml", "yaml"):
-        assert all(look(kind, spec, text).saw for spec in specs)
+        assert all(run_check(kind, spec, text).saw for spec in specs)
 
 
 @given(

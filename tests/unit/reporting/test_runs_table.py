@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from upskill.domain import Interval
-from upskill.domain.past_run import PastResult, PastRun
+from upskill.domain.evaluation import PastResult, PastRun
 from upskill.reporting.runs_table import (
     COLUMNS,
     found_short,

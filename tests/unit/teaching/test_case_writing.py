@@ -278,9 +278,9 @@ def test_what_cannot_be_used_is_a_problem_of_that_case_and_never_a_crash(change:
 def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
     from jsonschema import Draft202012Validator
 
-    from upskill.teaching.case_prompts import guiding_form
+    from upskill.teaching.case_prompts import guiding_schema
 
-    form = guiding_form(offers(), programs=True)
+    form = guiding_schema(offers(), programs=True)
     Draft202012Validator.check_schema(form)
     Draft202012Validator(form).validate({"cases": [good_case(1)]})
     asked: list[Any] = []

@@ -45,7 +45,7 @@ DRAFT = Draft(
 def edited(*edits: Edit, **options: bool) -> str:
     applied = apply_edits(DRAFT, edits, **options)
     assert applied.problems == ()
-    assert applied.applied == edits
+    assert applied.edits == edits
     return applied.draft.body
 
 
@@ -191,7 +191,7 @@ def test_skill_is_never_written_anew() -> None:
         )
     ]
     applied = apply_edits(DRAFT, bit_by_bit)
-    assert len(applied.applied) == 6
+    assert len(applied.edits) == 6
     assert len(applied.problems) == 2
     assert "is refused" in applied.problems[0]
 
@@ -199,7 +199,7 @@ def test_skill_is_never_written_anew() -> None:
 def test_few_edits_are_taken() -> None:
     edits = [Edit(file="SKILL.md", action="insert", text=f"Line {number}.") for number in range(MOST_EDITS + 5)]
     applied = apply_edits(DRAFT, edits)
-    assert len(applied.applied) == MOST_EDITS
+    assert len(applied.edits) == MOST_EDITS
     assert applied.problems == (f"there are 17 edits; at most {MOST_EDITS} are taken: keep those that matter most",)
 
 
@@ -241,10 +241,10 @@ WORDS = st.text(alphabet="#`~ \n\r\tab.-é", max_size=40)
 )
 def test_whatever_is_edited_a_skill_is_left(edits: list[Edit]) -> None:
     applied = apply_edits(DRAFT, edits)
-    assert len(applied.applied) + len(applied.problems) == len(edits)
+    assert len(applied.edits) + len(applied.problems) == len(edits)
     assert apply_edits(DRAFT, edits) == applied, "the same edits give the same draft"
     assert applied.draft.body.strip()
     assert applied.draft.description.strip()
     assert applied.draft.files["scripts/up.sh"] == DRAFT.files["scripts/up.sh"]
-    if not applied.applied:
+    if not applied.edits:
         assert applied.draft == DRAFT

@@ -16,11 +16,11 @@ from upskill.domain.trace_digest import Finding, Place, TraceDigest
 from upskill.errors import UsageError
 from upskill.models import Question
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.chunks import pieces
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.context_window import answer_room, material_room
+from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons, lesson_calls, merge_lessons
+from upskill.teaching.markdown import pieces
 from upskill.teaching.material import Document, Material
 from upskill.workflows.read_trace import read_trace
 
@@ -125,7 +125,7 @@ def test_without_a_single_lesson_the_draft_is_made_from_what_fits() -> None:
     said = teacher.asked[0].messages[0].text
     assert "(steps 1, 2)" in said
     assert "[… cut here]" in said
-    assert estimate_tokens(said + teacher.asked[0].system) + answer_room(WINDOW) <= WINDOW
+    assert estimate_tokens(said + teacher.asked[0].system) + answer_tokens(WINDOW) <= WINDOW
 
 
 def test_near_duplicates_are_one_lesson_with_all_its_steps() -> None:
@@ -167,7 +167,7 @@ def test_many_lessons_are_cut_to_the_room_and_keep_their_numbers() -> None:
     said = teacher.asked[0].messages[0].text
     assert "L1 (do; step 3): Rule 0" in said
     assert "L400 " not in said
-    assert estimate_tokens(said + teacher.asked[0].system) + answer_room(WINDOW) <= WINDOW
+    assert estimate_tokens(said + teacher.asked[0].system) + answer_tokens(WINDOW) <= WINDOW
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab #-`\n>é😀")), max_size=600), st.integers(min_value=16, max_value=80))
@@ -221,8 +221,8 @@ def test_no_words_name_a_place_that_does_not_exist(words: str) -> None:
 
 @pytest.mark.parametrize("window", [1, 512, 2_048, 8_192, 200_000, None])
 def test_there_is_always_some_room(window: int | None) -> None:
-    assert material_room(window) >= 256
-    assert answer_room(window) >= 256
+    assert material_budget(window) >= 256
+    assert answer_tokens(window) >= 256
 
 
 def test_every_place_of_a_real_digest_can_be_named_from_its_own_piece() -> None:

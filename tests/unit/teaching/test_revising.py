@@ -83,7 +83,6 @@ def test_edits_are_asked_for_and_applied() -> None:
     teacher = Teacher(says(RIGHT))
     revision = revise(DRAFT, [FAILURE], [Lesson(kind="fact", text="The port is 7413.")], teacher)
     assert revision.draft.body == "# Tarn\n\nThe port is 7413; do not ask.\nRun `tarnctl up`.\n"
-    assert revision.cause == "it asked back"
     assert [str(one) for one in revision.edits] == ["replace in SKILL.md at “Ask for the port first.”"]
     (question,) = teacher.asked
     told = question.messages[0].text
@@ -118,7 +117,7 @@ def test_what_applies_is_taken_where_the_rest_never_does() -> None:
     assert len(teacher.asked) == 3
     assert "do not ask" in revision.draft.body
     assert len(revision.edits) == 1
-    assert "edit 2" in revision.left_out[0]
+    assert "edit 2" in revision.problems[0]
 
 
 def test_teacher_without_a_single_edit_that_applies_is_unusable() -> None:

@@ -1,4 +1,4 @@
-"""Cases that prove themselves: each is put to answers whose worth is known, before a student meets it.
+"""Qualifies cases: each is checked against known good and bad answers before a student gets it.
 
 The rule is in docs/explanation/cases-that-prove-themselves.md.
 """

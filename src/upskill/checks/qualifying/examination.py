@@ -1,4 +1,4 @@
-"""One case put to answers whose worth is known. Grades no more often than it must: a sandbox costs time."""
+"""Grades known good and bad answers to one case, no more often than it must: a sandbox costs time."""
 
 import re
 import time
@@ -12,16 +12,16 @@ from upskill.domain import Answer, Case, Check, CheckResult
 from upskill.errors import UpskillError
 
 GRADINGS = 3
-"""How often one answer is graded to see whether the checks agree with themselves."""
+"""How often one answer is graded to see whether the checks are deterministic."""
 GRADINGS_BY_CHANCE = 12
-"""The same where the check or the reference speaks of chance, of time or of sets: three equal throws prove little."""
+"""The same where the check or the reference mentions chance, time or sets: three equal results prove little."""
 
 MOST_CRASHES = 3
-"""After so many a check is taken to break on anything."""
+"""After this many a check is assumed to break on every answer."""
 LEAST_SECONDS = 1.0
 """What a mutant's program may take beside three times what the reference's took."""
 
-_SPEAKS_OF_CHANCE = re.compile(
+_MENTIONS_CHANCE = re.compile(
     r"(?i)rand|shuf|choice|sample|uuid|time|date|clock|\bnow\b|sleep|\bset\(|hash|thread|async|\bpid\b|\$\$|tempfile|mktemp"
 )
 _FENCE = re.compile(r"```|~~~")
@@ -33,7 +33,7 @@ class CheckCrashed(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Disagreement:
-    """The checks did not agree with themselves on one answer."""
+    """A check that gave different results for one answer."""
 
     kind: str
     passed: int
@@ -44,19 +44,19 @@ class Examination:
     """Grades answers to one case, remembering those it has seen."""
 
     def __init__(self, case: Case, *, context: GradingContext, stop: Event | None = None) -> None:
-        """Once `stop` is set nothing more is graded: somebody does not want to wait."""
+        """Once `stop` is set nothing more is graded."""
         self.case = case
         self.crash: CheckCrashed | None = None
         """What a check broke on last."""
         self._crashes = 0
         self._stop = stop or Event()
         self.missing = _missing(case.checks, context)
-        """What a check needs and this grading context lacks, in words; such checks are left out."""
-        there = tuple(check for check in case.checks if _can_run(check, context))
+        """What a check needs and the grading context lacks; such checks are left out."""
+        there = tuple(check for check in case.checks if not _missing((check,), context))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
         self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
-        self._bench = context
+        self._context = context
         self._seen: dict[object, bool] = {}
         self._longest = 0.0
         self.gradings = 0
@@ -75,11 +75,15 @@ class Examination:
         """Whether an answer passes every check that can be run here. The slow ones run only if the quick ones pass.
 
         In a hurry a program has only a few times as long as the reference took: a mutant that runs for ever is wrong.
+        An answer on which a check crashes has not passed; `crash` has the error.
         """
         answer = self._as_seen(answer)
         key = content_key(answer)
         if key not in self._seen:
-            self._seen[key] = all(result.passed for result in self._grade(answer, hurry=hurry))
+            try:
+                self._seen[key] = all(result.passed for result in self._grade(answer, hurry=hurry))
+            except CheckCrashed:
+                return False
         return self._seen[key]
 
     def failures(self, answer: Answer) -> list[str]:
@@ -87,9 +91,9 @@ class Examination:
         return [result.saw for result in self._grade(answer) if not result.passed]
 
     def disagreement(self, answer: Answer) -> Disagreement | None:
-        """Grade an answer several times; a check that is not always of the same opinion, if there is one."""
+        """Grade an answer several times; the first check whose results differ, if there is one."""
         times = GRADINGS
-        if self._slow.checks and self._speaks_of_chance(answer):
+        if self._slow.checks and self._mentions_chance(answer):
             times = GRADINGS_BY_CHANCE
         opinions: list[list[bool]] = []
         for _ in range(times):
@@ -114,13 +118,11 @@ class Examination:
             raise CheckCrashed("stopped")
         self.gradings += 1
         try:
-            quick = grade(self._quick, answer, context=self._bench).results
+            quick = grade(self._quick, answer, context=self._context).results
             if not self._slow.checks or not (all_checks or all(result.passed for result in quick)):
                 return quick
-            slow = self._slow
-            if hurry:
-                slow = self._hurried(LEAST_SECONDS + 3 * self._longest)
-            return quick + grade(slow, answer, context=self._bench).results
+            slow = self._with_time_limit(LEAST_SECONDS + 3 * self._longest) if hurry else self._slow
+            return quick + grade(slow, answer, context=self._context).results
         except UpskillError:
             raise
         except Exception as error:  # a check is anybody's code; as in a trial, its crash measures nothing
@@ -128,12 +130,11 @@ class Examination:
             self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             raise self.crash from error
 
-    def _hurried(self, most_seconds: float) -> Case:
-        checks = self._slow.checks
-        specs = [KINDS[check.kind].hurried(check.spec, most_seconds) for check in checks]
-        return replace(
-            self._slow, checks=tuple(replace(check, spec=spec) for check, spec in zip(checks, specs, strict=True))
+    def _with_time_limit(self, seconds: float) -> Case:
+        limited = (
+            replace(check, spec=KINDS[check.kind].with_time_limit(check.spec, seconds)) for check in self._slow.checks
         )
+        return replace(self._slow, checks=tuple(limited))
 
     def _as_seen(self, answer: Answer) -> Answer:
         """Words that no check reads make no difference; blocks in them are files."""
@@ -141,10 +142,10 @@ class Examination:
             return answer
         return replace(answer, text="")
 
-    def _speaks_of_chance(self, answer: Answer) -> bool:
+    def _mentions_chance(self, answer: Answer) -> bool:
         said = [str(check.spec) for check in self._slow.checks]
         said += [data.decode("utf-8", "replace") for data in answer.files.values()]
-        return any(_SPEAKS_OF_CHANCE.search(text) for text in said)
+        return any(_MENTIONS_CHANCE.search(text) for text in said)
 
 
 def _needs(check: Check) -> Iterable[str]:
@@ -155,15 +156,7 @@ def _is_slow(check: Check) -> bool:
     return bool({"sandbox", "judge"}.intersection(_needs(check)))
 
 
-def _can_run(check: Check, context: GradingContext) -> bool:
-    return not _missing((check,), context)
-
-
 def _missing(checks: Iterable[Check], context: GradingContext) -> tuple[str, ...]:
     needs = {need for check in checks for need in _needs(check)}
-    missing = []
-    if "sandbox" in needs and context.open_sandbox is None:
-        missing.append("sandbox")
-    if "judge" in needs and context.ask is None:
-        missing.append("judge")
-    return tuple(missing)
+    there = {"sandbox": context.open_sandbox is not None, "judge": context.ask is not None}
+    return tuple(need for need in there if need in needs and not there[need])

@@ -1,7 +1,6 @@
-"""What kind of case it is, seen from the prompt and the skill: `leaks` and `recall`, and what is expected of a text."""
+"""The labels `leaks` and `recall` of a case, from its prompt, its checks and the skill."""
 
 import unicodedata
-from collections.abc import Iterator
 
 import regex
 
@@ -13,15 +12,15 @@ _REGEX_SECONDS = 0.5
 
 
 def leaked_values(case: Case) -> list[str]:
-    """The expected values that stand in the prompt, whatever their case, also as the beginning of a longer word.
+    """The expected values that the prompt contains, whatever their case, also as the beginning of a longer word.
 
-    "feature" gives away `feat`, and "README" gives away `readme`: whoever repeats the task need only guess the form.
+    "feature" gives away `feat`, and "README" gives away `readme`: repeating the task gives them.
     """
     return [value for value in expected_values(case) if _gives_away(case.prompt, value)]
 
 
 def leaks(case: Case) -> bool:
-    """Whether all that is expected stands in the prompt, and the checks look at words only."""
+    """Whether the prompt contains all that is expected, and the checks look at words only."""
     if not _only_words(case):
         # Words alone do not pass a check on a file or on a program.
         return False
@@ -33,13 +32,13 @@ def leaks(case: Case) -> bool:
 
 
 def recalls(case: Case, skill: Skill) -> bool:
-    """Whether the answer stands in the skill, word for word."""
+    """Whether the skill contains the answer, word for word."""
     said = _plain(f"{skill.description}\n{skill.body}")
     values = [_plain(value) for value in expected_values(case)]
     if case.reference is not None:
         matched = (_matched(pattern, case.reference.text) for pattern in _patterns(case))
         values += [_plain(found) for found in matched if found]
-        values += [_plain(value) for value in _file_texts(case)]
+        values += [_plain(data.decode("utf-8", "replace")) for data in case.reference.files.values()]
     if not values or not (_only_words(case) or case.reference is not None):
         return False
     return all(value and find_token(value, said) is not None for value in values)
@@ -57,12 +56,6 @@ def _only_words(case: Case) -> bool:
 def _patterns(case: Case) -> list[str]:
     found = (KINDS[check.kind].pattern(check.spec) for check in case.checks)
     return [pattern for pattern in found if pattern is not None]
-
-
-def _file_texts(case: Case) -> Iterator[str]:
-    assert case.reference is not None
-    for data in case.reference.files.values():
-        yield data.decode("utf-8", "replace")
 
 
 def _gives_away(prompt: str, value: str) -> bool:

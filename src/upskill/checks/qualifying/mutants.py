@@ -1,10 +1,10 @@
-"""Answers that must not pass: those that answer nothing, and wrong ones made by machine from a right one.
+"""Answers that must not pass: those that answer nothing, and wrong ones generated from a right one.
 
 A right answer is cut short, or loses a line, or a number is changed in it, or an identifier swapped.
 
 The same reference always gives the same ones: what is drawn by lot is drawn with the digest of the reference as seed.
 In text only what carries the answer is changed: numbers, what looks like code, and words that are neither common nor
-taken from the prompt. In files every identifier is fair game.
+taken from the prompt. In files every identifier may be changed.
 """
 
 import hashlib
@@ -15,11 +15,12 @@ from random import Random
 from typing import NamedTuple, TypeVar
 
 from upskill.domain import Answer, Case
+from upskill.domain.text import decoded, shortened
 
 T = TypeVar("T")
 
 TEXT = ""
-"""Where a change was made, if not in a file: the path of a file is never empty."""
+"""Stands for the text of an answer where others name a file: the path of a file is never empty."""
 
 MOST_PER_WAY = 12
 MOST_CHARACTERS = 200_000
@@ -39,36 +40,38 @@ _COMMON_WORDS = (
 _COMMON = frozenset(_COMMON_WORDS.split())
 
 
-class Mutant(NamedTuple):
-    """A wrong answer and what was done to make it."""
+class WrongAnswer(NamedTuple):
+    """An answer that must not pass, and what it is or how it was made."""
 
     what: str
     answer: Answer
 
 
-def truncations(answer: Answer, *, text: bool, files: bool) -> list[Mutant]:
+def truncations(answer: Answer, *, text: bool, files: bool) -> list[WrongAnswer]:
     """The answer cut short: the first half, all but the last line, and without each of its files.
 
     `text` and `files` say which parts the checks look at: cutting what nobody reads changes nothing.
     """
-    found: list[Mutant] = []
+    found: list[WrongAnswer] = []
     for path, content in _parts(answer, text=text, files=files):
         where = f" of {path}" if path else ""
         lines = [line for line in content.strip().split("\n") if line.strip()]
         if len(content.strip()) > 1:
             half = content.strip()[: len(content.strip()) // 2]
-            found.append(Mutant(f"only the first half{where}", _with(answer, path, half)))
+            found.append(WrongAnswer(f"only the first half{where}", _with(answer, path, half)))
         if len(lines) > 1:
             cut = content.rstrip().rsplit("\n", 1)[0] + "\n"
-            found.append(Mutant(f"without the last line{where} {_shown(lines[-1])}", _with(answer, path, cut)))
+            found.append(WrongAnswer(f"without the last line{where} {_shown(lines[-1])}", _with(answer, path, cut)))
     if files and len(answer.files) > 1:
         for path in answer.files:
             rest = {name: data for name, data in answer.files.items() if name != path}
-            found.append(Mutant(f"without {path}", replace(answer, files=rest)))
+            found.append(WrongAnswer(f"without {path}", replace(answer, files=rest)))
     return _distinct(found, answer)
 
 
-def mutants(case: Case, answer: Answer, *, text: bool, files: bool, most_per_way: int = MOST_PER_WAY) -> list[Mutant]:
+def mutants(
+    case: Case, answer: Answer, *, text: bool, files: bool, most_per_way: int = MOST_PER_WAY
+) -> list[WrongAnswer]:
     """Mechanical mutants of a right answer, at most so many in each of the three ways."""
     lot = Random(_seed(answer))
     parts = list(_parts(answer, text=text, files=files))
@@ -77,10 +80,12 @@ def mutants(case: Case, answer: Answer, *, text: bool, files: bool, most_per_way
         _numbers_changed,
         _identifiers_swapped,
     )
-    found: list[Mutant] = []
+    found: list[WrongAnswer] = []
     for way in ways:
         made = [
-            Mutant(f"{what}{f' in {path}' if path else ''}", _with(answer, path, changed + content[MOST_CHARACTERS:]))
+            WrongAnswer(
+                f"{what}{f' in {path}' if path else ''}", _with(answer, path, changed + content[MOST_CHARACTERS:])
+            )
             for path, content in parts
             for what, changed in way(case, path, content[:MOST_CHARACTERS], lot)
         ]
@@ -109,7 +114,10 @@ def _numbers_changed(_: Case, __: str, content: str, lot: Random) -> Iterator[tu
 
 
 def _identifiers_swapped(case: Case, path: str, content: str, lot: Random) -> Iterator[tuple[str, str]]:
-    places = _words_in_code(content) if path else _telling_words(content, case.prompt)
+    if path:
+        places = [found.span() for found in _WORD_IN_CODE.finditer(content)]
+    else:
+        places = _telling_words(content, case.prompt)
     names = list(dict.fromkeys(content[start:end] for start, end in places))
     for start, end in _draw(places, lot):
         old = content[start:end]
@@ -119,33 +127,22 @@ def _identifiers_swapped(case: Case, path: str, content: str, lot: Random) -> It
             yield f"{_shown(old)} became {_shown(new)}", content[:start] + new + content[end:]
 
 
-def _words_in_code(content: str) -> list[tuple[int, int]]:
-    return [found.span() for found in _WORD_IN_CODE.finditer(content)]
-
-
 def _telling_words(content: str, prompt: str) -> list[tuple[int, int]]:
     """The words of a text that carry the answer: code first; without any, words that are rare and not the prompt's."""
     quoted = [found.span() for found in _BACKTICKED.finditer(content)]
-    asked = {found.group().casefold() for found in _IDENTIFIER.finditer(prompt)}
     words = list(_IDENTIFIER.finditer(content))
     code = [
         found.span()
         for found in words
         if _LOOKS_LIKE_CODE.search(found.group()) or any(a <= found.start() and found.end() <= b for a, b in quoted)
     ]
-    rare = [
-        found.span()
-        for found in words
-        if found.group().casefold() not in _COMMON and found.group().casefold() not in asked
-    ]
+    known = _COMMON | {found.group().casefold() for found in _IDENTIFIER.finditer(prompt)}
+    rare = [found.span() for found in words if found.group().casefold() not in known]
     if code or rare or _NUMBER.search(content):
         return code or rare
     # Nothing but common words: then one of them is the answer, as in "yes".
-    return [found.span() for found in words] or _first_sign(content)
-
-
-def _first_sign(content: str) -> list[tuple[int, int]]:
-    return [(at, at + 1) for at, character in enumerate(content) if not character.isspace()][:1]
+    first = re.search(r"\S", content)
+    return [found.span() for found in words] or ([first.span()] if first else [])
 
 
 def _misspelt(word: str, lot: Random) -> str:
@@ -158,7 +155,7 @@ def _misspelt(word: str, lot: Random) -> str:
 
 
 def _draw(things: Sequence[T], lot: Random, most: int = 4 * MOST_PER_WAY) -> Sequence[T]:
-    """Some of them, in order: making a mutant of each place in a long file would take for ever."""
+    """A sample, in order: a mutant of each place in a long file would take too long."""
     if len(things) <= most:
         return things
     return [things[at] for at in sorted(lot.sample(range(len(things)), most))]
@@ -170,11 +167,8 @@ def _parts(answer: Answer, *, text: bool, files: bool) -> Iterator[tuple[str, st
     if not files:
         return
     for path, data in answer.files.items():
-        try:
-            content = data.decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        if content.strip():
+        content = decoded(data)
+        if content is not None and content.strip():
             yield path, content
 
 
@@ -184,15 +178,12 @@ def _with(answer: Answer, path: str, content: str) -> Answer:
     return replace(answer, files={**answer.files, path: content.encode("utf-8", "replace")})
 
 
-def _distinct(found: list[Mutant], answer: Answer) -> list[Mutant]:
-    seen = {content_key(answer)}
-    distinct = []
+def _distinct(found: list[WrongAnswer], answer: Answer) -> list[WrongAnswer]:
+    by_content: dict[object, WrongAnswer] = {}
     for mutant in found:
-        key = content_key(mutant.answer)
-        if key not in seen:
-            seen.add(key)
-            distinct.append(mutant)
-    return distinct
+        by_content.setdefault(content_key(mutant.answer), mutant)
+    by_content.pop(content_key(answer), None)
+    return list(by_content.values())
 
 
 def content_key(answer: Answer) -> tuple[str, frozenset[tuple[str, bytes]]]:
@@ -208,8 +199,7 @@ def _seed(answer: Answer) -> int:
 
 
 def _shown(text: str) -> str:
-    text = " ".join(text.split())
-    return f"“{text if len(text) <= 40 else text[:39] + '…'}”"
+    return f"“{shortened(text, 40)}”"
 
 
 _REFUSALS = (
@@ -236,21 +226,14 @@ REFUSAL = "a polite refusal"
 REFUSAL_ABOUT = "a polite refusal that repeats the prompt"
 
 
-class NonAnswer(NamedTuple):
-    """An answer that must not pass, and what it is called."""
-
-    name: str
-    answer: Answer
-
-
-def non_answers(case: Case) -> Iterator[NonAnswer]:
-    """The empty answer, the echoed prompt, and polite refusals, some of which speak of what was asked."""
-    yield NonAnswer(EMPTY, Answer())
-    yield NonAnswer(ECHO, Answer(text=case.prompt))
+def non_answers(case: Case) -> Iterator[WrongAnswer]:
+    """The empty answer, the echoed prompt, and polite refusals, some of which repeat the prompt."""
+    yield WrongAnswer(EMPTY, Answer())
+    yield WrongAnswer(ECHO, Answer(text=case.prompt))
     for text in _REFUSALS:
-        yield NonAnswer(REFUSAL, Answer(text=text))
+        yield WrongAnswer(REFUSAL, Answer(text=text))
     for text in _refusals_about(case.prompt):
-        yield NonAnswer(REFUSAL_ABOUT, Answer(text=text))
+        yield WrongAnswer(REFUSAL_ABOUT, Answer(text=text))
 
 
 def _refusals_about(prompt: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from threading import Event
 
 from upskill.checks import KINDS, GradingContext
@@ -16,13 +17,15 @@ from upskill.checks.qualifying.mutants import (
     MOST_PER_WAY,
     REFUSAL,
     REFUSAL_ABOUT,
-    Mutant,
+    WrongAnswer,
     content_key,
     mutants,
     non_answers,
     truncations,
 )
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
+from upskill.domain.answer import answer_digest
+from upskill.domain.text import shortened
 
 VERSION = 1
 """Changes with whatever changes a state or a label."""
@@ -38,7 +41,7 @@ MOST_WRONG = 20
 MOST_REMEMBERED = 10_000
 
 _remembered: dict[str, Qualification] = {}
-"""What this process has found out, by all that it rests on. An evaluation asks again after `cases check` has."""
+"""Results of this process, by the digest of all that they rest on: an evaluation asks again after `cases check`."""
 
 
 def qualify(
@@ -50,7 +53,7 @@ def qualify(
 ) -> tuple[Qualification, ...]:
     """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
 
-    `tell` hears how many are done.
+    `tell` is called with the number of cases that are done.
     """
     keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
@@ -81,43 +84,27 @@ def qualify(
 
 def _qualify(examination: Examination, cases: Sequence[Case], skill: Skill) -> Qualification:
     case = examination.case
-    labels = _labels(case, skill)
-    rejections = list(_rejections(examination, cases))
-    if rejections:
+    found: dict[Label, bool] = {"recall": recalls(case, skill), "leaks": leaks(case)}
+    labels = tuple(label for label, applies in found.items() if applies)
+    # Where programs run, one reason to reject is enough.
+    if rejections := list(islice(_rejections(examination, cases), 1 if examination.is_slow else None)):
         return Qualification(case_id=case.id, state="rejected", labels=labels, reasons=tuple(rejections))
     proof = _prove(examination)
     notes = (*_missing_notes(examination), *_leak_notes(case, labels))
     return replace(proof, labels=labels, reasons=(*proof.reasons, *notes))
 
 
-def _labels(case: Case, skill: Skill) -> tuple[Label, ...]:
-    labels: list[Label] = []
-    if recalls(case, skill):
-        labels.append("recall")
-    if leaks(case):
-        labels.append("leaks")
-    return tuple(labels)
-
-
 def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
-    """Why a case never counts. Where programs run, one reason is enough."""
-    for reason in _all_rejections(examination, cases):
-        yield reason
-        if examination.is_slow:
-            return
-
-
-def _all_rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
     if not examination.can_grade:
         return
     if not examination.missing:
         # A check that cannot be run here might be the one that fails them.
         passing = list(_non_answers_that_pass(examination))
         yield from passing
-        if passing and _passes(examination, Answer()):
+        if passing and examination.passes(Answer()):
             # Nothing passes, so anything does.
             return
-    yield from _wavering(examination)
+    yield from _reference_problems(examination)
     if not examination.missing:
         yield from _others_that_pass(examination, cases)
 
@@ -127,7 +114,7 @@ def _non_answers_that_pass(examination: Examination) -> Iterator[Reason]:
     told: set[str] = set()
     for name, answer in non_answers(case):
         # A refusal that repeats the prompt passes with it: once is enough.
-        if name in told or (name == REFUSAL_ABOUT and told) or not _passes(examination, answer):
+        if name in told or (name == REFUSAL_ABOUT and told) or not examination.passes(answer):
             continue
         told.add(name)
         said = f" ({_shown(answer.text)})" if name == REFUSAL else ""
@@ -153,26 +140,29 @@ def _change_for(name: str, case: Case) -> str:
     )
 
 
-def _wavering(examination: Examination) -> Iterator[Reason]:
-    """Checks that disagree with themselves, and a reference that fails."""
+def _reference_problems(examination: Examination) -> Iterator[Reason]:
+    """A check that crashes or is not deterministic on the reference, or a reference that fails."""
     case = examination.case
     answer = case.reference or Answer()
     name = "the empty answer" if case.reference is None else "the reference"
     try:
-        wavering = examination.disagreement(answer)
+        disagreement = examination.disagreement(answer)
     except CheckCrashed as crash:
         yield Reason(saw=f"a check breaks on {name}: {crash}", change="repair the check, or what it needs")
         return
-    if wavering is not None:
+    if disagreement is not None:
         yield Reason(
-            saw=f"`{wavering.kind}` is not deterministic: {name} passed it {wavering.passed} of "
-            f"{wavering.gradings} times",
+            saw=f"`{disagreement.kind}` is not deterministic: {name} passed it {disagreement.passed} of "
+            f"{disagreement.gradings} times",
             change="take chance, clock and order out of the check: fix the seed, sort before comparing, "
             "allow a tolerance",
         )
-    elif case.reference is not None and not _passes(examination, answer):
+    elif case.reference is not None and not examination.passes(answer):
         saw = "; ".join(examination.failures(answer)[:3])
-        yield Reason(saw=f"the reference fails: {_cut(saw, 300)}", change="correct the check, or the reference")
+        yield Reason(
+            saw=f"the reference fails: {saw if len(saw) <= 300 else saw[:299] + '…'}",
+            change="correct the check, or the reference",
+        )
 
 
 def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:
@@ -184,11 +174,11 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
         if other is not case and other.reference is not None and content_key(other.reference) != own:
             others.setdefault(content_key(other.reference), other)
     tried = list(others.values())[:most]
-    passing = [other for other in tried if other.reference is not None and _passes(examination, other.reference)]
-    # An answer that holds the whole reference is right, whatever it answers besides. Where most answers do, it is a
-    # word of the trade and no answer.
+    passing = [other for other in tried if other.reference is not None and examination.passes(other.reference)]
+    # An answer that contains the whole reference is right, whatever else it says. Where most answers do, the reference
+    # is a common term and no answer.
     if len(passing) * 2 <= len(tried) or len(passing) == 1:
-        passing = [other for other in passing if not _holds(other.reference, case.reference)]
+        passing = [other for other in passing if not _contains(other.reference, case.reference)]
     if passing:
         names = ", ".join(f"`{other.id}`" for other in passing[:3]) + (", …" if len(passing) > 3 else "")
         yield Reason(
@@ -197,7 +187,7 @@ def _others_that_pass(examination: Examination, cases: Sequence[Case]) -> Iterat
         )
 
 
-def _holds(other: Answer | None, own: Answer | None) -> bool:
+def _contains(other: Answer | None, own: Answer | None) -> bool:
     if other is None or own is None:
         return False
     if own.files:
@@ -206,7 +196,7 @@ def _holds(other: Answer | None, own: Answer | None) -> bool:
 
 
 def _prove(examination: Examination) -> Qualification:
-    """Qualified or unproven, for a case that nothing speaks against."""
+    """Qualified or unproven, for a case that is not rejected."""
     case, reference = examination.case, examination.case.reference
     if reference is None:
         reason = Reason(
@@ -216,8 +206,8 @@ def _prove(examination: Examination) -> Qualification:
         return Qualification(case_id=case.id, state="unproven", reasons=(reason,))
     if not examination.can_grade:
         return Qualification(case_id=case.id, state="unproven")
-    text = not (reference.files and _passes(examination, replace(reference, text="")))
-    files = bool(reference.files) and not _passes(examination, replace(reference, files={}))
+    text = not (reference.files and examination.passes(replace(reference, text="")))
+    files = bool(reference.files) and not examination.passes(replace(reference, files={}))
     reasons = list(_wrong_that_pass(examination))
     cuts = truncations(reference, text=text, files=files)
     if examination.is_slow:
@@ -256,7 +246,7 @@ def _wrong_that_pass(examination: Examination) -> Iterator[Reason]:
     passed = [
         (number, wrong)
         for number, wrong in enumerate(examination.case.wrong[:MOST_WRONG], 1)
-        if _passes(examination, wrong)
+        if examination.passes(wrong)
     ]
     for number, wrong in passed[:3]:
         said = _shown(wrong.text) if wrong.text.strip() else ", ".join(wrong.files)
@@ -283,33 +273,19 @@ def _leak_notes(case: Case, labels: tuple[Label, ...]) -> Iterator[Reason]:
         yield Reason(saw=f"part of what is expected stands in the prompt: {said}")
 
 
-def _passing(examination: Examination, made: Sequence[Mutant]) -> list[Mutant]:
-    return [mutant for mutant in made if _passes(examination, mutant.answer, hurry=True)]
-
-
-def _passes(examination: Examination, answer: Answer, *, hurry: bool = False) -> bool:
-    """A check that breaks on a made-up answer has not passed it; what it does on the reference is told apart."""
-    try:
-        return examination.passes(answer, hurry=hurry)
-    except CheckCrashed:
-        return False
+def _passing(examination: Examination, made: Sequence[WrongAnswer]) -> list[WrongAnswer]:
+    return [mutant for mutant in made if examination.passes(mutant.answer, hurry=True)]
 
 
 def _keys(cases: Sequence[Case], skill: Skill, context: GradingContext) -> list[str]:
-    """All that the state and the labels of each case rest on, in short."""
-    references = [_answer_digest(case.reference) for case in cases]
+    """For each case, a digest of all that its state and its labels rest on."""
+    references = ["" if case.reference is None else answer_digest(case.reference) for case in cases]
     shared = [VERSION, sorted(set(references)), skill.digest, context.open_sandbox is not None, context.judge]
     around = digest_of(shared)
     return [
-        digest_of([around, case.digest, reference, [_answer_digest(wrong) for wrong in case.wrong]])
+        digest_of([around, case.digest, reference, [answer_digest(wrong) for wrong in case.wrong]])
         for case, reference in zip(cases, references, strict=True)
     ]
-
-
-def _answer_digest(answer: Answer | None) -> str:
-    if answer is None:
-        return ""
-    return digest_of([answer.text, sorted((path, data.hex()) for path, data in answer.files.items())])
 
 
 def _listed(things: Sequence[str]) -> str:
@@ -317,8 +293,4 @@ def _listed(things: Sequence[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    return f"“{_cut(' '.join(text.split()), 60)}”"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return f"“{shortened(text, 60)}”"

@@ -1,4 +1,4 @@
-"""What teachers are told, one Markdown file each. No logic in them: `{{value}}` is filled in, and nothing else."""
+"""Prompts for teachers, one Markdown file each. They hold no logic: `{{value}}` is filled in, and nothing else."""
 
 import re
 from functools import cache
@@ -9,9 +9,9 @@ _FENCES = re.compile(r"`{3,}")
 
 
 def prompt(name: str, /, **values: object) -> str:
-    """The prompt of that name with its places filled. Values go in as they are and are never scanned for places.
+    """The prompt of that name, filled in. Values are inserted as they are and never scanned for placeholders.
 
-    Raises `KeyError` for a place without a value, or a value without a place: a prompt is never half filled.
+    Raises `KeyError` for a placeholder without a value, or a value without a placeholder.
     """
     template = _template(name)
     places = set(_PLACE.findall(template))
@@ -21,7 +21,7 @@ def prompt(name: str, /, **values: object) -> str:
 
 
 def quoted(text: str, *, language: str = "") -> str:
-    """Material, set apart by a fence that is longer than any inside it, so that it cannot end it."""
+    """The text in a code block whose fence is longer than any inside it, so that the text cannot end it."""
     longest = max((len(fence) for fence in _FENCES.findall(text)), default=3)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"

@@ -64,7 +64,7 @@ def grade_without_asking(case: Case, trial: Trial, context: GradingContext, *, j
     if judged or context.ask is not None or context.judge != judge:
         context = replace(context, ask=None, judge=judge, judged=judged)
     try:
-        return grade(case, trial.left, context=context)
+        return grade(case, trial.full_answer, context=context)
     except JudgeMissing:
         return None
 

@@ -115,7 +115,7 @@ class StageMeasurer:
             self._require_same(stage, record, draft, against)
             # Were what errored tried again, the teacher would be told of other failures, and would say something else
             # than what everything after it was measured with.
-            is_over = record.status == "finished" and record.end is not None and record.end.ran_its_course
+            is_over = record.status == "finished" and record.end is not None and record.end.is_complete
             evaluation = resume(folder.path, progress=self._progress, part_of=replace(whole, is_over=is_over))
         else:
             evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)

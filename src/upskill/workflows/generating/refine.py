@@ -13,7 +13,7 @@ from upskill.domain import Answer, Case, Draft, Evaluation, Lesson, Scored
 from upskill.domain.answer import answer_digest
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.draft_rules import Clean, clean_of_strangers
+from upskill.teaching.draft_rules import Clean, clean_by_patterns
 from upskill.teaching.edits import Edit
 from upskill.teaching.failures import Failure, failure_of
 from upskill.teaching.revising import FailedEdits, Revise, revise
@@ -75,7 +75,7 @@ def refine(
     proposed: Draft | None = None,
     seed: int = 0,
     window: int | None = None,
-    clean: Clean = clean_of_strangers,
+    clean: Clean = clean_by_patterns,
     attempted: Callable[[Attempt], None] = lambda _: None,
 ) -> RefineResult:
     """Revise a draft while learn cases fail, and keep the best. `attempted` hears of each attempt when it is measured.

@@ -25,10 +25,9 @@ from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_split import split_cases
-from upskill.teaching.draft_rules import draft_problems, new_problems
+from upskill.teaching.case_split import split_cases, without_doubles
+from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
-from upskill.teaching.duplicate_cases import without_doubles
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.counted_cases import without_copies
@@ -370,8 +369,8 @@ class GenerateStages:
         return generated
 
     def _problems_of(self, best: Draft, old: Draft | None) -> list[str]:
-        clean = self._redactor.clean
-        return draft_problems(best, clean=clean) if old is None else new_problems(best, self._named(old), clean=clean)
+        before = None if old is None else self._named(old)
+        return draft_problems(best, before=before, clean=self._redactor.clean)
 
     def _cap_note(self) -> tuple[str, ...]:
         if self._client.exhausted is None:

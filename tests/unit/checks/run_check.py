@@ -6,7 +6,7 @@ from upskill.domain import Answer, Case, Files
 from upskill.domain.case import Json
 
 
-def look(
+def run_check(
     kind: Kind | str,
     spec: Json,
     text: str = "",
@@ -19,6 +19,6 @@ def look(
     """What a check sees in an answer, after its spec was found to be in order."""
     found = KINDS[kind] if isinstance(kind, str) else kind
     case = Case(id="c", prompt="Write it.", checks=(), files=case_files or {}, reference=reference)
-    return found.look(
+    return found.check(
         spec, Submission(case=case, answer=Answer(text=text, files=files or {}), context=context or GradingContext())
     )

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upskill.teaching.sections import Section, join_body, split_body, tidy_section
+from upskill.teaching.markdown import Section, join_body, split_body, tidy_section
 
 bodies = st.lists(
     st.sampled_from(

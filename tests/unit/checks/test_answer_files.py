@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from upskill.checks.fenced import MOST_FILES, read_fenced
+from upskill.checks.answer_files import MOST_FILES, read_fenced
 from upskill.domain.files import clash, path_problem
 
 
