@@ -30,7 +30,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "upskill.workflows.evaluating.prepare:EvaluationOrder",
             "upskill.workflows.evaluate:evaluate",
             "upskill.workflows.evaluating.evaluate:resume",
-            "upskill.workflows.evaluating.evaluate:Progress",
+            "upskill.workflows.progress:RunProgress",
             "upskill.workflows.evaluating.regrade:regrade",
             "upskill.reporting:evaluation_json",
             "upskill.reporting:evaluation_schema",

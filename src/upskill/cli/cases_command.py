@@ -61,8 +61,7 @@ def check(
             skill,
             case_file=case_file,
             runs_dir=None if probe else Path(chosen.values.runs_dir),
-            say=steps.say,
-            step=steps.step,
+            progress=steps,
         )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.evaluating.probe_cases import probe_cases
@@ -73,7 +72,7 @@ def check(
                 skill,
                 settings=chosen,
                 confirm=lambda estimate: yes or ask_to_spend(estimate),
-                step=steps.step,
+                progress=steps,
             )
     if as_json:
         print_json(cases_json(checked.skill, checked.qualifications, notes=checked.notes))
@@ -147,7 +146,7 @@ def write(
         found = cases_for_skill(
             order,
             settings=chosen,
-            say=progress.say,
+            progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
     if as_json:

@@ -24,7 +24,7 @@ def command(as_json: bool, no_color: bool) -> int:
 
     try:
         with Steps(no_color=no_color) as steps:
-            diagnosis = examine(tell=lambda done, of: steps.step("attacks tried", done, of))
+            diagnosis = examine(progress=steps)
     except SandboxUnavailable as error:
         if as_json:
             print_json(refusal_json(error, kernel=platform.release()))

@@ -107,15 +107,15 @@ def command(
     from upskill.cli.progress import TrialProgress
     from upskill.reporting.next_step import next_steps
     from upskill.workflows.evaluate import evaluate
-    from upskill.workflows.evaluating.evaluate import Silence
     from upskill.workflows.evaluating.evaluate import resume as resume_run
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+    from upskill.workflows.progress import SILENT_RUN
 
     files = options.asked_formats("eval", settings)
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
-    with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
+    with nullcontext(SILENT_RUN) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
             kept = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
             refuse_what_resume_ignores(kept | {format.name for format, _ in files})
@@ -187,8 +187,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
         print_lines(f"students work with tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
-    print_lines(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}", estimate.detectable)
-    print_lines(*(f"note: {note}" for note in prepared.notes))
+    print_lines(*prepared.lines)
 
 
 def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:

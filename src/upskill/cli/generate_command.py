@@ -101,7 +101,7 @@ def command(
         with progress:
             if resume is not None:
                 refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, listener=progress)
+                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -120,10 +120,10 @@ def command(
                     raise UsageError("--require helps needs an evaluation", hint="leave out --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
-                    _show_plan(plan_generate(order, settings=chosen, listener=progress, piped=piped), as_json=as_json)
+                    _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
-                    order, settings=chosen, listener=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
+                    order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
     except KeyboardInterrupt:
         # Said once the block is gone: it would take the last line with it.

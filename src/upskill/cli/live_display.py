@@ -56,9 +56,9 @@ class Live:
             self._thread.join(timeout=2)
         self._screen.clear()
 
-    def say(self, text: str) -> None:
+    def note(self, line: str) -> None:
         """A line that stays."""
-        self._screen.say(text)
+        self._screen.say(line)
 
     def show(self, content: Content | None) -> None:
         """Show this from now on; `None` takes the block away, so that a person can be asked something."""

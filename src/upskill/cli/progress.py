@@ -11,52 +11,46 @@ from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import MeteredClient
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
 from upskill.reporting.wording import arm_name
-from upskill.workflows.evaluating.estimate import PlanEstimate
+from upskill.workflows.progress import RunProgress
 
 _LEAST_PAIRS_FOR_A_PACE = 2
 
 
-class TrialProgress(Steps):
-    """Hears of trials and pairs on the engine's thread and only counts them there."""
+class TrialProgress(Steps, RunProgress):
+    """Shows an evaluation. On the engine's thread trials and pairs are only counted."""
 
     def __init__(self, *, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
         self._figures: Figures | None = None
 
-    def preparing(self, what: str) -> None:
-        """Say what is waited for."""
-        self.say(what)
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
         """Say what will be run and what it can cost."""
         self.show(None)
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
-        self.say(f"Evaluating {skill.name} on {names}...")
+        self.note(f"Evaluating {skill.name} on {names}...")
         students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
         cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
         tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
-        self.say(f"  {cases}: {conditions}{students}{tools}")
-        self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
-        self.say(f"  {estimate.detectable}")
-        for note in notes:
-            self.say(f"  note: {note}")
+        self.note(f"  {cases}: {conditions}{students}{tools}")
+        for line in lines:
+            self.note(f"  {line}")
 
-    def begun(self, client: MeteredClient) -> None:
+    def evaluation_begun(self, client: MeteredClient) -> None:
         """From here on something is shown all the time."""
         if self._figures is not None:
             self._figures.begin(client)
             self.show(self._figures)
 
-    def paired(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
+    def pair_finished(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
         """Both answers to one case are there."""
         if self._figures is not None:
             self._figures.add_pair(student, pair, over=over)
 
-    def finished(self, trial: Trial) -> None:
+    def trial_finished(self, trial: Trial) -> None:
         """One more trial has ended."""
         if self._figures is not None:
             self._figures.add_trial(trial)

@@ -21,7 +21,7 @@ def command(run: Path, case_file: Path | None, as_json: bool, no_color: bool) ->
     from upskill.workflows.evaluating.regrade import regrade
 
     with Steps(no_color=no_color) as steps:
-        evaluation = regrade(run, case_file=case_file, step=steps.step)
+        evaluation = regrade(run, case_file=case_file, progress=steps)
     if as_json:
         print_json(evaluation_json(evaluation))
     else:

@@ -151,7 +151,7 @@ def _prune(
     if pruning.going and not dry_run:
         _ask(pruning, yes=yes)
         with Steps() as steps:
-            pruned = prune(pruning, step=steps.step)
+            pruned = prune(pruning, progress=steps)
         gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
     if as_json:
         removed = [run.folder for run in gone]

@@ -38,7 +38,7 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
             budget=DEFAULT_BUDGET if budget is None else budget,
             folder=Path.cwd(),
             environment=os.environ,
-            say=steps.say,
+            progress=steps,
             now=time.time(),
             piped=None if sys.stdin.isatty() else sys.stdin.buffer,
         )

@@ -1,12 +1,13 @@
 """Take old runs away: chosen by age or by number, never one that is at work, never anything that is no run folder."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from upskill import storage
 from upskill.domain.past_run import PastRun
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UpskillError
 
 
@@ -58,7 +59,7 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
     return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
 
 
-def prune(pruning: PrunePlan, *, step: Callable[[str, int, int | None], None] = lambda *_: None) -> PruneResult:
+def prune(pruning: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
     """Remove what was chosen. One that cannot be removed is named, and the others still go."""
     gone, freed, problems = [], 0, []
     for number, run in enumerate(pruning.going, 1):
@@ -70,5 +71,5 @@ def prune(pruning: PrunePlan, *, step: Callable[[str, int, int | None], None] = 
             continue
         gone.append(run)
         freed += size
-        step("removing runs", number, len(pruning.going))
+        progress.step("removing runs", number, len(pruning.going))
     return PruneResult(gone=tuple(gone), bytes=freed, problems=tuple(problems))

@@ -2,11 +2,12 @@
 
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
@@ -18,8 +19,6 @@ from upskill.traces.folders import recordings_below
 from upskill.traces.plain_text import cleaned_lines
 from upskill.traces.recording import FileRecording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
-
-Say = Callable[[str], None]
 
 MOST_FILES = 5_000
 _RECENT_SECONDS = 60
@@ -34,15 +33,17 @@ def read_trace(
     budget: int = DEFAULT_BUDGET,
     folder: Path,
     environment: Mapping[str, str],
-    say: Say,
     now: float,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> TraceSource:
     """What `asked` names, read, redacted and digested.
 
     A path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to read.
     """
-    return read_all([asked], budget=budget, folder=folder, environment=environment, say=say, now=now, piped=piped)
+    return read_all(
+        [asked], budget=budget, folder=folder, environment=environment, progress=progress, now=now, piped=piped
+    )
 
 
 def read_all(
@@ -51,8 +52,8 @@ def read_all(
     budget: int = DEFAULT_BUDGET,
     folder: Path,
     environment: Mapping[str, str],
-    say: Say,
     now: float,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> TraceSource:
     """The same for several, read as one source: a lesson that several of them hold is told once."""
@@ -60,7 +61,8 @@ def read_all(
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
     source = _Source(budget=budget, environment=environment)
     places = [
-        _read_one(one, source, folder=folder, environment=environment, say=say, now=now, piped=piped) for one in asked
+        _read_one(one, source, folder=folder, environment=environment, progress=progress, now=now, piped=piped)
+        for one in asked
     ]
     return source.finished(", ".join(places))
 
@@ -71,14 +73,14 @@ def _read_one(
     *,
     folder: Path,
     environment: Mapping[str, str],
-    say: Say,
+    progress: Progress,
     now: float,
     piped: BinaryIO | None,
 ) -> str:
     if asked == "last" or asked.startswith("last:"):
         if (folder / asked).exists():
-            say(f"there is a file named {asked} here; to read that one, type ./{asked}")
-        return _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
+            progress.note(f"there is a file named {asked} here; to read that one, type ./{asked}")
+        return _read_last(asked, source, folder=folder, environment=environment, progress=progress, now=now)
     if asked == "-":
         with _spooled(piped) as path:
             source.read(path, name="stdin", called="stdin")
@@ -226,17 +228,17 @@ def _is_text(path: Path) -> bool:
 
 
 def _read_last(
-    asked: str, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
+    asked: str, source: _Source, *, folder: Path, environment: Mapping[str, str], progress: Progress, now: float
 ) -> str:
     agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
     search = find_sessions(folder, environment=environment, agent=agent)
     refused: list[str] = []
     for session in search.sessions[:_TRIED]:
         try:
-            return _read_session(session, source, folder=folder, environment=environment, say=say, now=now)
+            return _read_session(session, source, folder=folder, environment=environment, progress=progress, now=now)
         except UsageError as error:
             # The newest can be a session in which nothing was said yet.
-            say(f"passed over: {error.message}")
+            progress.note(f"passed over: {error.message}")
             refused.append(error.message)
     raise UsageError(
         f"{asked}: no session of this folder was found ({folder})",
@@ -246,10 +248,10 @@ def _read_last(
 
 
 def _read_session(
-    session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
+    session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], progress: Progress, now: float
 ) -> str:
     if session.id is not None:
-        say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
+        progress.note(f"newest session: {session.id} of opencode, as `opencode export` prints it")
         exported = export_opencode(session, folder=folder, environment=environment)
         with tempfile.TemporaryDirectory(prefix="upskill-") as place:
             path = Path(place) / f"{session.id}.json"
@@ -258,7 +260,7 @@ def _read_session(
             source.read(path, name=session.id, called=f"opencode session {session.id}")
         return session.id
     growing = ", still being written" if now - session.written_at < _RECENT_SECONDS else ""
-    say(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
+    progress.note(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
     source.read(session.path, name=session.path.name)
     return session.path.as_posix()
 

@@ -1,7 +1,7 @@
 """The state of every case: rejected, unproven or qualified, with the reason and what to change."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Event
@@ -23,6 +23,7 @@ from upskill.checks.qualifying.mutants import (
     truncations,
 )
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
+from upskill.domain.progress import SILENT, Progress
 
 VERSION = 1
 """Changes with whatever changes a state or a label."""
@@ -46,12 +47,9 @@ def qualify(
     skill: Skill,
     *,
     context: GradingContext = GradingContext(),  # noqa: B008 - frozen
-    tell: Callable[[int], None] = lambda done: None,
+    progress: Progress = SILENT,
 ) -> tuple[Qualification, ...]:
-    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
-
-    `tell` hears how many are done.
-    """
+    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge."""
     keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
     stop = Event()
@@ -63,13 +61,13 @@ def qualify(
     for key, one in new.items():
         if not one.is_slow:
             found[key] = _qualify(one, cases, skill)
-            tell(len(found))
+            progress.step("test cases checked", len(found), len(cases))
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
             try:
                 for key, known in zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True):
                     found[key] = known
-                    tell(len(found))
+                    progress.step("test cases checked", len(found), len(cases))
             except BaseException:
                 stop.set()
                 raise

@@ -1,6 +1,6 @@
 """Whether the cases of a skill can tell right from wrong: for `upskill cases check`, and before any evaluation."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,11 +9,11 @@ from upskill import checks, storage
 from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import SkillInvalid, UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
-from upskill.workflows.telling import Step, nobody
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,17 +32,16 @@ def check_cases(
     *,
     case_file: Path | None = None,
     runs_dir: Path | None = None,
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> CheckedCases:
     """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
     found = _read(skill_folder, case_file, skill)
     context, notes = _bench(found.cases)
-    say_what_takes_long(found.cases, say)
-    qualifications = qualify(found.cases, skill, context=context, tell=_telling(step, found.cases))
+    note_slow_cases(found.cases, progress)
+    qualifications = qualify(found.cases, skill, context=context, progress=progress)
     if runs_dir is not None:
-        step("looking at past runs", 0, None)
+        progress.step("looking at past runs", 0, None)
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
     return CheckedCases(
         skill=skill, case_file=found.path, cases=found.cases, qualifications=qualifications, notes=notes
@@ -124,8 +123,7 @@ def admit(
     backend: Backend | None,
     only: frozenset[str] | None = None,
     known: Sequence[Qualification] = (),
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> AdmittedCases:
     """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
 
@@ -138,8 +136,8 @@ def admit(
         new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
         qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
     else:
-        say_what_takes_long(cases, say)
-        qualifications = qualify_within(cases, skill, backend=backend, step=step)
+        note_slow_cases(cases, progress)
+        qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:
         rejected = [one for one in qualifications if one.case_id not in only]
@@ -157,24 +155,20 @@ def admit(
     )
 
 
-def say_what_takes_long(cases: Iterable[Case], say: Callable[[str], None]) -> None:
-    """A check of text takes no time; one that runs a program is run some dozens of times."""
+def note_slow_cases(cases: Iterable[Case], progress: Progress) -> None:
+    """Note that cases are checked which take long: a check that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
     if slow:
         cases_that_do = f"{slow} test case{'' if slow == 1 else 's'} whose assertions run programs"
-        say(f"checking that {cases_that_do} can tell right from wrong...")
-
-
-def _telling(step: Step, cases: Sequence[Case]) -> Callable[[int], None]:
-    return lambda done: step("test cases checked", done, len(cases))
+        progress.note(f"checking that {cases_that_do} can tell right from wrong...")
 
 
 def qualify_within(
-    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, step: Step = nobody
+    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
 ) -> tuple[Qualification, ...]:
     """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
     context = GradingContext(open_sandbox=open_sandbox) if backend == "bubblewrap" else GradingContext()
-    return qualify(cases, skill, context=context, tell=_telling(step, cases))
+    return qualify(cases, skill, context=context, progress=progress)
 
 
 def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:

@@ -6,10 +6,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from upskill import checks, measuring, reporting, storage
-from upskill.domain import Evaluation, Purchase, RunEnd, Scored, Skill, Student, Trial, TrialPlan
+from upskill.domain import Evaluation, Purchase, RunEnd, Scored, Student, Trial
 from upskill.errors import EngineError, UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.models import JudgeClient, MeteredClient, Spending
@@ -17,7 +16,6 @@ from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.estimate import PlanEstimate
 from upskill.workflows.evaluating.execute import run_prepared
 from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend
 from upskill.workflows.evaluating.judge import identity, judge_report, with_judge
@@ -32,53 +30,7 @@ from upskill.workflows.evaluating.report import drawer_for, keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
 from upskill.workflows.evaluating.schedule import ResumedSchedule, Schedule, schedule_for
 from upskill.workflows.evaluating.spending_rules import PricedPlan, client_for, is_much
-
-
-class Progress(Protocol):
-    """Hears what happens, as it happens. Called on the engine's thread: it must return at once."""
-
-    def preparing(self, what: str) -> None:
-        """Something that takes long is done before anything can be planned."""
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Everything was checked and nothing has been spent yet."""
-
-    def step(self, what: str, done: int, of: int | None) -> None:
-        """What is done before, or between, has come so far."""
-
-    def begun(self, client: MeteredClient) -> None:
-        """The first call is about to be made. What is spent can be read at the metered client.
-
-        What a resumed run had finished was told before this.
-        """
-
-    def finished(self, trial: Trial) -> None:
-        """A trial ended and is on disk."""
-
-    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
-        """A pair counts, in planned order; `over` with the one that ended the student's schedule."""
-
-
-class Silence:
-    """A progress that says nothing."""
-
-    def preparing(self, what: str) -> None:
-        """Says nothing."""
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Says nothing."""
-
-    def step(self, what: str, done: int, of: int | None) -> None:
-        """Says nothing."""
-
-    def begun(self, client: MeteredClient) -> None:
-        """Says nothing."""
-
-    def finished(self, trial: Trial) -> None:
-        """Says nothing."""
-
-    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
-        """Says nothing."""
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +53,7 @@ def evaluate(
     order: EvaluationOrder,
     *,
     settings: Resolved,
-    progress: Progress | None = None,
+    progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
     part_of: ParentRun | None = None,
@@ -111,10 +63,9 @@ def evaluate(
 
     `client` is one that has been spent through already, so that its caps hold for both.
     """
-    progress = progress or Silence()
     client = part_of.client if part_of is not None else client or client_for(settings.values)
-    prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
-    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
+    prepared = prepare(order, settings.values, progress=progress)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     if is_much(prepared.estimate) and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     if part_of is None:
@@ -130,9 +81,8 @@ def evaluate(
         return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
 
 
-def resume(run: Path, *, progress: Progress | None = None, part_of: ParentRun | None = None) -> Evaluation:
+def resume(run: Path, *, progress: RunProgress = SILENT_RUN, part_of: ParentRun | None = None) -> Evaluation:
     """Go on with a run that was killed or interrupted, under its own settings. Nothing finished is bought again."""
-    progress = progress or Silence()
     record = storage.read_run(run)
     folder = RunFolder(path=run)
     settings = recorded_settings(record.settings).values
@@ -152,7 +102,7 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: ParentRun | 
     )
     require_unchanged(prepared, record, run)
     prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
-    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     if part_of is not None:
         client = part_of.client
         return _carry_out(prepared, settings, folder, record, progress, client=client, part_of=part_of, go_on=True)
@@ -167,7 +117,7 @@ def _carry_out(
     settings: Settings,
     folder: RunFolder,
     record: RunRecord,
-    progress: Progress,
+    progress: RunProgress,
     *,
     client: MeteredClient,
     part_of: ParentRun | None = None,
@@ -187,7 +137,7 @@ def _put_on_trial(
     settings: Settings,
     folder: RunFolder,
     record: RunRecord,
-    progress: Progress,
+    progress: RunProgress,
     *,
     before: list[Trial],
     client: MeteredClient,
@@ -200,7 +150,7 @@ def _put_on_trial(
     spent_before = replace(client.spent)
     schedules = {student.name: _schedule(student, prepared, progress) for student in prepared.plan.students}
     for trial in before:
-        progress.finished(trial)
+        progress.trial_finished(trial)
     try:
         opened = open_store if part_of is None else part_of.open_store
         with opened(prepared, settings) as store, folder.trials.open() as log:
@@ -209,7 +159,7 @@ def _put_on_trial(
                 log.append(trial)
                 # What was left is on disk; memory need not grow with it.
                 finished.append(replace(trial, answer="", files={}))
-                progress.finished(trial)
+                progress.trial_finished(trial)
 
             context, judge_client = with_judge(
                 grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client
@@ -218,7 +168,17 @@ def _put_on_trial(
             reuse = Reuse(prepared, known, store=store, days=settings.store_days, note=write, context=context)
             if part_of is not None:
                 reuse.also_from(part_of.recall)
-            end = _run(prepared, client, folder, schedules, reuse, write, context, judge_client, begun=progress.begun)
+            end = _run(
+                prepared,
+                client,
+                folder,
+                schedules,
+                reuse,
+                write,
+                context,
+                judge_client,
+                begun=progress.evaluation_begun,
+            )
         stored_notes = () if store is None else store.notes
     except BaseException:
         folder.release_space()
@@ -281,10 +241,10 @@ def _less(cost: float | None, before: float | None) -> float | None:
     return None if cost is None or before is None else cost - before
 
 
-def _schedule(student: Student, prepared: PreparedEvaluation, progress: Progress) -> Schedule:
+def _schedule(student: Student, prepared: PreparedEvaluation, progress: RunProgress) -> Schedule:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
-        progress.paired(student.name, pair, over=over)
+        progress.pair_finished(student.name, pair, over=over)
 
     return schedule_for(prepared.plan, min_lift=prepared.min_lift, after_pair=after_pair)
 

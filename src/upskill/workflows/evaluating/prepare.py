@@ -1,7 +1,7 @@
 """Everything that is checked before a run folder exists or a call is made."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Endpoint, ServedModel, probe, resolve_model
@@ -21,7 +22,6 @@ from upskill.workflows.evaluating.counted_cases import cases_that_count, without
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.grading import unconfined_notes
 from upskill.workflows.evaluating.judge import judge_endpoint
-from upskill.workflows.telling import Step, nobody
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -76,18 +76,20 @@ class PreparedEvaluation:
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What it takes, what it can find and what to know of it, for a person."""
+        takes = f"{self.estimate.calls}; price {self.estimate.price}; {self.estimate.minutes}"
+        return takes, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
+
 
 def prepare(
     order: EvaluationOrder,
     settings: Settings,
     *,
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> PreparedEvaluation:
-    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
-
-    `say` hears what takes long, `step` how far it has come.
-    """
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
     skill = storage.read_skill(order.skill)
     whole_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
@@ -109,7 +111,7 @@ def prepare(
     judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
     # Last, because it can take a minute where checks run programs: a wrong name is told at once.
     admitted = admit(
-        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say, step=step
+        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
     )
     plan = _plan(
         order,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from upskill import storage, trials
 from upskill.domain import Arm, Errored, RunEnd, Scored, Trial, TrialPlan, Turn
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
 from upskill.measuring.lift import EQUAL_OUTCOMES
@@ -26,7 +27,6 @@ from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvalua
 from upskill.workflows.evaluating.record import first_record
 from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
 from upskill.workflows.evaluating.spending_rules import client_for, is_much
-from upskill.workflows.telling import Step, nobody
 
 
 class ProbeSchedule:
@@ -63,7 +63,7 @@ def probe_cases(
     *,
     settings: Resolved,
     confirm: Callable[[PlanEstimate], bool] = lambda _: True,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> CheckedCases:
     """Buy baseline trials of every case that can be run, and label the cases by them.
 
@@ -82,7 +82,7 @@ def probe_cases(
     client = client_for(settings.values)
     finished: list[Trial] = []
     try:
-        end = _run(prepared, client, folder, finished, step)
+        end = _run(prepared, client, folder, finished, progress)
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
@@ -105,15 +105,19 @@ def probe_cases(
 
 
 def _run(
-    prepared: PreparedEvaluation, client: MeteredClient, folder: storage.RunFolder, finished: list[Trial], step: Step
+    prepared: PreparedEvaluation,
+    client: MeteredClient,
+    folder: storage.RunFolder,
+    finished: list[Trial],
+    progress: Progress,
 ) -> RunEnd:
-    step("answers without the skill", 0, len(prepared.plan))
+    progress.step("answers without the skill", 0, len(prepared.plan))
     with folder.trials.open() as log:
 
         def write(trial: Trial) -> None:
             log.append(trial)
             finished.append(replace(trial, answer="", files={}))
-            step("answers without the skill", len(finished), len(prepared.plan))
+            progress.step("answers without the skill", len(finished), len(prepared.plan))
 
         context, judge_client = with_judge(
             grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
 from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.sandbox import Backend, require_sandbox
@@ -18,10 +19,9 @@ from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend, unconfined_notes
 from upskill.workflows.evaluating.judge import grade_without_asking, judge_report
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
-from upskill.workflows.telling import Step, nobody
 
 
-def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) -> Evaluation:
+def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SILENT) -> Evaluation:
     """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
@@ -43,7 +43,7 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         context = grading_context_for(sandbox, Path(scratch))
         regraded, changed = _grade_again(
-            _told(RunFolder(path=run).trials.read(), step), known, context, judge=record.judge
+            _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge
         )
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
@@ -78,9 +78,9 @@ def _cut_short(record: RunRecord) -> CutShort | None:
     return "budget" if record.end is not None and record.end.cap is not None else None
 
 
-def _told(trials: Iterable[Trial], step: Step) -> Iterator[Trial]:
+def _reported(trials: Iterable[Trial], progress: Progress) -> Iterator[Trial]:
     for number, trial in enumerate(trials):
-        step("answers graded again", number, None)
+        progress.step("answers graded again", number, None)
         yield trial
 
 

@@ -34,32 +34,30 @@ from upskill.workflows.generating.order import (
 )
 from upskill.workflows.generating.plan import (
     GeneratePlan,
-    Listener,
-    Unheard,
     drafts,
     own_cases,
     plan_generate,
     writes_cases,
 )
 from upskill.workflows.generating.stages import GenerateStages
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["GenerateOrder", "GeneratePlan", "Listener", "Unheard", "generate", "plan_generate", "resume_generate"]
+__all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume_generate"]
 
 
 def generate(
     order: GenerateOrder,
     *,
     settings: Resolved,
-    listener: Listener | None = None,
+    progress: RunProgress = SILENT_RUN,
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
     """Make a skill, or a better one. Raises before any call if it could not succeed."""
-    listener = listener or Unheard()
     settings = with_cap(settings)
-    plan = plan_generate(order, settings=settings, listener=listener, piped=piped)
+    plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
     order, gathered, roles = plan.order, plan.gathered, plan.roles
-    listener.planned(plan)
+    progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
     folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
@@ -73,14 +71,14 @@ def generate(
     folder.save(MATERIAL, gathered_text(gathered))
     record = _first_record(order, roles, settings, gathered)
     folder.write_record(record)
-    return _carry_out(folder, record, order, gathered, roles, settings, listener)
+    return _carry_out(folder, record, order, gathered, roles, settings, progress)
 
 
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
 
 
-def resume_generate(run: Path, *, max_cost: float | None = None, listener: Listener | None = None) -> GenerateResult:
+def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunProgress = SILENT_RUN) -> GenerateResult:
     """Go on with a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
     `max_cost` raises the cap; what was spent before counts.
@@ -103,7 +101,7 @@ def resume_generate(run: Path, *, max_cost: float | None = None, listener: Liste
             f"{run}: cannot be gone on with: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
             hint="start a new run instead",
         )
-    return _carry_out(folder, record, order, gathered, roles, settings, listener or Unheard())
+    return _carry_out(folder, record, order, gathered, roles, settings, progress)
 
 
 def _carry_out(
@@ -113,12 +111,12 @@ def _carry_out(
     gathered: GatheredMaterial,
     roles: Roles,
     settings: Resolved,
-    listener: Listener,
+    progress: RunProgress,
 ) -> GenerateResult:
     with storage.only_one_in(folder.path):
         record = replace(record, status="running", finished_at=None)
         folder.write_record(record)
-        listener.begun(folder.path)
+        progress.run_created(folder.path)
         kept = _kept_own_cases(folder)
         schedule = GenerateStages(
             folder,
@@ -130,7 +128,7 @@ def _carry_out(
             own_cases=kept,
             writes_cases=writes_cases(order, gathered, kept),
             drafts=drafts(order, gathered),
-            listener=listener,
+            progress=progress,
         )
 
         try:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import whole_characters
 from upskill.domain.trace_digest import TraceDigest
@@ -26,8 +27,6 @@ from upskill.traces.detecting import detect
 from upskill.traces.folders import learnable_below, recordings_below
 from upskill.traces.recording import FileRecording
 from upskill.workflows.read_trace import read_all
-
-Say = Callable[[str], None]
 
 DIGEST_BUDGET = 24_000
 """Tokens of what is kept of recordings: more than a person would read, and a tenth of a large teacher's window."""
@@ -72,7 +71,7 @@ def gather(
     folder: Path,
     unseen: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    say: Say = lambda _: None,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GatheredMaterial:
     """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
@@ -113,7 +112,7 @@ def gather(
             budget=DIGEST_BUDGET,
             folder=folder,
             environment=environment,
-            say=say,
+            progress=progress,
             now=time.time(),
             piped=piped,
         )

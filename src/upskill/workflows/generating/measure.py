@@ -13,8 +13,9 @@ from upskill.storage import RunFolder, read_run, read_skill, run_folder_at, writ
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.evaluate import ParentRun, Progress, Silence, evaluate, resume
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, choose_harness
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +81,7 @@ class StageMeasurer:
         client: MeteredClient,
         all_cases: Sequence[Case],
         sandbox: Backend = "bubblewrap",
-        progress: Progress | None = None,
+        progress: RunProgress = SILENT_RUN,
         begins: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`all_cases` decide how students are asked, for every stage alike. `begins` hears of each stage."""
@@ -89,7 +90,7 @@ class StageMeasurer:
         self._folder = folder
         self._client = client
         self._sandbox = sandbox
-        self._progress = progress or Silence()
+        self._progress = progress
         self._begins = begins
         self._bought: dict[str, Trial] = {}
         self.down: str | None = None

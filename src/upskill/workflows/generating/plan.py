@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from upskill import checks, storage
-from upskill.domain import Case, Trial
+from upskill.domain import Case
 from upskill.domain.case import Json
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.settings import Resolved
 from upskill.teaching.case_split import CaseCounts, split_cases
@@ -31,44 +32,6 @@ from upskill.workflows.generating.stages import cases_by_hand
 
 LEAST_OWN_CASES = 4
 """With fewer cases of its own a skill that is improved gets others."""
-
-
-class Listener(Protocol):
-    """Hears how far a `generate` has come."""
-
-    def say(self, line: str) -> None:
-        """A line for a person."""
-
-    def planned(self, plan: "GeneratePlan") -> None:
-        """Everything was read and checked, and nothing has been spent yet."""
-
-    def begun(self, run: Path) -> None:
-        """The run has a folder now, from which it can be gone on with."""
-
-    def measuring(self, trials: int) -> None:
-        """So many trials come next, at most."""
-
-    def trial(self, trial: Trial) -> None:
-        """A trial has ended."""
-
-
-class Unheard:
-    """A listener that says nothing."""
-
-    def say(self, line: str) -> None:
-        """Says nothing."""
-
-    def planned(self, plan: "GeneratePlan") -> None:
-        """Says nothing."""
-
-    def begun(self, run: Path) -> None:
-        """Says nothing."""
-
-    def measuring(self, trials: int) -> None:
-        """Says nothing."""
-
-    def trial(self, trial: Trial) -> None:
-        """Says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -137,11 +100,10 @@ def plan_generate(
     order: GenerateOrder,
     *,
     settings: Resolved,
-    listener: Listener | None = None,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GeneratePlan:
     """Read and check everything, and price it. Spends nothing, writes nothing."""
-    listener = listener or Unheard()
     settings = with_cap(settings)
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
@@ -159,7 +121,7 @@ def plan_generate(
         sources=order.sources,
         folder=Path.cwd(),
         unseen=None if order.case_file is None else Path(order.case_file),
-        say=listener.say,
+        progress=progress,
         piped=piped,
     )
     roles = roles_for(settings, evaluate=order.evaluate)

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import TypeAdapter
 
 from upskill import checks, storage
-from upskill.domain import Cap, Case, Lesson, Skill, Trial, TrialPlan
+from upskill.domain import Cap, Case, Lesson
 from upskill.domain.draft import Draft
 from upskill.domain.generated import AttemptSummary, GenerateResult, StudentClaim, worst_of
 from upskill.errors import EngineError, ProviderError, SkillInvalid
@@ -32,8 +31,7 @@ from upskill.teaching.duplicate_cases import without_doubles
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.counted_cases import without_copies
-from upskill.workflows.evaluating.estimate import PlanEstimate
-from upskill.workflows.evaluating.evaluate import Silence, cap_notes
+from upskill.workflows.evaluating.evaluate import cap_notes
 from upskill.workflows.evaluating.spending_rules import client_for
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.measure import StageMeasurer
@@ -45,40 +43,9 @@ from upskill.workflows.generating.save import save_new, save_revision, shown_pat
 from upskill.workflows.generating.spending import PriorSpending
 from upskill.workflows.generating.teachers import asking
 from upskill.workflows.generating.write_cases import write_cases_for
+from upskill.workflows.progress import RunProgress
 
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
-
-
-class Hears(Protocol):
-    """Whom a schedule tells of itself."""
-
-    def say(self, line: str) -> None:
-        """A line for a person."""
-
-    def measuring(self, trials: int) -> None:
-        """So many trials come next, at most."""
-
-    def trial(self, trial: Trial) -> None:
-        """A trial has ended."""
-
-
-class _StageProgress(Silence):
-    """The progress of one evaluation, told to whoever listens to the whole."""
-
-    def __init__(self, listener: Hears) -> None:
-        self._listener = listener
-
-    def preparing(self, what: str) -> None:
-        """Passed on."""
-        self._listener.say(f"  {what}")
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Only how many trials there will be: price and notes were told for the whole."""
-        self._listener.measuring(len(plan))
-
-    def finished(self, trial: Trial) -> None:
-        """Passed on."""
-        self._listener.trial(trial)
 
 
 class GenerateStages:
@@ -96,12 +63,12 @@ class GenerateStages:
         own_cases: Sequence[Case],
         writes_cases: bool,
         drafts: bool,
-        listener: Hears,
+        progress: RunProgress,
     ) -> None:
         self.record = record
         self._folder, self._order, self._gathered, self._roles = folder, order, gathered, roles
         self._own_cases, self._writes_cases, self._drafts = own_cases, writes_cases, drafts
-        self._listener = listener
+        self._progress = progress
         self._target = order.target or Target(parent=Path(settings.values.skills_dir))
         self._client = client_for(settings.values)
         self._spending = PriorSpending(folder, self._client)
@@ -113,7 +80,7 @@ class GenerateStages:
         """From the material to what is saved."""
         roles = self._roles
         ask = self._ask(roles.teacher, roles.teacher_served)
-        self._listener.say(f"Generating skill with {roles.teacher.name}...")
+        self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
         lessons, draft = self._draft(ask)
         refined, proof = None, None
@@ -125,7 +92,7 @@ class GenerateStages:
                 client=self._client,
                 all_cases=cases,
                 sandbox=self._order.sandbox,
-                progress=_StageProgress(self._listener),
+                progress=self._progress,
                 begins=self._begins,
             )
             refined = self._refine(draft, lessons, cases, measure, ask)
@@ -152,14 +119,14 @@ class GenerateStages:
         self._notes += own.notes
         cases = own.cases
         if self._writes_cases:
-            self._listener.say("Generating test cases...")
+            self._progress.stage_begun("Generating test cases...")
             written = write_cases_for(
                 self._gathered.material,
                 ask,
                 skill=None,
                 counts=self._order.counts,
                 backend=self._order.sandbox,
-                say=lambda line: self._listener.say(f"  {line}"),
+                progress=self._progress,
                 window=self._roles.writer_served.window,
             )
             for dropped in written.dropped:
@@ -220,14 +187,16 @@ class GenerateStages:
         names = ", ".join(student.name for student in self._roles.students)
         what, _, number = stage.rpartition("-")
         if what == "learn":
-            self._listener.say(f"Evaluating on {names}... (attempt {number})")
+            self._progress.stage_begun(f"Evaluating on {names}... (attempt {number})")
         elif stage == "held-out":
-            self._listener.say(f"Evaluating on {names}... (held-out cases, once)")
+            self._progress.stage_begun(f"Evaluating on {names}... (held-out cases, once)")
         elif stage.startswith("search"):
-            self._listener.say(f"  search: proposal {number}")
+            self._progress.note(f"search: proposal {number}")
         else:
             words = {"negative": "tasks it must not change", "suspects": "cases that looked worse, again"}
-            self._listener.say(f"Evaluating on {names}... ({words.get(stage, 'held-out cases, for the guard')})")
+            self._progress.stage_begun(
+                f"Evaluating on {names}... ({words.get(stage, 'held-out cases, for the guard')})"
+            )
 
     def _refine(
         self, draft: Draft, lessons: Sequence[Lesson], cases: Sequence[Case], measure: StageMeasurer, ask: Ask
@@ -240,7 +209,7 @@ class GenerateStages:
             self._folder.keep_draft(attempt.draft)
             if attempt.evaluation is not None:
                 for line in attempt_lines(attempt.evaluation, cases=len(learn)):
-                    self._listener.say(line)
+                    self._progress.note(line)
             self._ended(f"attempt {attempt.number}")
 
         old = self._gathered.material.skill
@@ -260,7 +229,7 @@ class GenerateStages:
         )
         best = refined.best
         if len(refined.attempts) > 1:
-            self._listener.say(f"  attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
+            self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
         self._ended("refined")
         return refined
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from upskill import checks, storage
 from upskill.domain import Case, Purchase, Qualification, Skill
 from upskill.domain.case import Json
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
@@ -24,14 +25,12 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
-from upskill.workflows.evaluating.check_cases import qualify_within, say_what_takes_long
+from upskill.workflows.evaluating.check_cases import note_slow_cases, qualify_within
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.spending_rules import ASK_ABOVE_DOLLARS, client_for
 from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import asking, case_writer_for
-
-Say = Callable[[str], None]
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
 """Cases are written before there is a skill; what it will say is not known when they are tried."""
@@ -44,24 +43,19 @@ def write_cases_for(
     skill: Skill | None,
     counts: CaseCounts,
     backend: Backend | None,
-    say: Say,
+    progress: Progress,
     window: int | None = None,
 ) -> WrittenCases:
     """Cases for the material, each shown to tell right from wrong. Checks run programs only in a sandbox that confines.
 
     `window` is that of whoever writes. Raises `TeacherUnusable`, and whatever `ask` raises.
     """
-    confined = _confined(backend, say)
-    said: set[str] = set()
-
-    def say_once(line: str) -> None:
-        if line not in said:
-            said.add(line)
-            say(line)
+    confined = _confined(backend, progress)
+    once = _Once(progress)
 
     def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
         if confined is not None:
-            say_what_takes_long(cases, say_once)
+            note_slow_cases(cases, once)
         return qualify_within(cases, skill or _NO_SKILL, backend=confined)
 
     return write_cases(
@@ -71,20 +65,33 @@ def write_cases_for(
         examine=examine,
         check_problems=partial(checks.check_problems, judge=False),
         offers=checks.offers(),
-        say=say,
+        progress=progress,
         clean=redactor_from(os.environ).clean,
         window=window,
         programs=confined == "bubblewrap",
     )
 
 
-def _confined(backend: Backend | None, say: Say) -> Backend | None:
+class _Once(Progress):
+    """Passes each line on once: every batch of cases is checked."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._noted: set[str] = set()
+
+    def note(self, line: str) -> None:
+        if line not in self._noted:
+            self._noted.add(line)
+            self._progress.note(line)
+
+
+def _confined(backend: Backend | None, progress: Progress) -> Backend | None:
     if backend != "bubblewrap":
         return None
     try:
         require_sandbox(backend)
     except SandboxUnavailable as error:
-        say(f"{error.message}; cases are written without checks that run programs")
+        progress.note(f"{error.message}; cases are written without checks that run programs")
         return None
     return backend
 
@@ -218,7 +225,7 @@ def cases_for_skill(
     order: CasesOrder,
     *,
     settings: Resolved,
-    say: Say = lambda _: None,
+    progress: Progress = SILENT,
     confirm: Callable[[WritingEstimate], bool] = lambda _: True,
     client: MeteredClient | None = None,
 ) -> SkillCases:
@@ -228,13 +235,15 @@ def cases_for_skill(
     """
     plan = plan_cases(order, settings.values)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
-    say(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
+    progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
     if plan.estimate.is_much and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
     with answer_cache(_purpose(plan, order), age_limit=_kept_for(plan, settings.values)) as kept:
         if bought := len(kept.journal.all()):
-            say(f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again")
+            progress.note(
+                f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
+            )
         teacher = Teacher(client, plan.writer, window=plan.served.window)
         try:
             written = write_cases_for(
@@ -243,7 +252,7 @@ def cases_for_skill(
                 skill=plan.skill,
                 counts=order.counts,
                 backend=order.sandbox,
-                say=say,
+                progress=progress,
                 window=teacher.window,
             )
         except NoAnswer as error:
@@ -313,7 +322,7 @@ def write_missing_cases(
     skill: Path,
     *,
     settings: Resolved,
-    say: Say,
+    progress: Progress,
     confirm: Callable[[WritingEstimate], bool],
     students: Sequence[Endpoint],
     sandbox: Backend,
@@ -334,7 +343,7 @@ def write_missing_cases(
     for student in students:
         probe(student)
     order = CasesOrder(skill=skill, sandbox=sandbox)
-    found = cases_for_skill(order, settings=settings, say=say, confirm=confirm, client=client)
+    found = cases_for_skill(order, settings=settings, progress=progress, confirm=confirm, client=client)
     for note in (*found.dropped_notes, *found.notes):
-        say(f"note: {note}")
-    say(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")
+        progress.note(f"note: {note}")
+    progress.note(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")
