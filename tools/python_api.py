@@ -67,8 +67,8 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "",
         (
             "upskill.workflows.read_trace:read_trace",
-            "upskill.workflows.show_models:show_model",
-            "upskill.workflows.show_models:known_aliases",
+            "upskill.workflows.models:show_model",
+            "upskill.workflows.models:known_aliases",
             "upskill.workflows.doctor:examine",
         ),
     ),

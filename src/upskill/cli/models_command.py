@@ -15,7 +15,7 @@ def command(name: str | None, base_url: str | None, as_json: bool, no_color: boo
     """Show how NAME resolves, or all short names: model, key variable (never the key), price. Calls nothing."""
     from upskill.models import Endpoint
     from upskill.reporting.listings import show_rows
-    from upskill.workflows.show_models import known_aliases, show_model
+    from upskill.workflows.models import known_aliases, show_model
 
     settings = options.resolved({"base_url": base_url}).values
     endpoints = (

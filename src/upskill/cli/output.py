@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from upskill.domain import Student
     from upskill.models import Endpoint
     from upskill.reporting.next_step import NextStep
-    from upskill.workflows.evaluating.spending_rules import PricedPlan
+    from upskill.workflows.evaluating.spending import PricedPlan
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":

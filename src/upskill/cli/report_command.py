@@ -79,7 +79,7 @@ def _report(
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
     from upskill.reporting.html import history_page
     from upskill.reporting.pictures import Drawer, history_picture
-    from upskill.workflows.evaluating.history import read_history
+    from upskill.workflows.evaluating.plots import read_history
     from upskill.workflows.evaluating.report import draw, write_page
 
     picture = history_picture(skill, read_history(skill, folder))
@@ -111,7 +111,7 @@ def _newest(folder: Path) -> Path:
 
 def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[str, str]:
     """Where each picture was written, by its title."""
-    from upskill.workflows.plots import draw_all, write_plots
+    from upskill.workflows.evaluating.plots import draw_all, write_plots
 
     if not pictures:
         raise UsageError("there is nothing to draw in this run")

@@ -9,7 +9,7 @@ from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
-from upskill.workflows.evaluating.spending_rules import PricedPlan, client_for
+from upskill.workflows.evaluating.spending import PricedPlan, client_for
 from upskill.workflows.generating.write_cases import write_missing_cases
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 

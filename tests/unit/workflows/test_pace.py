@@ -11,7 +11,7 @@ from upskill.domain import Case, Check, Skill, Student, TrialPlan
 from upskill.storage import RunRecord
 from upskill.trials import Requests
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.spending_rules import is_much
+from upskill.workflows.evaluating.spending import is_much
 
 STUDENT = Student(name="local", model="openai-api/local/x", endpoint="http://localhost:8080/v1")
 PLAN = TrialPlan(

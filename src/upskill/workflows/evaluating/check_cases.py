@@ -10,7 +10,7 @@ from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
 from upskill.domain.progress import SILENT, Progress
-from upskill.errors import SkillInvalid, UsageError
+from upskill.errors import UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
@@ -107,54 +107,6 @@ def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qual
     return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {told}")))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdmittedCases:
-    """The cases that count in an evaluation, with what is known of all of them."""
-
-    cases: tuple[Case, ...]
-    qualifications: tuple[Qualification, ...]
-    notes: tuple[str, ...]
-
-
-def admit(
-    cases: Sequence[Case],
-    skill: Skill,
-    *,
-    backend: Backend | None,
-    only: frozenset[str] | None = None,
-    known: Sequence[Qualification] = (),
-    progress: Progress = SILENT,
-) -> AdmittedCases:
-    """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
-
-    `only` names the cases of a run that is taken up again: what was admitted then stays admitted. `known` is what was
-    known of them; without it they are looked at again.
-    """
-    if known:
-        by_id = {one.case_id: one for one in known}
-        # One that came into the file since is unproven; it is not run, because the run began without it.
-        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
-        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
-    else:
-        note_slow_cases(cases, progress)
-        qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
-    rejected = [one for one in qualifications if one.state == "rejected"]
-    if only is not None:
-        rejected = [one for one in qualifications if one.case_id not in only]
-    dropped = {one.case_id for one in rejected}
-    if len(dropped) == len(cases):
-        raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
-            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
-            hint="`upskill cases check` says what to change in each",
-        )
-    return AdmittedCases(
-        cases=tuple(case for case in cases if case.id not in dropped),
-        qualifications=qualifications,
-        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
-    )
-
-
 def note_slow_cases(cases: Iterable[Case], progress: Progress) -> None:
     """Note that cases are checked which take long: a check that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
@@ -169,20 +121,6 @@ def qualify_within(
     """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
     context = GradingContext(open_sandbox=open_sandbox) if backend == "bubblewrap" else GradingContext()
     return qualify(cases, skill, context=context, progress=progress)
-
-
-def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
-    for one in rejected[:3]:
-        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
-        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
-    if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
-    unproven = [one.case_id for one in kept if one.state == "unproven"]
-    if unproven:
-        names = (
-            "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
-        )
-        yield f"{len(unproven)} of {len(kept)} test cases are unproven{names}; `upskill cases check` says why"
 
 
 def has_cases(folder: Path) -> bool:

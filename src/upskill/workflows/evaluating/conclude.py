@@ -2,11 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from upskill import measuring, storage
 from upskill.domain import (
     Errored,
     Evaluation,
+    JudgeReport,
     Label,
     Lift,
     Purchase,
@@ -23,6 +25,7 @@ from upskill.domain import (
 )
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
+from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
 from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 
@@ -48,6 +51,7 @@ def summarise(
     notes: tuple[str, ...],
     end: RunEnd,
     sandbox: str | None = None,
+    judge: JudgeReport | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine: dict[str, list[Trial]] = defaultdict(list)
@@ -79,7 +83,43 @@ def summarise(
         notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
         end=end,
         sandbox=sandbox,
+        judge=judge,
     )
+
+
+def students_end(end: RunEnd, students: Iterable[Endpoint], clean: Callable[[str], str]) -> RunEnd:
+    """The end without outages of other models: a judge that is down makes trials err, and each of them says so."""
+    models = {endpoint.model for endpoint in students}
+    outages = (replace(outage, said=clean(outage.said)) for outage in end.outages if outage.model in models)
+    return replace(end, outages=tuple(outages))
+
+
+def end_notes(end: RunEnd, students: Iterable[Endpoint]) -> tuple[str, ...]:
+    """The cap that a run reached and the endpoints that went down, for people."""
+    names = {endpoint.model: endpoint.name for endpoint in students}
+    return (
+        *cap_notes(end),
+        *(
+            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
+            for outage in end.outages
+        ),
+    )
+
+
+def cap_notes(end: RunEnd) -> tuple[str, ...]:
+    """The cap that a run reached, for people; empty where it reached none."""
+    return () if end.cap is None else (f"stopped at {end.cap}",)
+
+
+def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort | None:
+    """What ended a student's trials before its schedule did; `None` where nothing did."""
+    if end.interrupted:
+        return "interrupted"
+    # Cases that are never answered are run again at the end, all together, and look like an endpoint that is down.
+    # By then every case was asked once: what is missing are dropped pairs, and those have a rule of their own.
+    if end.has_outage(student.model) and not schedule.has_begun_all:
+        return "down"
+    return "budget" if end.cap is not None else None
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:

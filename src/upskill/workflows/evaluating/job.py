@@ -20,7 +20,7 @@ from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.reuse import open_store
-from upskill.workflows.evaluating.spending_rules import client_for, spent_in
+from upskill.workflows.evaluating.spending import client_for, spent_in
 
 JOB_SETTINGS = frozenset(
     {
@@ -118,7 +118,7 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
         _require_same(job, folder.path / JOB_FILE)
         calls, tokens, cost = spent_in(folder)
         client.spent = replace(client.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
-        return resume(folder.path, part_of=part)
+        return resume(folder.path, parent=part)
     skill = Path(job.skill)
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):
@@ -129,7 +129,7 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
             skill=skill, case_file=None if job.case_file is None else Path(job.case_file), repeats=job.runs
         ),
         settings=settings,
-        part_of=part,
+        parent=part,
     )
 
 

@@ -17,11 +17,9 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
-from upskill.workflows.evaluating.check_cases import admit
-from upskill.workflows.evaluating.counted_cases import cases_that_count, without_copies
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.grading import unconfined_notes
 from upskill.workflows.evaluating.judge import judge_endpoint
+from upskill.workflows.evaluating.select_cases import admit, cases_that_count, without_copies
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -285,6 +283,13 @@ def _require_window(
             f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
+
+
+def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
+    """What every report of a run says where nothing was confined."""
+    if backend != "none":
+        return ()
+    return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
 
 
 def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:

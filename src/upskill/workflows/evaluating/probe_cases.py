@@ -19,14 +19,11 @@ from upskill.settings import Resolved
 from upskill.storage.runs import Status, now
 from upskill.workflows.evaluating.check_cases import CheckedCases, with_baselines
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluating.execute import run_prepared
-from upskill.workflows.evaluating.grading import grading_context_for
-from upskill.workflows.evaluating.judge import with_judge
-from upskill.workflows.evaluating.own_keys import clean_logs
+from upskill.workflows.evaluating.execute import execute
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.evaluating.record import clean_logs, first_record
 from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
-from upskill.workflows.evaluating.spending_rules import client_for, is_much
+from upskill.workflows.evaluating.spending import client_for, is_much
 
 
 class ProbeSchedule:
@@ -119,16 +116,11 @@ def _run(
             finished.append(replace(trial, answer="", files={}))
             progress.step("answers without the skill", len(finished), len(prepared.plan))
 
-        context, judge_client = with_judge(
-            grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client
-        )
-        return run_prepared(
+        return execute(
             prepared,
             client=client,
             folder=folder,
             schedules={student.name: ProbeSchedule(prepared.plan) for student in prepared.plan.students},
-            context=context,
-            judge_client=judge_client,
             record=write,
             recall=lambda *_: None,
         )

@@ -16,8 +16,10 @@ from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend, unconfined_notes
-from upskill.workflows.evaluating.judge import grade_without_asking, judge_report
+from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
+from upskill.workflows.evaluating.judge import judge_report
+from upskill.workflows.evaluating.prepare import unconfined_notes
+from upskill.workflows.evaluating.record import recorded_backend
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 
 
@@ -41,14 +43,14 @@ def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SI
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     sandbox = require_sandbox(backend) if executes else None
     with storage.collector_paused(), TemporaryDirectory() as scratch:
-        context = grading_context_for(sandbox, Path(scratch))
+        context = grading_context(sandbox, Path(scratch))
         regraded, changed = _grade_again(
             _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge
         )
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
         by_student[trial.student].append(trial)
-    evaluation = summarise(
+    return summarise(
         plan,
         regraded,
         skill=skill,
@@ -68,8 +70,8 @@ def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SI
         ),
         end=RunEnd(cap=None if record.end is None else record.end.cap),
         sandbox=None if record.sandbox is None and not executes else backend,
+        judge=judge_report(record.judge, regraded, None),
     )
-    return replace(evaluation, judge=judge_report(record.judge, regraded, None))
 
 
 def _cut_short(record: RunRecord) -> CutShort | None:

@@ -27,7 +27,7 @@ from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.own_keys import without_own_keys
+from upskill.workflows.evaluating.record import without_own_keys
 from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
 
 REPORT_FILE = "report.html"

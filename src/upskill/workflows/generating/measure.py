@@ -117,7 +117,7 @@ class StageMeasurer:
             # Were what errored tried again, the teacher would be told of other failures, and would say something else
             # than what everything after it was measured with.
             is_over = record.status == "finished" and record.end is not None and record.end.ran_its_course
-            evaluation = resume(folder.path, progress=self._progress, part_of=replace(whole, is_over=is_over))
+            evaluation = resume(folder.path, progress=self._progress, parent=replace(whole, is_over=is_over))
         else:
             evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)
         if evaluation.interrupted:
@@ -169,7 +169,7 @@ class StageMeasurer:
             ),
             settings=settings,
             progress=self._progress,
-            part_of=whole,
+            parent=whole,
         )
 
     def _cut_short(self, evaluation: Evaluation) -> str | None:

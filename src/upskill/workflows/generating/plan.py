@@ -16,7 +16,7 @@ from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.search import PROPOSALS_PER_REVISION
 from upskill.workflows.evaluating.prepare import choose_harness, require_place, student_of
-from upskill.workflows.evaluating.spending_rules import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
+from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 from upskill.domain import Purchase
 from upskill.models import MeteredClient, Spending
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.spending_rules import spent_in
+from upskill.workflows.evaluating.spending import purchase_of, spent_in
 
 
 class PriorSpending:
@@ -20,7 +20,7 @@ class PriorSpending:
     @property
     def by_teacher(self) -> Purchase:
         """All that went to teachers."""
-        return _bought(_sum(self._teacher_before, self._teacher_since))
+        return purchase_of(_sum(self._teacher_before, self._teacher_since))
 
     @property
     def by_students(self) -> Purchase:
@@ -39,22 +39,12 @@ class PriorSpending:
     @property
     def whole(self) -> Purchase:
         """Both shares."""
-        return _bought(self._client.spent)
+        return purchase_of(self._client.spent)
 
     @property
     def _teacher_since(self) -> Spending:
         spent = self._client.spent_by.get(("teacher", None))
         return Spending() if spent is None else replace(spent)
-
-
-def _bought(spent: Spending) -> Purchase:
-    return Purchase(
-        calls=spent.calls,
-        failed_calls=spent.failed_calls,
-        tokens=spent.tokens,
-        cost=spent.cost,
-        lost=spent.cost_lost,
-    )
 
 
 def _on_teacher(folder: TeachingFolder) -> Spending:

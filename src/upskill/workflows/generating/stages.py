@@ -30,9 +30,9 @@ from upskill.teaching.drafting import draft_skill
 from upskill.teaching.duplicate_cases import without_doubles
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
-from upskill.workflows.evaluating.counted_cases import without_copies
-from upskill.workflows.evaluating.evaluate import cap_notes
-from upskill.workflows.evaluating.spending_rules import client_for
+from upskill.workflows.evaluating.conclude import cap_notes
+from upskill.workflows.evaluating.select_cases import without_copies
+from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.measure import StageMeasurer
 from upskill.workflows.generating.order import GenerateOrder, Roles, Target

@@ -27,7 +27,7 @@ from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import note_slow_cases, qualify_within
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.spending_rules import ASK_ABOVE_DOLLARS, client_for
+from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, client_for, purchase_of
 from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import asking, case_writer_for
@@ -269,13 +269,7 @@ def cases_for_skill(
         cases=written.cases,
         dropped=written.dropped,
         wanted=order.counts.total,
-        bought=Purchase(
-            calls=client.spent.calls,
-            failed_calls=client.spent.failed_calls,
-            tokens=client.spent.tokens,
-            cost=client.spent.cost,
-            lost=client.spent.cost_lost,
-        ),
+        bought=purchase_of(client.spent),
         notes=plan.notes,
     )
 

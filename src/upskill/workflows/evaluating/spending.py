@@ -1,10 +1,10 @@
-"""The rules of spending: from which price or time on a person is asked first, and the caps of every call."""
+"""Spending: when a person is asked first, the caps of every call, and what a run has bought."""
 
 from typing import Protocol
 
-from upskill.domain import Scored
+from upskill.domain import Purchase, Scored
 from upskill.errors import UpskillError
-from upskill.models import Budget, CallPolicy, MeteredClient
+from upskill.models import Budget, CallPolicy, MeteredClient, Spending
 from upskill.settings import Settings
 from upskill.storage.runs import RunFolder
 from upskill.workflows.evaluating.estimate import PlanEstimate
@@ -47,6 +47,30 @@ def client_for(settings: Settings) -> MeteredClient:
             max_total_tokens=settings.max_total_tokens,
             max_seconds=None if minutes is None else minutes * 60,
         ),
+    )
+
+
+def purchase_of(spent: Spending) -> Purchase:
+    """All that was spent, as it is reported."""
+    return Purchase(
+        calls=spent.calls,
+        failed_calls=spent.failed_calls,
+        tokens=spent.tokens,
+        cost=spent.cost,
+        lost=spent.cost_lost,
+    )
+
+
+def purchase_since(spent: Spending, before: Spending) -> Purchase:
+    """What was spent since, as it is reported."""
+    cost = None if spent.cost is None or before.cost is None else spent.cost - before.cost
+    return Purchase(
+        calls=spent.calls - before.calls,
+        failed_calls=spent.failed_calls - before.failed_calls,
+        tokens=spent.tokens - before.tokens,
+        # Once a price was unknown the sum is unknown; what was bought since may still be known to be nothing.
+        cost=0.0 if spent.calls == before.calls else cost,
+        lost=spent.cost_lost - before.cost_lost,
     )
 
 
