@@ -22,7 +22,7 @@ from upskill.workflows.evaluating.estimate import (
     minutes_in_words,
     seconds_per_call,
 )
-from upskill.workflows.generating.prove import SCREEN_ROUNDS
+from upskill.workflows.generating.measure import SCREEN_ROUNDS
 
 PROMPT_TOKENS = 2_000
 """What the teacher is told around the material."""

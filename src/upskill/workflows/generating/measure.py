@@ -66,6 +66,8 @@ class Measure(Protocol):
         ...
 
 
+SCREEN_ROUNDS = 3
+"""How many pairs a case needs before a screen can tell a worsened case from chance."""
 LEAST_MEASURED = 0.5
 """An endpoint that went down before so many of the trials had ended has measured nothing worth going on with."""
 

@@ -8,7 +8,7 @@ from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
-from upskill.workflows.generating.measure import Measure, Measurement
+from upskill.workflows.generating.measure import SCREEN_ROUNDS, Measure, Measurement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,10 +126,6 @@ def _say_worse(proof: StudentProof, *, named: bool, revision: bool) -> str:
 def _ordinal(number: int) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
     return f"{number}{ending}"
-
-
-SCREEN_ROUNDS = 3
-"""So many pairs a case must have before the guard's screen can tell a broken case from bad luck."""
 
 
 def repeats_of_use(uses: int, *, students: int, revision: bool) -> int | None:

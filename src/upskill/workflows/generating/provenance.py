@@ -3,35 +3,47 @@
 from collections.abc import Sequence
 
 from upskill import storage
-from upskill.domain import DEFAULT_HARNESS, Lift, StudentReport
+from upskill.domain import DEFAULT_HARNESS, Cap, Lift, Purchase, StudentReport
 from upskill.domain.generated import StudentClaim
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, MeasuredLift, Provenance, SkillMeta, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.order import Roles
+from upskill.workflows.generating.plan import GenerateInputs
 from upskill.workflows.generating.prove import Proof
-from upskill.workflows.generating.spending import PriorSpending
+
+
+def claims_of(inputs: GenerateInputs, proof: Proof | None, *, exhausted: Cap | None) -> tuple[StudentClaim, ...]:
+    """What is claimed for each student; `exhausted` is the cap that ended the run before the held-out cases."""
+    if proof is not None and proof.students:
+        return tuple(
+            StudentClaim(student=one.student, status=one.verdict, sentence=one.sentence) for one in proof.students
+        )
+    status = "not proven"
+    if not inputs.order.evaluate:
+        status, sentence = "not measured", "not measured: it was generated with --no-eval"
+    elif proof is not None:
+        sentence = proof.sentence
+    else:
+        sentence = f"not proven: stopped at {exhausted} before the held-out cases"
+    return tuple(StudentClaim(student=one.name, status=status, sentence=sentence) for one in inputs.roles.students)
 
 
 def provenance_of(
+    inputs: GenerateInputs,
     record: TeachingRecord,
     *,
     folder: TeachingFolder,
-    gathered: GatheredMaterial,
-    roles: Roles,
     proof: Proof | None,
     claims: Sequence[StudentClaim],
     status: str,
-    spending: PriorSpending,
-    wrote_cases: bool,
+    spent: Purchase,
 ) -> SkillMeta:
     """Everything that is known of a skill, as values."""
-    whole = spending.whole
+    gathered, roles = inputs.gathered, inputs.roles
     skill = gathered.skill_folder
     before = read_meta(skill) if skill is not None and skill.is_dir() else SkillMeta()
-    improved = folder.previous
     run = folder.path.name
     uses = [use for use in before.held_out_uses if use.run != run]
     if proof is not None and proof.held_out:
@@ -43,25 +55,21 @@ def provenance_of(
             task=first_task if gathered.wish is not None else gathered.material.task,
             teacher=roles.teacher.name,
             teacher_model=identity(roles.teacher) or "",
-            case_writer=(identity(roles.writer) or "") if wrote_cases else None,
+            case_writer=(identity(roles.writer) or "") if inputs.writes_cases else None,
             sources=gathered.sources,
             trace_digest=gathered.trace_digest,
             versions=record.versions,
             started_at=record.started_at,
             finished_at=now(),
-            cost=whole.cost,
-            calls=whole.calls,
+            cost=spent.cost,
+            calls=spent.calls,
             run=run,
-            improved_from=None if improved is None else _digest(folder),
+            improved_from=None if folder.previous is None else storage.read_skill(folder.previous).digest,
             improved_for=gathered.wish,
         ),
         measured=tuple(_measured(claim, roles, proof) for claim in claims),
         held_out_uses=tuple(uses),
     )
-
-
-def _digest(folder: TeachingFolder) -> str | None:
-    return None if folder.previous is None else storage.read_skill(folder.previous).digest
 
 
 def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> MeasuredLift:

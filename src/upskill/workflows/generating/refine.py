@@ -76,9 +76,9 @@ def refine(
     seed: int = 0,
     window: int | None = None,
     clean: Clean = clean_of_strangers,
-    attempted: Callable[[Attempt], None] = lambda _: None,
+    on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> RefineResult:
-    """Revise a draft while learn cases fail, and keep the best. `attempted` hears of each attempt when it is measured.
+    """Revise a draft while learn cases fail, and keep the best. `on_attempt` gets each attempt once it is measured.
 
     A revision replaces the best only if it passes more of the cases that both were measured on; else the earlier
     stays. Where a person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a
@@ -89,7 +89,9 @@ def refine(
     whose answers cannot be used ends it with what there is.
     """
     by_teacher = partial(revise, lessons=lessons, ask=ask, wish=wish, window=window, clean=clean)
-    loop = _Loop(cases=cases, measure=measure, asked_for=wish is not None or proposed is not None, attempted=attempted)
+    loop = _Loop(
+        cases=cases, measure=measure, asked_for=wish is not None or proposed is not None, on_attempt=on_attempt
+    )
     first = loop.attempt(start)
     if loop.cut_short() is None and not first.passed:
         return loop.end("nothing could be measured on the learn cases")
@@ -125,9 +127,9 @@ class _Loop:
         cases: Sequence[Case],
         measure: Measure,
         asked_for: bool,
-        attempted: Callable[[Attempt], None],
+        on_attempt: Callable[[Attempt], None],
     ) -> None:
-        self.cases, self._measure, self._asked_for, self._attempted = tuple(cases), measure, asked_for, attempted
+        self.cases, self._measure, self._asked_for, self._on_attempt = tuple(cases), measure, asked_for, on_attempt
         self.attempts: list[Attempt] = []
         self.tried: list[FailedEdits] = []
         self._cut_short: str | None = None
@@ -177,7 +179,7 @@ class _Loop:
     def note(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
         self._seen.add(content_of(attempt.draft))
-        self._attempted(attempt)
+        self._on_attempt(attempt)
 
     def end(self, stopped: str) -> RefineResult:
         return RefineResult(best=self.best, attempts=tuple(self.attempts), stopped=stopped)

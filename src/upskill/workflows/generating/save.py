@@ -14,6 +14,22 @@ from upskill.domain.skill import SKILL_FILE
 from upskill.errors import UpskillError, UsageError
 from upskill.storage.draft_folder import write_draft
 from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
+from upskill.workflows.generating.plan import GenerateInputs
+
+
+def save_draft(
+    inputs: GenerateInputs, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, kept: Path, previous: Path | None
+) -> tuple[Path, Skill]:
+    """Save a draft as a new skill, or in the place of the one that it improves; returns its folder as well.
+
+    `kept` is the copy of the draft in the run folder, `previous` that of the skill as it was when the run began.
+    """
+    old = inputs.gathered.skill_folder
+    if not inputs.target.in_place or old is None or previous is None:
+        folder = inputs.target.for_name(draft.name)
+        return folder, save_new(folder, draft, meta, cases, kept=kept)
+    own = None if inputs.order.case_file is not None else inputs.own_cases
+    return old, save_revision(old, draft, meta, cases, previous=previous, kept=kept, own_cases=own)
 
 
 def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, kept: Path) -> Skill:

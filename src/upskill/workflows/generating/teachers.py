@@ -81,7 +81,7 @@ def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
     return replace(endpoint, key_variables=(TEACHER_KEY,) if apart else (TEACHER_KEY, ENDPOINT_KEY))
 
 
-def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
+def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
     """Everything that a teacher is asked goes through this.
 
     What is sent holds no secret. What was answered is kept at once, and never bought again: asked the same question

@@ -30,7 +30,7 @@ from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, client_for, purchase_of
 from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
 from upskill.workflows.generating.material import gather
-from upskill.workflows.generating.teachers import asking, case_writer_for
+from upskill.workflows.generating.teachers import ask_function, case_writer_for
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
 """Cases are written before there is a skill; what it will say is not known when they are tried."""
@@ -248,7 +248,7 @@ def cases_for_skill(
         try:
             written = write_cases_for(
                 plan.material,
-                asking(teacher, kept.journal, redactor_from(os.environ)),
+                ask_function(teacher, kept.journal, redactor_from(os.environ)),
                 skill=plan.skill,
                 counts=order.counts,
                 backend=order.sandbox,
