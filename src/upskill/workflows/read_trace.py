@@ -4,6 +4,7 @@ import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,43 +60,81 @@ def read_all(
     """The same for several, read as one source: a lesson that several of them hold is told once."""
     if budget < SMALLEST_BUDGET:
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
-    source = _Source(budget=budget, environment=environment)
-    places = [
-        _read_one(one, source, folder=folder, environment=environment, progress=progress, now=now, piped=piped)
-        for one in asked
-    ]
-    return source.finished(", ".join(places))
+    reader = _Reader(
+        source=_Source(budget=budget, environment=environment),
+        folder=folder,
+        environment=environment,
+        now=now,
+        progress=progress,
+        piped=piped,
+    )
+    return reader.source.finished(", ".join([reader.read(one) for one in asked]))
 
 
-def _read_one(
-    asked: str,
-    source: "_Source",
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    progress: Progress,
-    now: float,
-    piped: BinaryIO | None,
-) -> str:
-    if asked == "last" or asked.startswith("last:"):
-        if (folder / asked).exists():
-            progress.note(f"there is a file named {asked} here; to read that one, type ./{asked}")
-        return _read_last(asked, source, folder=folder, environment=environment, progress=progress, now=now)
-    if asked == "-":
-        with _spooled(piped) as path:
-            source.read(path, name="stdin", called="stdin")
-        return "stdin"
-    path = Path(asked).expanduser()
-    mode = _mode(path, asked)
-    if stat.S_ISDIR(mode):
-        _read_folder(path, source)
-    elif stat.S_ISFIFO(mode):
-        # What a shell makes of `<(command)`.
-        with path.open("rb") as pipe, _spooled(pipe) as spooled:
-            source.read(spooled, name=path.name, called=asked)
-    else:
-        source.read(path, name=path.name)
-    return path.as_posix()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reader:
+    """Finds what was asked for, and reads it into one source."""
+
+    source: "_Source"
+    folder: Path
+    environment: Mapping[str, str]
+    now: float
+    progress: Progress
+    piped: BinaryIO | None
+
+    def read(self, asked: str) -> str:
+        """Read one; returns where it was."""
+        if asked == "last" or asked.startswith("last:"):
+            return self._read_last(asked)
+        if asked == "-":
+            with _spooled(self.piped) as path:
+                self.source.read(path, name="stdin", called="stdin")
+            return "stdin"
+        path = Path(asked).expanduser()
+        mode = _mode(path, asked)
+        if stat.S_ISDIR(mode):
+            _read_folder(path, self.source)
+        elif stat.S_ISFIFO(mode):
+            # What a shell makes of `<(command)`.
+            with path.open("rb") as pipe, _spooled(pipe) as spooled:
+                self.source.read(spooled, name=path.name, called=asked)
+        else:
+            self.source.read(path, name=path.name)
+        return path.as_posix()
+
+    def _read_last(self, asked: str) -> str:
+        if (self.folder / asked).exists():
+            self.progress.note(f"there is a file named {asked} here; to read that one, type ./{asked}")
+        agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
+        search = find_sessions(self.folder, environment=self.environment, agent=agent)
+        refused: list[str] = []
+        for session in search.sessions[:_TRIED]:
+            try:
+                return self._read_session(session)
+            except UsageError as error:
+                # The newest can be a session in which nothing was said yet.
+                self.progress.note(f"passed over: {error.message}")
+                refused.append(error.message)
+        raise UsageError(
+            f"{asked}: no session of this folder was found ({self.folder})",
+            hint="pass the file of the session; it may have been recorded in another folder",
+            problems=[*refused, *(f"looked at {where}" for where in search.looked)],
+        )
+
+    def _read_session(self, session: Session) -> str:
+        if session.id is not None:
+            self.progress.note(f"newest session: {session.id} of opencode, as `opencode export` prints it")
+            exported = export_opencode(session, folder=self.folder, environment=self.environment)
+            with tempfile.TemporaryDirectory(prefix="upskill-") as place:
+                path = Path(place) / f"{session.id}.json"
+                path.touch(mode=0o600)
+                path.write_text(exported, encoding="utf-8")
+                self.source.read(path, name=session.id, called=f"opencode session {session.id}")
+            return session.id
+        growing = ", still being written" if self.now - session.written_at < _RECENT_SECONDS else ""
+        self.progress.note(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
+        self.source.read(session.path, name=session.path.name)
+        return session.path.as_posix()
 
 
 class _Source:
@@ -106,9 +145,10 @@ class _Source:
         # Once more over what was found: texts that were put together could show what their pieces did not.
         self._again = redactor_from(environment)
         self._digesting = Digester(budget=budget, clean=self._again.clean)
-        self._traces: list[TraceSummary] = []
-        self._notes: list[str] = []
-        self._refused: list[str] = []
+        self.traces: list[TraceSummary] = []
+        self.notes: list[str] = []
+        self.refused: list[str] = []
+        """Files of a folder that could not be read, with the reasons."""
         self._bytes = 0
         self._bad_lines = 0
 
@@ -127,49 +167,31 @@ class _Source:
             raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
 
     def _read_text(self, recording: FileRecording, *, name: str) -> None:
-        self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
+        self.traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
         self._bytes += recording.size
 
     def _read_traces(self, path: Path, *, name: str) -> None:
         reading = read_traces(path, clean=self._redactor.clean)
         for number, trace in enumerate(reading.traces, start=1):
             each = name if len(reading.traces) == 1 else f"{name}#{number}"
-            self._traces.append(self._digesting.add(trace, name=each))
-            self._notes.extend(trace.notes)
+            self.traces.append(self._digesting.add(trace, name=each))
+            self.notes.extend(trace.notes)
         # A log inside an archive is not counted while it is read.
         self._bytes += reading.size or path.stat().st_size
-        self._notes.extend(reading.notes)
+        self.notes.extend(reading.notes)
         self._bad_lines += reading.bad_lines
-
-    def refuse(self, why: str) -> None:
-        """Remember a file of a folder that could not be read."""
-        self._refused.append(why)
-
-    def note(self, what: str) -> None:
-        """Something a person should know."""
-        self._notes.append(what)
-
-    @property
-    def empty(self) -> bool:
-        """Nothing was read yet."""
-        return not self._traces
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """What could not be read, with the reasons."""
-        return tuple(self._refused)
 
     def finished(self, place: str) -> TraceSource:
         """The source as a value."""
         return TraceSource(
             place=place,
-            traces=tuple(self._traces),
+            traces=tuple(self.traces),
             digest=self._digesting.digest(),
             bytes=self._bytes,
             bad_lines=self._bad_lines,
             redactions=_summed(self._redactor.found.by_kind, self._again.found.by_kind),
-            notes=tuple(dict.fromkeys(self._notes)),
-            refused=self.refused,
+            notes=tuple(dict.fromkeys(self.notes)),
+            refused=tuple(self.refused),
         )
 
 
@@ -199,7 +221,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
     for path in recordings_below(folder):
         found += 1
         if found > MOST_FILES:
-            source.note(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
+            source.notes.append(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
             break
         name = path.relative_to(folder).as_posix()
         try:
@@ -208,10 +230,10 @@ def _read_folder(folder: Path, source: _Source) -> None:
                 continue
             source.read(path, name=name)
         except UpskillError as error:
-            source.refuse(f"{name}: {error.message.removeprefix(f'{path}: ')}")
+            source.refused.append(f"{name}: {error.message.removeprefix(f'{path}: ')}")
     if texts:
-        source.note(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
-    if source.empty:
+        source.notes.append(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
+    if not source.traces:
         raise UsageError(
             f"{folder.as_posix()}: no recording in it",
             hint="pass a file that an agent recorded, or `last` for the newest session of this folder",
@@ -225,44 +247,6 @@ def _read_folder(folder: Path, source: _Source) -> None:
 def _is_text(path: Path) -> bool:
     """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
     return path.suffix in {".md", ".txt"} and detect(FileRecording(path)) == "text"
-
-
-def _read_last(
-    asked: str, source: _Source, *, folder: Path, environment: Mapping[str, str], progress: Progress, now: float
-) -> str:
-    agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
-    search = find_sessions(folder, environment=environment, agent=agent)
-    refused: list[str] = []
-    for session in search.sessions[:_TRIED]:
-        try:
-            return _read_session(session, source, folder=folder, environment=environment, progress=progress, now=now)
-        except UsageError as error:
-            # The newest can be a session in which nothing was said yet.
-            progress.note(f"passed over: {error.message}")
-            refused.append(error.message)
-    raise UsageError(
-        f"{asked}: no session of this folder was found ({folder})",
-        hint="pass the file of the session; it may have been recorded in another folder",
-        problems=[*refused, *(f"looked at {where}" for where in search.looked)],
-    )
-
-
-def _read_session(
-    session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], progress: Progress, now: float
-) -> str:
-    if session.id is not None:
-        progress.note(f"newest session: {session.id} of opencode, as `opencode export` prints it")
-        exported = export_opencode(session, folder=folder, environment=environment)
-        with tempfile.TemporaryDirectory(prefix="upskill-") as place:
-            path = Path(place) / f"{session.id}.json"
-            path.touch(mode=0o600)
-            path.write_text(exported, encoding="utf-8")
-            source.read(path, name=session.id, called=f"opencode session {session.id}")
-        return session.id
-    growing = ", still being written" if now - session.written_at < _RECENT_SECONDS else ""
-    progress.note(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
-    source.read(session.path, name=session.path.name)
-    return session.path.as_posix()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_endpoint
-from upskill.workflows.evaluating.select_cases import admit, cases_that_count, without_copies
+from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -81,52 +81,26 @@ class PreparedEvaluation:
         return takes, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
 
 
-def prepare(
-    order: EvaluationOrder,
-    settings: Settings,
-    *,
-    progress: Progress = SILENT,
-) -> PreparedEvaluation:
+def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
     skill = storage.read_skill(order.skill)
-    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    case_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
-    if order.only is None:
-        once = without_copies(counted.cases)
-        counted = replace(once, notes=(*counted.notes, *once.notes))
-    case_file = replace(whole_file, cases=counted.cases)
-    harness = choose_harness(settings.harness, case_file.cases)
-    sandbox = require_place(case_file.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
+    counted = _counted(order, case_file.cases)
+    harness = choose_harness(settings.harness, counted.cases)
+    sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge = (
-        judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
-    )
-    unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
-    judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
-    # Last, because it can take a minute where checks run programs: a wrong name is told at once.
+    judge, judge_notes = _judge(settings, endpoints, counted.cases)
+    # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
-        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
+        counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
     )
-    plan = _plan(
-        order,
-        admitted.cases,
-        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
-        seed=settings.seed,
-        harness=harness,
-    )
-    previous = None if order.previous is None else storage.read_skill(order.previous)
-    if previous is not None and previous.digest == skill.digest:
-        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    plan = _plan(order, settings, admitted.cases, endpoints.values(), harness=harness)
+    previous = _previous(order, skill)
     trial_limits = _trial_limits(settings, order.sandbox)
-    contents = {}
-    if harness_info(harness).with_tools:
-        contents[skill.digest] = storage.read_contents(order.skill, skill)
-        if previous is not None and order.previous is not None:
-            contents[previous.digest] = storage.read_contents(order.previous, previous)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
@@ -159,15 +133,48 @@ def prepare(
             *judge_notes,
         ),
         trial_limits=trial_limits,
-        contents=contents,
+        contents=_contents(order, skill, previous) if harness_info(harness).with_tools else {},
         qualifications=admitted.qualifications,
         sandbox=sandbox,
         judge=judge,
     )
 
 
+def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
+    counted = cases_that_count(cases, every_case=order.every_case, only=order.only)
+    if order.only is not None:
+        return counted
+    once = without_copies(counted.cases)
+    return replace(once, notes=(*counted.notes, *once.notes))
+
+
+def _judge(
+    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
+) -> tuple[Endpoint | None, tuple[str, ...]]:
+    """The judge that the cases need, if any, and notes on it."""
+    if not any("judge" in checks.needs(case) for case in cases):
+        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
+    judge = judge_endpoint(settings, students)
+    return judge, () if judge is None or judge.name in students else probe(judge).notes
+
+
+def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
+    previous = None if order.previous is None else storage.read_skill(order.previous)
+    if previous is not None and previous.digest == skill.digest:
+        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    return previous
+
+
+def _contents(order: EvaluationOrder, skill: Skill, previous: Skill | None) -> dict[str, Files]:
+    """The files of each skill, by its digest."""
+    contents = {skill.digest: storage.read_contents(order.skill, skill)}
+    if previous is not None and order.previous is not None:
+        contents[previous.digest] = storage.read_contents(order.previous, previous)
+    return contents
+
+
 def students_named(settings: Settings) -> tuple[str, ...]:
-    """Who is put on trial. Raises if nobody is."""
+    """The students that are measured. Raises if none is named."""
     names = tuple(dict.fromkeys(settings.models))
     if not names:
         raise UsageError(
@@ -191,8 +198,8 @@ def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
     return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
 
 
-def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
-    """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
+def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
+    """What confines what these cases execute; `None` where they execute nothing. Raises if they cannot be run."""
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
     info = harness_info(harness)
@@ -223,17 +230,22 @@ def _check_order(order: EvaluationOrder) -> None:
 
 
 def _plan(
-    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], *, seed: int, harness: str
+    order: EvaluationOrder,
+    settings: Settings,
+    cases: tuple[Case, ...],
+    endpoints: Iterable[Endpoint],
+    *,
+    harness: str,
 ) -> TrialPlan:
-    """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
+    """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
     arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
-    repeats, sequential = order.repeats or 1, order.repeats is None and len(arms) > 1
+    sequential = order.repeats is None and len(arms) > 1
     return TrialPlan(
         cases=cases,
-        students=students,
+        students=tuple(student_of(endpoint, settings) for endpoint in endpoints),
         arms=arms,
-        repeats=measuring.default_rounds(len(cases)) if sequential else repeats,
-        seed=seed,
+        repeats=measuring.default_rounds(len(cases)) if sequential else order.repeats or 1,
+        seed=settings.seed,
         harness=harness,
         design="sequential" if sequential else "fixed",
     )

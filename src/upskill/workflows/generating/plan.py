@@ -16,7 +16,7 @@ from upskill.settings import Resolved, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.search import PROPOSALS_PER_REVISION
-from upskill.workflows.evaluating.prepare import choose_harness, require_place, student_of
+from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
@@ -181,7 +181,7 @@ def plan_generate(
     values = inputs.roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
-        require_place(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
+        require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
 
 
