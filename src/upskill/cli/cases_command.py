@@ -175,13 +175,13 @@ def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
             "writer": {"name": plan.writer.name, "model": plan.writer.model},
             "cases": counts,
             "path": str(plan.target),
-            "estimate": plan.estimate.share.as_json(),
+            "estimate": plan.estimate.as_json(),
         }
         print_json(found)
         return
     print_lines(
         f"{counts} cases for {plan.skill.name} by {named(plan.writer)}",
-        plan.estimate.share.words,
+        plan.estimate.words,
         f"to be saved to {plan.target}",
         *(f"note: {note}" for note in plan.notes),
     )

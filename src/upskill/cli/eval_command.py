@@ -15,8 +15,9 @@ from upskill.cli.output import (
     print_lines,
     refuse_what_resume_ignores,
     show_next_steps,
+    write_file,
 )
-from upskill.errors import EXIT_DONE, EngineError, UsageError
+from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
@@ -213,8 +214,4 @@ def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]")
     from upskill.workflows.list_runs import trials_of
 
     for format, path in files:
-        text = format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run))))
-        try:
-            Path(str(path)).write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+        write_file(str(path), format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run)))))

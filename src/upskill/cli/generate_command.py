@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json, print_lines, refuse_what_resume_ignores, show_next_steps
+from upskill.cli.output import (
+    console,
+    is_interactive,
+    print_json,
+    print_lines,
+    refuse_what_resume_ignores,
+    show_next_steps,
+)
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -149,7 +156,7 @@ def _task(words: tuple[str, ...]) -> str | None:
 def _ask(plan: "GeneratePlan") -> bool:
     """The one question, on stderr, with both shares. Where nobody can be asked, nothing is run."""
     question = " ".join(line.strip() + "." for line in plan.shares)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         raise UsageError(f"{question} Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm("Go on?", err=True)
 

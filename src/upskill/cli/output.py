@@ -3,11 +3,12 @@
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from upskill.errors import UsageError
+from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +52,19 @@ def print_lines(*lines: str, err: bool = False) -> None:
             click.echo(row, err=err)
 
 
+def write_file(path: str | Path, text: str) -> None:
+    """Write what an option asked for. Raises `EngineError` where that is not possible."""
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def is_interactive() -> bool:
+    """Whether there is a person who can be asked on stderr."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def named(model: "Endpoint | Student") -> str:
     """What was typed, and what is asked where that is not the same."""
     return model.name if model.name == model.model else f"{model.name}, {model.model}"
@@ -65,7 +79,7 @@ def show_next_steps(steps: "Iterable[NextStep]") -> None:
 def ask_to_spend(estimate: "PricedPlan") -> bool:
     """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
     question = f"Price {estimate.price}; {estimate.minutes}."
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm(f"{question} Go on?", err=True)
 

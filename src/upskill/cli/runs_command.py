@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json, print_lines
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
+from upskill.cli.output import console, is_interactive, print_json, print_lines, write_file
+from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain.past_run import PastRun
@@ -123,10 +123,7 @@ def _write_csv(runs: "list[PastRun]", name: str) -> None:
     if name == "-":
         sys.stdout.buffer.write(text.encode())
         return
-    try:
-        Path(name).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise EngineError(f"{name}: cannot be written ({error.strerror})") from None
+    write_file(name, text)
 
 
 def _prune(
@@ -147,7 +144,7 @@ def _prune(
     pruning = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
     gone, freed, problems = pruning.going, pruning.bytes, tuple[str, ...]()
     if not as_json:
-        _tell(pruning)
+        _show_plan(pruning)
     if pruning.going and not dry_run:
         _ask(pruning, yes=yes)
         with Steps() as steps:
@@ -165,7 +162,7 @@ def _prune(
     return EXIT_FAILED if problems else EXIT_DONE
 
 
-def _tell(pruning: "PrunePlan") -> None:
+def _show_plan(pruning: "PrunePlan") -> None:
     """What is about to go, on stderr."""
     for run in pruning.going[:NEWEST]:
         click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
@@ -181,7 +178,7 @@ def _ask(pruning: "PrunePlan", *, yes: bool) -> None:
         return
     count = len(pruning.going)
     question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(pruning.bytes)}?"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
         )

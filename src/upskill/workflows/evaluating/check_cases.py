@@ -36,8 +36,13 @@ def check_cases(
 ) -> CheckedCases:
     """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
-    found = _read(skill_folder, case_file, skill)
-    context, notes = _bench(found.cases)
+    found = find_cases(skill_folder, case_file, judge=True)
+    if found is None:
+        raise UsageError(
+            f"{skill.name}: there are no test cases to check",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
+        )
+    context, notes = _sandbox_context(found.cases)
     note_slow_cases(found.cases, progress)
     qualifications = qualify(found.cases, skill, context=context, progress=progress)
     if runs_dir is not None:
@@ -48,20 +53,15 @@ def check_cases(
     )
 
 
-def _read(skill_folder: Path, case_file: Path | None, skill: Skill) -> storage.CaseFile:
-    problems = partial(checks.check_problems, judge=True)
+def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> storage.CaseFile | None:
+    """The cases of a file, or those of a skill; `None` where it has none. `judge`: whether there is one to ask."""
+    problems = partial(checks.check_problems, judge=judge)
     if case_file is not None:
         return storage.read_case_file(case_file, check_problems=problems)
-    found = storage.read_skill_cases(skill_folder, check_problems=problems)
-    if found is None:
-        raise UsageError(
-            f"{skill.name}: there are no test cases to check",
-            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
-        )
-    return found
+    return storage.read_skill_cases(skill_folder, check_problems=problems)
 
 
-def _bench(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
+def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
     """With a sandbox where a check runs something and one can be had. Nobody is asked to judge."""
     if not any("sandbox" in checks.needs(case) for case in cases):
         return GradingContext(), ()

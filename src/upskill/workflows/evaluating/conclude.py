@@ -179,33 +179,30 @@ def conclude(
     counted = [trial for trial in finished if schedule.counts(trial)]
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
     spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
-    if plan.against is None:
-        return StudentReport(
-            student=student,
-            harness=plan.harness,
-            verdict=None,
-            sentence="no baseline was run, so nothing is said about lift",
-            arms=arms,
-            lifts=(),
-            spent=spent,
-            end=_end_of(None, cut_short),
-            answered_by=_answered_by(student, counted),
-        )
-    pairing, z = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
-    return StudentReport(
+    report = StudentReport(
         student=student,
         harness=plan.harness,
+        verdict=None,
+        sentence="no baseline was run, so nothing is said about lift",
+        arms=arms,
+        lifts=(),
+        spent=spent,
+        end=_end_of(None, cut_short),
+        answered_by=_answered_by(student, counted),
+    )
+    if plan.against is None:
+        return report
+    pairing, z = _paired(schedule, counted, plan)
+    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    return replace(
+        report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
-        arms=arms,
         lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
-        spent=spent,
         claim=judgement.claim,
         stopped=judgement.reason,
         end=_end_of(judgement.reason, cut_short),
         clears=judgement.clears,
-        answered_by=_answered_by(student, counted),
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),

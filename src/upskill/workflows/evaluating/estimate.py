@@ -17,6 +17,9 @@ from upskill.reporting import dollars
 from upskill.storage import RunRecord
 from upskill.trials import Requests, TrialLimits
 
+ASK_ABOVE_DOLLARS = 1.0
+ASK_ABOVE_MINUTES = 10.0
+"""A person is asked before more is spent."""
 EXPECTED_SHARE = 0.5
 """A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
 EXPECTED_ANSWER_TOKENS = 300
@@ -42,6 +45,11 @@ class PlanEstimate:
     minutes_expected: float | None = None
     minutes_at_most: float | None = None
     """At the pace of the last run like this one; `None` where there was none."""
+
+    @property
+    def is_much(self) -> bool:
+        """Whether a person is asked first."""
+        return self.price_at_most > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
     @property
     def calls(self) -> str:

@@ -30,7 +30,7 @@ from upskill.workflows.evaluating.record import (
 from upskill.workflows.evaluating.report import drawer_for, keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
 from upskill.workflows.evaluating.schedule import ResumedSchedule, Schedule, schedule_for
-from upskill.workflows.evaluating.spending import PricedPlan, client_for, is_much, purchase_since
+from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_since
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
@@ -67,7 +67,7 @@ def evaluate(
     client = parent.client if parent is not None else client or client_for(settings.values)
     prepared = prepare(order, settings.values, progress=progress)
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
-    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+    if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     if parent is None:
         folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)

@@ -2,6 +2,7 @@
 
 import os
 import traceback
+from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
 from functools import partial
@@ -62,20 +63,20 @@ def run_job(text: str, *, root: str) -> str:
             evaluation = _evaluate(job, settings, client)
         result = JobResult(run=run, exit_code=evaluation.exit_code(), evaluation=reporting.evaluation_json(evaluation))
     except UpskillError as error:
-        told = JobError(
-            kind=type(error).__name__, message=error.message, hint=error.hint, problems=tuple(error.problems)
+        result = JobResult(
+            run=run, exit_code=error.exit_code, error=_job_error(error, hint=error.hint, problems=error.problems)
         )
-        result = JobResult(run=run, exit_code=error.exit_code, error=told)
     except Exception as error:  # noqa: BLE001 - the top of a process that somebody else started: it answers in data
-        told = JobError(
-            kind=type(error).__name__,
-            message=str(error),
-            hint="this is a fault of upskill",
-            problems=tuple(traceback.format_exc().splitlines()),
-        )
-        result = JobResult(run=run, exit_code=EXIT_FAILED, error=told)
+        lines = traceback.format_exc().splitlines()
+        problem = _job_error(error, hint="this is a fault of upskill", problems=lines)
+        result = JobResult(run=run, exit_code=EXIT_FAILED, error=problem)
     spent = JobSpending(calls=client.spent.calls, tokens=client.spent.tokens, cost=client.spent.cost)
     return redactor_from(os.environ).clean_own(result_text(replace(result, spending=spent)))
+
+
+def _job_error(error: Exception, *, hint: str | None, problems: Sequence[str]) -> JobError:
+    message = error.message if isinstance(error, UpskillError) else str(error)
+    return JobError(kind=type(error).__name__, message=message, hint=hint, problems=tuple(problems))
 
 
 def _working_in(root: Path) -> chdir[str]:
@@ -116,8 +117,7 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
     )
     if (folder.path / RUN_FILE).exists():
         _require_same(job, folder.path / JOB_FILE)
-        calls, tokens, cost = spent_in(folder)
-        client.spent = replace(client.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
+        client.spent = spent_in(folder)
         return resume(folder.path, parent=part)
     skill = Path(job.skill)
     storage.read_skill(skill)

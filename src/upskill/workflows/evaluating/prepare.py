@@ -3,7 +3,6 @@
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
@@ -17,6 +16,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_endpoint
 from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
@@ -252,10 +252,7 @@ def _plan(
 
 
 def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
-    check_problems = partial(checks.check_problems, judge=judge)
-    if order.case_file is not None:
-        return storage.read_case_file(order.case_file, check_problems=check_problems)
-    found = storage.read_skill_cases(order.skill, check_problems=check_problems)
+    found = find_cases(order.skill, order.case_file, judge=judge)
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no test cases to put to a student",

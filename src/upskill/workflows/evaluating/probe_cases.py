@@ -23,7 +23,7 @@ from upskill.workflows.evaluating.execute import execute
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import clean_logs, first_record
 from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
-from upskill.workflows.evaluating.spending import client_for, is_much
+from upskill.workflows.evaluating.spending import client_for
 
 
 class ProbeSchedule:
@@ -71,7 +71,7 @@ def probe_cases(
     plan = replace(prepared.plan, arms=("baseline",))
     requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
     prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))
-    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+    if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)

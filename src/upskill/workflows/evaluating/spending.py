@@ -7,10 +7,6 @@ from upskill.errors import UpskillError
 from upskill.models import Budget, CallPolicy, MeteredClient, Spending
 from upskill.settings import Settings
 from upskill.storage.runs import RunFolder
-from upskill.workflows.evaluating.estimate import PlanEstimate
-
-ASK_ABOVE_DOLLARS = 1.0
-ASK_ABOVE_MINUTES = 10.0
 
 
 class PricedPlan(Protocol):
@@ -23,11 +19,6 @@ class PricedPlan(Protocol):
     @property
     def minutes(self) -> str:
         """How long it takes."""
-
-
-def is_much(estimate: PlanEstimate) -> bool:
-    """Whether a person is asked first."""
-    return estimate.price_at_most > ASK_ABOVE_DOLLARS or (estimate.minutes_at_most or 0) > ASK_ABOVE_MINUTES
 
 
 def client_for(settings: Settings) -> MeteredClient:
@@ -74,20 +65,20 @@ def purchase_since(spent: Spending, before: Spending) -> Purchase:
     )
 
 
-def spent_in(folder: RunFolder) -> tuple[int, int, float | None]:
-    """Calls, tokens and dollars of all trials that an evaluation bought and that have ended."""
-    calls = tokens = 0
-    cost: float | None = 0.0
+def spent_in(folder: RunFolder) -> Spending:
+    """What the finished trials of a run cost; a cost that is unknown, or cannot be read, is `None`."""
+    spent = Spending()
     try:
         for trial in folder.trials.read():
             if not trial.calls:
                 continue
-            calls += trial.calls
-            tokens += trial.usage.tokens or 0
-            if trial.usage.cost is not None and cost is not None:
-                cost += trial.usage.cost
-            elif isinstance(trial.outcome, Scored):
-                cost = None
+            spent.calls += trial.calls
+            spent.tokens += trial.usage.tokens or 0
+            spent.cost_known += trial.usage.cost or 0.0
+            if trial.usage.cost is None and isinstance(trial.outcome, Scored):
+                spent.cost = None
     except UpskillError:
-        cost = None
-    return calls, tokens, cost
+        spent.cost = None
+    if spent.cost is not None:
+        spent.cost = spent.cost_known
+    return spent

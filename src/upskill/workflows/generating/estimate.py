@@ -53,14 +53,16 @@ class Share:
     @property
     def words(self) -> str:
         """In one line."""
-        calls = calls_in_words(self.calls_expected, self.calls_at_most)
+        return f"{calls_in_words(self.calls_expected, self.calls_at_most)}; price {self.price}; {self.minutes}"
+
+    @property
+    def price(self) -> str:
+        """In words; an unknown price is never called nothing."""
         if self.price_expected is None or self.price_at_most is None:
-            price = "price unknown"
-        elif self.price_at_most == 0:
-            price = "price $0"
-        else:
-            price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
-        return f"{calls}; {price}; {self.minutes}"
+            return "unknown"
+        if self.price_at_most == 0:
+            return "$0"
+        return f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
 
     @property
     def minutes(self) -> str:

@@ -9,7 +9,7 @@ from upskill.errors import UsageError
 from upskill.models import MeteredClient
 from upskill.sandbox import Backend
 from upskill.settings import Resolved
-from upskill.storage import RunFolder, read_run, read_skill, run_folder_at, write_case_file
+from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
 from upskill.storage.teaching_runs import TeachingFolder
@@ -112,16 +112,28 @@ class StageMeasurer:
         self._begins(stage)
         folder = self._folder.stage(stage)
         self._client.down.clear()  # what was down a stage ago may be up again
-        whole = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
+        parent = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
         if (folder.path / RUN_FILE).exists():
             record = read_run(folder.path)
             self._require_same(stage, record, draft, against)
-            # Were what errored tried again, the teacher would be told of other failures, and would say something else
-            # than what everything after it was measured with.
+            # If errored trials were run again, the teacher would see other failures and answer something else than
+            # what everything after it was measured with.
             is_over = record.status == "finished" and record.end is not None and record.end.ran_its_course
-            evaluation = resume(folder.path, progress=self._progress, parent=replace(whole, is_over=is_over))
+            evaluation = resume(folder.path, progress=self._progress, parent=replace(parent, is_over=is_over))
         else:
-            evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)
+            case_file = run_folder_at(folder.path).path / "cases.json"
+            write_case_file(case_file, cases)
+            order = EvaluationOrder(
+                skill=self._folder.keep_draft(draft),
+                case_file=case_file,
+                repeats=repeats,
+                previous=None if against is None else self._folder.keep_draft(against),
+                sandbox=self._sandbox,
+                every_case=True,
+            )
+            values = replace(self._settings.values, store=self._settings.values.store and not fresh)
+            settings = replace(self._settings, values=values)
+            evaluation = evaluate(order, settings=settings, progress=self._progress, parent=parent)
         if evaluation.interrupted:
             raise KeyboardInterrupt
         trials = tuple(folder.trials.read())
@@ -143,36 +155,6 @@ class StageMeasurer:
 
     def _digest(self, draft: Draft) -> str:
         return read_skill(self._folder.keep_draft(draft)).digest
-
-    def _begin(
-        self,
-        folder: RunFolder,
-        draft: Draft,
-        cases: Sequence[Case],
-        *,
-        against: Draft | None,
-        repeats: int | None,
-        fresh: bool,
-        whole: ParentRun,
-    ) -> Evaluation:
-        case_file = run_folder_at(folder.path).path / "cases.json"
-        write_case_file(case_file, cases)
-        settings = self._settings
-        if fresh:
-            settings = replace(settings, values=replace(settings.values, store=False))
-        return evaluate(
-            EvaluationOrder(
-                skill=self._folder.keep_draft(draft),
-                case_file=case_file,
-                repeats=repeats,
-                previous=None if against is None else self._folder.keep_draft(against),
-                sandbox=self._sandbox,
-                every_case=True,
-            ),
-            settings=settings,
-            progress=self._progress,
-            parent=whole,
-        )
 
     def _cut_short(self, evaluation: Evaluation) -> str | None:
         if self._client.exhausted is not None:

@@ -3,11 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from upskill import checks, storage
 from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
@@ -16,8 +14,9 @@ from upskill.settings import Resolved, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.search import PROPOSALS_PER_REVISION
+from upskill.workflows.evaluating.check_cases import find_cases
+from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
-from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
@@ -234,10 +233,7 @@ def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
 
 def read_own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
     """Cases that were named, or that the skill has. `judge` says whether there is one to ask."""
-    problems = partial(checks.check_problems, judge=judge)
-    if order.case_file is not None:
-        return storage.read_case_file(Path(order.case_file), check_problems=problems).cases
-    if skill is None:
+    if skill is None and order.case_file is None:
         return ()
-    found = storage.read_skill_cases(skill, check_problems=problems)
+    found = find_cases(skill or Path(), None if order.case_file is None else Path(order.case_file), judge=judge)
     return () if found is None else found.cases

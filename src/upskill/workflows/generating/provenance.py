@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from upskill import storage
-from upskill.domain import DEFAULT_HARNESS, Cap, Lift, Purchase, StudentReport
+from upskill.domain import DEFAULT_HARNESS, Cap, Interval, Purchase
 from upskill.domain.generated import StudentClaim
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, MeasuredLift, Provenance, SkillMeta, read_meta
@@ -74,10 +74,11 @@ def provenance_of(
 
 def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> MeasuredLift:
     endpoint = next(student for student in roles.students if student.name == claim.student)
-    report = _report(claim.student, proof)
-    shown = next((one for one in proof.students if one.student == claim.student), None) if proof is not None else None
-    lift: Lift | None = None if shown is None else shown.lift
-    rates = (None, None) if report is None else _rates(report)
+    reports = () if proof is None or proof.evaluation is None else proof.evaluation.students
+    report = next((one for one in reports if one.student.name == claim.student), None)
+    lift = next((one.lift for one in (() if proof is None else proof.students) if one.student == claim.student), None)
+    arms = (None, None) if report is None else tuple(report.arm(arm) for arm in report.compared)
+    rate, rate_against = (None if arm is None else arm.pass_rate for arm in arms)
     return MeasuredLift(
         model=claim.student,
         resolved=endpoint.model,
@@ -87,29 +88,15 @@ def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> Measure
         sentence=claim.sentence,
         against="baseline" if lift is None else lift.against,
         mean=None if lift is None else lift.mean,
-        these_cases=None if lift is None else (lift.these_cases.low, lift.these_cases.high),
-        cases_like_these=(
-            None
-            if lift is None or lift.cases_like_these is None
-            else (lift.cases_like_these.low, lift.cases_like_these.high)
-        ),
+        these_cases=_bounds(None if lift is None else lift.these_cases),
+        cases_like_these=_bounds(None if lift is None else lift.cases_like_these),
         pairs=0 if lift is None else lift.pairs,
         dropped=0 if lift is None else lift.dropped,
-        pass_rate=rates[0],
-        pass_rate_against=rates[1],
+        pass_rate=rate,
+        pass_rate_against=rate_against,
         at=now(),
     )
 
 
-def _report(student: str, proof: Proof | None) -> StudentReport | None:
-    if proof is None or proof.evaluation is None:
-        return None
-    return next((one for one in proof.evaluation.students if one.student.name == student), None)
-
-
-def _rates(report: StudentReport) -> tuple[float | None, float | None]:
-    measured, against = (report.arm(arm) for arm in report.compared)
-    return (
-        None if measured is None else measured.pass_rate,
-        None if against is None else against.pass_rate,
-    )
+def _bounds(interval: Interval | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval.low, interval.high)

@@ -5,7 +5,7 @@ comes from held-out cases, tested once, in `prove`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -90,14 +90,14 @@ def refine(
     """
     by_teacher = partial(revise, lessons=lessons, ask=ask, wish=wish, window=window, clean=clean)
     loop = _Loop(
-        cases=cases, measure=measure, asked_for=wish is not None or proposed is not None, on_attempt=on_attempt
+        cases=tuple(cases), measure=measure, asked_for=wish is not None or proposed is not None, on_attempt=on_attempt
     )
     first = loop.attempt(start)
-    if loop.cut_short() is None and not first.passed:
+    if loop.cut_short is None and not first.passed:
         return loop.end("nothing could be measured on the learn cases")
-    if loop.cut_short() is None and proposed is not None and loop.is_new(proposed):
+    if loop.cut_short is None and proposed is not None and loop.is_new(proposed):
         loop.attempt(proposed, revises=1)
-    if (why := loop.cut_short()) is not None:
+    if (why := loop.cut_short) is not None:
         return loop.end(why)
     if effort == "high" and not loop.is_done:
         return _search(loop, by_teacher, revisions=revisions, seed=seed)
@@ -112,49 +112,41 @@ def refine(
         if not loop.is_new(revision.draft):
             return loop.end("the teacher had nothing new to propose")
         loop.attempt(revision.draft, edits=revision.edits, revises=best.number)
-        if (why := loop.cut_short()) is not None:
+        if (why := loop.cut_short) is not None:
             return loop.end(why)
     done = loop.is_done
     return loop.end("every learn case passes" if done else f"{revisions} revision{'' if revisions == 1 else 's'} made")
 
 
+@dataclass(kw_only=True, slots=True)
 class _Loop:
     """The attempts so far, the best of them, and what was tried on it in vain."""
 
-    def __init__(
-        self,
-        *,
-        cases: Sequence[Case],
-        measure: Measure,
-        asked_for: bool,
-        on_attempt: Callable[[Attempt], None],
-    ) -> None:
-        self.cases, self._measure, self._asked_for, self._on_attempt = tuple(cases), measure, asked_for, on_attempt
-        self.attempts: list[Attempt] = []
-        self.tried: list[FailedEdits] = []
-        self._cut_short: str | None = None
-        self._seen: set[str] = set()
+    cases: tuple[Case, ...]
+    measure: Measure
+    asked_for: bool
+    on_attempt: Callable[[Attempt], None]
+    attempts: list[Attempt] = field(default_factory=list)
+    tried: list[FailedEdits] = field(default_factory=list)
+    cut_short: str | None = None
+    """Why nothing more can be bought."""
 
     @property
     def best(self) -> Attempt:
-        return best_of(self.attempts, first_loses_ties=self._asked_for)
+        return best_of(self.attempts, first_loses_ties=self.asked_for)
 
     @property
     def is_done(self) -> bool:
         """Nothing fails, and what a person asked for has been tried."""
-        return not self.best.failures and (not self._asked_for or len(self.attempts) > 1)
-
-    def cut_short(self) -> str | None:
-        """Why nothing more can be bought."""
-        return self._cut_short
+        return not self.best.failures and (not self.asked_for or len(self.attempts) > 1)
 
     def is_new(self, draft: Draft) -> bool:
-        return content_of(draft) not in self._seen
+        return content_of(draft) not in {content_of(attempt.draft) for attempt in self.attempts}
 
     def attempt(self, draft: Draft, *, edits: tuple[Edit, ...] = (), revises: int | None = None) -> Attempt:
         number = len(self.attempts) + 1
-        measured = self._measure(f"learn-{number}", draft, self.cases, repeats=1)
-        self._cut_short = measured.cut_short
+        measured = self.measure(f"learn-{number}", draft, self.cases, repeats=1)
+        self.cut_short = measured.cut_short
         passed, failures = outcomes(measured, self.cases)
         attempt = Attempt(
             number=number,
@@ -173,13 +165,9 @@ class _Loop:
             self.tried.clear()
         return attempt
 
-    def examine(self, stage: str, draft: Draft, cases: Sequence[Case]) -> Measurement:
-        return self._measure(stage, draft, cases, repeats=1)
-
     def note(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
-        self._seen.add(content_of(attempt.draft))
-        self._on_attempt(attempt)
+        self.on_attempt(attempt)
 
     def end(self, stopped: str) -> RefineResult:
         return RefineResult(best=self.best, attempts=tuple(self.attempts), stopped=stopped)
@@ -195,7 +183,7 @@ def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> Re
     def examine(draft: Draft, cases: Sequence[Case]) -> DraftScores:
         nonlocal stages
         stages += 1
-        measured = loop.examine(f"search-{stages}", draft, cases)
+        measured = loop.measure(f"search-{stages}", draft, cases, repeats=1)
         passed, failures = outcomes(measured, cases)
         return DraftScores(passed=passed, failures=failures, trials=len(cases) * students, cut_short=measured.cut_short)
 

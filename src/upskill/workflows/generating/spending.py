@@ -1,6 +1,7 @@
-"""What a `generate` has spent, before it was gone on with and since: the teacher's share and the students' apart."""
+"""What a `generate` has spent, before it was resumed and since: the teacher's share and the students' apart."""
 
 from dataclasses import replace
+from functools import reduce
 
 from upskill.domain import Purchase
 from upskill.models import MeteredClient, Spending
@@ -14,7 +15,7 @@ class PriorSpending:
     def __init__(self, folder: TeachingFolder, client: MeteredClient) -> None:
         self._client = client
         self._teacher_before = _on_teacher(folder)
-        self._students_before = _on_students(folder)
+        self._students_before = reduce(_sum, map(spent_in, folder.stages()), Spending())
         client.spent = _sum(self._teacher_before, self._students_before)
 
     @property
@@ -48,24 +49,12 @@ class PriorSpending:
 
 
 def _on_teacher(folder: TeachingFolder) -> Spending:
-    spent = Spending()
-    for answered in folder.journal.all():
-        spent.calls += answered.calls
-        spent.tokens += answered.tokens
-        spent.cost_known += answered.cost or 0.0
-        spent.cost = None if spent.cost is None or answered.cost is None else spent.cost + answered.cost
-    return spent
-
-
-def _on_students(folder: TeachingFolder) -> Spending:
-    spent = Spending()
-    for stage in folder.stages():
-        calls, tokens, cost = spent_in(stage)
-        spent.calls += calls
-        spent.tokens += tokens
-        spent.cost_known += cost or 0.0
-        spent.cost = None if spent.cost is None or cost is None else spent.cost + cost
-    return spent
+    answers = folder.journal.all()
+    return reduce(
+        _sum,
+        (Spending(calls=one.calls, tokens=one.tokens, cost=one.cost, cost_known=one.cost or 0.0) for one in answers),
+        Spending(),
+    )
 
 
 def _sum(one: Spending, other: Spending) -> Spending:

@@ -15,7 +15,6 @@ from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.redaction import redactor_from
-from upskill.reporting import dollars
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import Resolved, Settings
 from upskill.storage.journal import answer_cache
@@ -25,9 +24,10 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
-from upskill.workflows.evaluating.check_cases import note_slow_cases, qualify_within
+from upskill.workflows.evaluating.check_cases import find_cases, note_slow_cases, qualify_within
+from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.spending import ASK_ABOVE_DOLLARS, client_for, purchase_of
+from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
 from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
@@ -123,33 +123,8 @@ class WritingPlan:
     served: ServedModel
     chosen: bool
     """Whether the writer was chosen by us, for its key."""
-    estimate: "WritingEstimate"
+    estimate: Share
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WritingEstimate:
-    """What writing will take, in words."""
-
-    share: Share
-
-    @property
-    def price(self) -> str:
-        """Dollars, as a person reads them."""
-        expected, most = self.share.price_expected, self.share.price_at_most
-        if expected is None or most is None:
-            return "unknown"
-        return f"about {dollars(expected)}, at most {dollars(most)}" if most else "$0"
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes."""
-        return self.share.minutes
-
-    @property
-    def is_much(self) -> bool:
-        """Whether a person is asked first."""
-        return (self.share.price_at_most or 0.0) > ASK_ABOVE_DOLLARS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -203,7 +178,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
         writer=writer,
         served=served,
         chosen=settings.teacher is None and settings.test_gen_model is None,
-        estimate=WritingEstimate(share=estimate.teacher),
+        estimate=estimate.teacher,
         notes=(*gathered.notes, *served.notes),
     )
 
@@ -213,7 +188,7 @@ def _refuse_to_replace(order: CasesOrder, folder: Path, skill: Skill) -> None:
         if order.output.exists():
             raise UsageError(f"{order.output}: exists already", hint="name another file, or add --replace")
         return
-    found = storage.read_skill_cases(folder, check_problems=partial(checks.check_problems, judge=True))
+    found = find_cases(folder, None, judge=True)
     if found is not None:
         raise UsageError(
             f"{skill.name}: there are {len(found.cases)} cases already, in {found.path}",
@@ -226,7 +201,7 @@ def cases_for_skill(
     *,
     settings: Resolved,
     progress: Progress = SILENT,
-    confirm: Callable[[WritingEstimate], bool] = lambda _: True,
+    confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
 ) -> SkillCases:
     """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done.
@@ -235,8 +210,8 @@ def cases_for_skill(
     """
     plan = plan_cases(order, settings.values)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
-    progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
-    if plan.estimate.is_much and not confirm(plan.estimate):
+    progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.words}")
+    if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
     with answer_cache(_purpose(plan, order), age_limit=_kept_for(plan, settings.values)) as kept:
@@ -317,7 +292,7 @@ def write_missing_cases(
     *,
     settings: Resolved,
     progress: Progress,
-    confirm: Callable[[WritingEstimate], bool],
+    confirm: Callable[[PricedPlan], bool],
     students: Sequence[Endpoint],
     sandbox: Backend,
     client: MeteredClient,
