@@ -150,7 +150,7 @@ def write(
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
     if as_json:
-        told = written_cases_json(
+        written = written_cases_json(
             found.skill,
             found.cases,
             path=str(found.path),
@@ -159,7 +159,7 @@ def write(
             bought=found.bought,
             notes=found.notes,
         )
-        print_json(told)
+        print_json(written)
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
     print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.notes)), err=True)

@@ -118,8 +118,8 @@ def command(
         settings["teacher"] = test_gen_model
     with nullcontext(SILENT_RUN) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
-            kept = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
-            refuse_what_resume_ignores(kept | {format.name for format, _ in files})
+            allowed = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+            refuse_what_resume_ignores(allowed | {format.name for format, _ in files})
             evaluation = resume_run(resume, progress=progress)
         elif require is not None and no_baseline and compare is None:
             raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")

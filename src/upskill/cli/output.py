@@ -84,14 +84,14 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
     return click.confirm(f"{question} Go on?", err=True)
 
 
-def refuse_what_resume_ignores(kept: set[str]) -> None:
-    """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
+def refuse_what_resume_ignores(allowed: set[str]) -> None:
+    """Refuse options that a resumed run would silently ignore: it has its own settings."""
     context = click.get_current_context()
     given = [
         max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
         for parameter in context.command.params
         if parameter.name is not None
-        and parameter.name not in kept
+        and parameter.name not in allowed
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:

@@ -141,19 +141,19 @@ def _prune(
     from upskill.cli.step_display import Steps
     from upskill.workflows.prune_runs import choose, prune
 
-    pruning = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
-    gone, freed, problems = pruning.going, pruning.bytes, tuple[str, ...]()
+    plan = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
+    gone, freed, problems = plan.going, plan.bytes, tuple[str, ...]()
     if not as_json:
-        _show_plan(pruning)
-    if pruning.going and not dry_run:
-        _ask(pruning, yes=yes)
+        _show_plan(plan)
+    if plan.going and not dry_run:
+        _ask(plan, yes=yes)
         with Steps() as steps:
-            pruned = prune(pruning, progress=steps)
+            pruned = prune(plan, progress=steps)
         gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
     if as_json:
         removed = [run.folder for run in gone]
-        said = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
-        print_json(said)
+        result = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
+        print_json(result)
     else:
         would = "would remove" if dry_run else "removed"
         click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
@@ -162,22 +162,22 @@ def _prune(
     return EXIT_FAILED if problems else EXIT_DONE
 
 
-def _show_plan(pruning: "PrunePlan") -> None:
+def _show_plan(plan: "PrunePlan") -> None:
     """What is about to go, on stderr."""
-    for run in pruning.going[:NEWEST]:
+    for run in plan.going[:NEWEST]:
         click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
-    if len(pruning.going) > NEWEST:
-        click.echo(f"  and {len(pruning.going) - NEWEST} older ones", err=True)
-    for run in pruning.at_work:
+    if len(plan.going) > NEWEST:
+        click.echo(f"  and {len(plan.going) - NEWEST} older ones", err=True)
+    for run in plan.at_work:
         click.echo(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
 
 
-def _ask(pruning: "PrunePlan", *, yes: bool) -> None:
+def _ask(plan: "PrunePlan", *, yes: bool) -> None:
     """Ask the person. Where nobody can be asked, nothing is removed."""
     if yes:
         return
-    count = len(pruning.going)
-    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(pruning.bytes)}?"
+    count = len(plan.going)
+    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(plan.bytes)}?"
     if not is_interactive():
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"

@@ -1,4 +1,4 @@
-"""What `upskill eval` does: a skill without cases gets them first, then it is evaluated, under one set of caps."""
+"""Evaluates a skill as `upskill eval` does: a skill without cases gets them first, under the same caps."""
 
 from collections.abc import Callable
 

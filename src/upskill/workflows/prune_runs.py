@@ -1,4 +1,4 @@
-"""Take old runs away: chosen by age or by number, never one that is at work, never anything that is no run folder."""
+"""Prunes old runs, chosen by age or number: never one that is running, never a folder that is no run."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class PrunePlan:
     """Newest first."""
     bytes: int
     at_work: tuple[PastRun, ...]
-    """Old enough to go, but somebody may still be writing there."""
+    """Old enough to go, but possibly still running."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,10 +59,10 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
     return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
 
 
-def prune(pruning: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
+def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
     """Remove what was chosen. One that cannot be removed is named, and the others still go."""
     gone, freed, problems = [], 0, []
-    for number, run in enumerate(pruning.going, 1):
+    for number, run in enumerate(plan.going, 1):
         size = storage.size_of(Path(run.folder))
         try:
             storage.remove(Path(run.folder))
@@ -71,5 +71,5 @@ def prune(pruning: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
             continue
         gone.append(run)
         freed += size
-        progress.step("removing runs", number, len(pruning.going))
+        progress.step("removing runs", number, len(plan.going))
     return PruneResult(gone=tuple(gone), bytes=freed, problems=tuple(problems))

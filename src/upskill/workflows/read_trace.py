@@ -57,7 +57,7 @@ def read_all(
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> TraceSource:
-    """The same for several, read as one source: a lesson that several of them hold is told once."""
+    """The same for several, read as one source: a lesson that several of them hold is kept once."""
     if budget < SMALLEST_BUDGET:
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
     reader = _Reader(
@@ -112,7 +112,7 @@ class _Reader:
             try:
                 return self._read_session(session)
             except UsageError as error:
-                # The newest can be a session in which nothing was said yet.
+                # The newest session can still be empty.
                 self.progress.note(f"passed over: {error.message}")
                 refused.append(error.message)
         raise UsageError(
@@ -163,7 +163,7 @@ class _Source:
         except UsageError as error:
             if called is None:
                 raise
-            # A file of our own, of which nobody has heard.
+            # A temporary file of ours: its name says nothing to a person.
             raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
 
     def _read_text(self, recording: FileRecording, *, name: str) -> None:

@@ -62,7 +62,7 @@ def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> st
 
 
 def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
-    """With a sandbox where a check runs something and one can be had. Nobody is asked to judge."""
+    """A context with a sandbox where a check runs programs and one is available; without a judge."""
     if not any("sandbox" in checks.needs(case) for case in cases):
         return GradingContext(), ()
     try:
@@ -73,7 +73,7 @@ def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, 
 
 
 def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[str, str, bool]]:
-    """Student, case and whether it passed, of every scored baseline trial of these very cases in past runs."""
+    """Student, case and whether it passed, of every scored baseline trial of exactly these cases in past runs."""
     known = {case.id: case.digest for case in cases}
     for listed in list_runs(runs_dir):
         record = listed.record
@@ -83,7 +83,7 @@ def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[st
         if not mine:
             continue
         for trial in trials_of(listed.folder):
-            # A trial from the store was bought by another run, which may be here as well.
+            # A trial from the store was bought by another run, which may be in the same folder.
             if trial.arm == "baseline" and trial.case_id in mine and trial.outcome.kind == "scored" and trial.calls:
                 yield trial.student, trial.case_id, trial.outcome.passed
 
@@ -103,8 +103,8 @@ def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qual
     label = labels.pop() if len(labels) == 1 else None
     if label is None:
         return one
-    told = ", ".join(f"{tally.student} passed {tally.passed} of {tally.trials}" for tally in tallies[:3])
-    return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {told}")))
+    passes = ", ".join(f"{tally.student} passed {tally.passed} of {tally.trials}" for tally in tallies[:3])
+    return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {passes}")))
 
 
 def note_slow_cases(cases: Iterable[Case], progress: Progress) -> None:

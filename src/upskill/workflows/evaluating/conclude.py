@@ -1,4 +1,4 @@
-"""From finished trials to what is said of each student, and of the whole evaluation."""
+"""Concludes from finished trials: the report of each student, and the evaluation."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -123,7 +123,7 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
-    """An answer that was cut may have been on its way to the right one: whoever reads a low pass rate should know."""
+    """An answer that was cut may have been on its way to the right one: a reader of a low pass rate should know."""
     for student in plan.students:
         scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
         cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
@@ -156,7 +156,7 @@ def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple
 
 
 def _refusal_of_tools(trial: Trial) -> str | None:
-    """What a server said that wants no tools; `None` where it did not say so."""
+    """The error message of a server that refuses tools; `None` where there is none."""
     outcome = trial.outcome
     if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
         return outcome.message
@@ -210,7 +210,7 @@ def conclude(
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:
-    """The latest scored trial per case, arm and repeat; what was called off goes once it has been run after all."""
+    """The latest scored trial per case, arm and repeat; a trial that was called off goes once it was run after all."""
     latest: dict[tuple[str, str, int], Trial] = {}
     for trial in finished:
         if isinstance(trial.outcome, Scored):

@@ -58,9 +58,9 @@ class PlanEstimate:
 
     @property
     def minutes(self) -> str:
-        """In words: nobody knows how fast a model answers before it was asked."""
-        said = minutes_in_words(self.minutes_expected, self.minutes_at_most)
-        return said if self.minutes_at_most is None else f"{said}, at the pace of the last run"
+        """In words; unknown until a model was asked before."""
+        minutes = minutes_in_words(self.minutes_expected, self.minutes_at_most)
+        return minutes if self.minutes_at_most is None else f"{minutes}, at the pace of the last run"
 
     @property
     def price(self) -> str:
@@ -76,12 +76,12 @@ class PlanEstimate:
 
 
 def calls_in_words(expected: int, at_most: int) -> str:
-    """How many calls."""
+    """How many calls, in words."""
     return count(at_most, "call") if expected == at_most else f"about {expected:,} calls, at most {at_most:,}"
 
 
 def minutes_in_words(expected: float | None, at_most: float | None) -> str:
-    """How long; nobody waits for no minutes."""
+    """How long it takes, in words; never `0 min`."""
     if expected is None or at_most is None:
         return "time unknown until the first pair"
     if at_most < 1:

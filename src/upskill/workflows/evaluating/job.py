@@ -133,9 +133,9 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
     )
 
 
-def _require_same(job: Job, kept: Path) -> None:
+def _require_same(job: Job, path: Path) -> None:
     """A run folder belongs to one job: a result must not be that of another."""
-    if not kept.is_file():
+    if not path.is_file():
         raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
-    if not job.measures_the_same_as(job_from_text(kept.read_text(encoding="utf-8"))):
+    if not job.measures_the_same_as(job_from_text(path.read_text(encoding="utf-8"))):
         raise UsageError(f"{job.run}: holds the run of another job", hint="name another run folder")

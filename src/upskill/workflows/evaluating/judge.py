@@ -10,9 +10,9 @@ from upskill.settings import Settings
 
 
 def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoint | None:
-    """The model named with --judge. It is at the students' server only if one of them has its name or nobody else does.
+    """The model named with --judge, so that a local student can be judged by a model that is served elsewhere.
 
-    So a local student can be judged by a model that is served elsewhere.
+    It is at the students' server only if a student has its name, or no provider knows it.
     """
     name = settings.judge
     if name is None:

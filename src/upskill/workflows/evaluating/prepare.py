@@ -1,4 +1,4 @@
-"""Everything that is checked before a run folder exists or a call is made."""
+"""Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,20 +32,20 @@ class EvaluationOrder:
     skill: Path
     case_file: Path | None = None
     repeats: int | None = None
-    """Runs per case of a fixed design; `None` for the design that stops when it knows."""
+    """Repeats per case of a fixed design; `None` for the sequential design."""
     baseline: bool = True
     min_lift: float | None = None
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
     only: frozenset[str] | None = None
-    """For a run that is taken up again: the ids of the cases it was begun with."""
+    """For a run that is resumed: the ids of the cases it began with."""
     known_states: tuple[Qualification, ...] = ()
-    """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    """For a run that is resumed: the recorded states of its cases, so that they are not checked again."""
     every_case: bool = False
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
-    """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
+    """What confines whatever is executed. `none` is never read from a file: a person typed it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
-"""Saturated or impossible: put each case to a student without any skill, until two outcomes differ or five are equal.
+"""Labels cases saturated or impossible: each is run without the skill until two outcomes differ or five are equal.
 
-The trials are a run of their own, with the baseline arm only. No evaluation takes its baseline from it.
+The trials are a run of their own, with the baseline arm only. No evaluation reuses its trials.
 """
 
 from collections import Counter, defaultdict, deque
@@ -37,7 +37,7 @@ class ProbeSchedule:
         self._tries: Counter[tuple[str, int]] = Counter()
 
     def take(self) -> Turn | None:
-        """The next case that is still open. A case is not put twice at a time."""
+        """The next case that is still open. A case never runs twice at the same time."""
         return self._ready.popleft() if self._ready else None
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
@@ -64,7 +64,7 @@ def probe_cases(
 ) -> CheckedCases:
     """Buy baseline trials of every case that can be run, and label the cases by them.
 
-    Raises before any call if none could succeed, or if somebody who was asked said no.
+    Raises before any call if none could succeed, or if a person who was asked refused.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
     prepared = prepare(order, settings.values)

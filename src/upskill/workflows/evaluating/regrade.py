@@ -24,7 +24,7 @@ from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 
 
 def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SILENT) -> Evaluation:
-    """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
+    """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded."""
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
     check_problems = partial(checks.check_problems, judge=record.judge is not None)

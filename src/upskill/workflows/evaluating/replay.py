@@ -39,7 +39,7 @@ def replay_trials(
     schedule = schedule_for(plan, min_lift=min_lift, after_pair=after_pair)
     taken: Counter[tuple[str, int]] = Counter()
     while (turn := schedule.take()) is not None:
-        # A pair that errored was put again at the end: the first time its first try counts, then the next.
+        # A pair that errored was run again at the end: the first time its first try counts, then the next.
         mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
         if all(mine.values()):
             taken[turn.key] += 1
@@ -54,7 +54,7 @@ MOST_POINTS = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replay:
-    """One student's schedule, gone through again."""
+    """One student's schedule, replayed, and how its estimate moved."""
 
     schedule: Schedule
     path: StudentPath

@@ -1,4 +1,4 @@
-"""Buying nothing twice: trials of the same request to the same student, from this run or from the trial store."""
+"""Reuses trials of the same request to the same student, from this run or from the trial store."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -27,7 +27,7 @@ def open_store(
 
 
 class Reuse:
-    """Finds trials that need not be bought, and keeps those that were."""
+    """Finds trials that need not be bought, and stores those that were."""
 
     def __init__(
         self,

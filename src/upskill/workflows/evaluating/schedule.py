@@ -10,14 +10,14 @@ from upskill.measuring import Decision, Dropped, Pair, Pairing, Sequential, pair
 MOST_TRIES = 3
 """A turn with an errored trial is run again at the end of the queue, but not for ever."""
 NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
-"""Faults that running the trial again would not mend."""
+"""Faults that another try would not mend."""
 
 AfterPair = Callable[[Pair | Dropped, bool], None]
-"""Hears of every pair that counts, and whether it was the one that ended the schedule."""
+"""Gets every pair that counts, and whether it ended the schedule."""
 
 
 def ignore_pair(pair: Pair | Dropped, over: bool) -> None:
-    """Where nobody wants to know."""
+    """Does nothing."""
 
 
 def _called_off(trials: Mapping[Arm, Trial]) -> bool:
@@ -127,7 +127,7 @@ class SequentialSchedule:
         return self._design.end(reason)
 
     def counts(self, trial: Trial) -> bool:
-        """Trials that were in flight when the decision fell are kept and paid, and change nothing."""
+        """Trials that were in flight when the decision fell are recorded and paid for, and change nothing."""
         return (trial.case_id, trial.repeat) in self._fed
 
 
@@ -149,7 +149,7 @@ def schedule_for(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPa
 
 
 class ResumedSchedule:
-    """A schedule that a resumed run goes on with: what had ended is fed to it before the engine is even loaded."""
+    """The schedule of a resumed run: finished trials are fed to it before the engine is loaded."""
 
     def __init__(
         self,

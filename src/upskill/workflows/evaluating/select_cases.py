@@ -22,7 +22,7 @@ class CountedCases:
 def without_copies(cases: Sequence[Case]) -> CountedCases:
     """Of cases that are alike but for their names, the first.
 
-    The second measures nothing new, and whoever counted it would be surer than there is reason to be.
+    A copy measures nothing new, and counting it would make the interval too narrow.
     """
     first: dict[str, Case] = {}
     for case in cases:
@@ -42,25 +42,25 @@ def without_copies(cases: Sequence[Case]) -> CountedCases:
 def cases_that_count(
     cases: Sequence[Case], *, every_case: bool = False, only: frozenset[str] | None = None
 ) -> CountedCases:
-    """Held-out cases, and those that nobody split; without held-out ones all that are not negative.
+    """Held-out cases, and those without a use; where none is held out, all that are not negative.
 
     A teacher learned from learn cases, so a skill looks better on them than it is. A file of negative cases alone is
-    taken as it is. Cases named in `only`, with which a run began, stay.
+    taken as it is. Cases named in `only`, with which a resumed run began, stay.
     """
     found = Counter(case.use for case in cases)
     left_out = {"learn", "negative"} if found["held-out"] else {"negative"}
     if every_case or left_out.issuperset(use for use in found):
         return CountedCases(cases=tuple(cases))
-    kept = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))
+    counted = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))
     gone = {use: found[use] for use in ("learn", "negative") if use in left_out and found[use]}
-    if len(kept) == len(cases) or only is not None:
-        return CountedCases(cases=kept)
-    said = " and ".join(f"{count} {use}" for use, count in gone.items())
+    if len(counted) == len(cases) or only is not None:
+        return CountedCases(cases=counted)
+    words = " and ".join(f"{count} {use}" for use, count in gone.items())
     total = sum(gone.values())
     are = "case is" if total == 1 else "cases are"
-    others = "held-out ones" if found["held-out"] == len(kept) else "others"
+    others = "held-out ones" if found["held-out"] == len(counted) else "others"
     return CountedCases(
-        cases=kept, notes=(f"{said} {are} left out; what is said here comes from the {len(kept)} {others}",)
+        cases=counted, notes=(f"{words} {are} left out; what is said here comes from the {len(counted)} {others}",)
     )
 
 
@@ -84,7 +84,7 @@ def admit(
 ) -> AdmittedCases:
     """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
 
-    `only` names the cases of a run that is taken up again: what was admitted then stays admitted. `known` is what was
+    `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
     known of them; without it they are looked at again.
     """
     if known:
@@ -112,15 +112,15 @@ def admit(
     )
 
 
-def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
+def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) -> Iterable[str]:
     for one in rejected[:3]:
         why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
         yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
     if len(rejected) > 3:
         yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
-    unproven = [one.case_id for one in kept if one.state == "unproven"]
+    unproven = [one.case_id for one in counted if one.state == "unproven"]
     if unproven:
         names = (
-            "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
+            "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
         )
-        yield f"{len(unproven)} of {len(kept)} test cases are unproven{names}; `upskill cases check` says why"
+        yield f"{len(unproven)} of {len(counted)} test cases are unproven{names}; `upskill cases check` says why"

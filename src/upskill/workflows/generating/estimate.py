@@ -25,7 +25,7 @@ from upskill.workflows.evaluating.estimate import (
 from upskill.workflows.generating.measure import SCREEN_ROUNDS
 
 PROMPT_TOKENS = 2_000
-"""What the teacher is told around the material."""
+"""Instructions around the material."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
@@ -106,7 +106,7 @@ class Teaching:
 
     material: Material
     counts: CaseCounts
-    """The cases that students are put to, whoever wrote them."""
+    """The cases that students get, whoever wrote them."""
     cases_to_write: int
     """How many of them a teacher writes."""
     drafts: bool
@@ -144,17 +144,17 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     expected: float | None = 0.0
     at_most: float | None = 0.0
     calls = most_calls = seconds = most_seconds = 0.0
-    for who, usual, most, sent, said in asked:
+    for who, usual, most, sent, received in asked:
         calls += usual
         most_calls += most * (1 + REPAIRS)
-        seconds += usual * said / TOKENS_PER_SECOND
-        most_seconds += most * (1 + REPAIRS) * said / TOKENS_PER_SECOND
+        seconds += usual * received / TOKENS_PER_SECOND
+        most_seconds += most * (1 + REPAIRS) * received / TOKENS_PER_SECOND
         if not most:
             continue
         if who.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        expected += usual * who.price.of(input_tokens=sent, output_tokens=said)
+        expected += usual * who.price.of(input_tokens=sent, output_tokens=received)
         longest = MOST_OUTPUT_TOKENS
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
@@ -178,8 +178,10 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
     at_most: float | None = 0.0
     for student in students:
         longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
-        said = min(longest, EXPECTED_ANSWER_TOKENS)
-        usual = harness.expected(1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=said, trial_limits=trial_limits)
+        received = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = harness.expected(
+            1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=received, trial_limits=trial_limits
+        )
         most = harness.at_most(
             1, prompt_tokens=2 * STUDENT_PROMPT_TOKENS, answer_tokens=longest, trial_limits=trial_limits
         )
@@ -188,7 +190,7 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
         if student.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
+        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=received)
         at_most += most_trials * most.cost(student.price)
     pace = _pace(students, settings)
     return Share(

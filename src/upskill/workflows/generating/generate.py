@@ -1,7 +1,7 @@
-"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with what is known.
+"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with its provenance.
 
-Every stage is kept when it ends, every answer of a teacher when it comes, every trial when it ends. Going on with a
-run is running the same again: what was bought is found, and only what is missing is bought.
+The result of every stage, every answer of a teacher and every trial is saved when it is there. Resuming a run is
+running the same again: what was bought is found, and only what is missing is bought.
 """
 
 from collections.abc import Callable

@@ -20,7 +20,7 @@ from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """One draft put on trial."""
+    """The evaluation of one draft, with its trials."""
 
     evaluation: Evaluation
     """As `evaluate` reports it: one report per student, with the arms that were compared."""
@@ -39,7 +39,7 @@ class Measurement:
 
 
 class Measure(Protocol):
-    """Puts a draft on trial with every student, and brings the evaluation and its trials."""
+    """Measures a draft with every student; returns the evaluation and its trials."""
 
     def __call__(
         self,
@@ -58,7 +58,7 @@ class Measure(Protocol):
         given what it had. `repeats` fixes the design; `None` is the design that stops when it knows.
 
         A trial of the same request and the same repeat that was bought before, in whichever stage, is not bought again
-        (so the baseline of the learn cases is bought once), unless `fresh` asks for trials that nobody has seen.
+        (so the baseline of the learn cases is bought once), unless `fresh` asks for new trials.
 
         Raises what `evaluate` raises where nothing can be run, and `KeyboardInterrupt` where a person stopped it: what
         had ended is saved by then. An outage during the run, or a cap that was reached, is in what is returned.
@@ -69,7 +69,7 @@ class Measure(Protocol):
 SCREEN_ROUNDS = 3
 """How many pairs a case needs before a screen can tell a worsened case from chance."""
 LEAST_MEASURED = 0.5
-"""An endpoint that went down before so many of the trials had ended has measured nothing worth going on with."""
+"""An endpoint that went down before this share of the trials had ended has measured nothing of use."""
 
 
 class StageMeasurer:
@@ -84,16 +84,16 @@ class StageMeasurer:
         all_cases: Sequence[Case],
         sandbox: Backend = "bubblewrap",
         progress: RunProgress = SILENT_RUN,
-        begins: Callable[[str], None] = lambda _: None,
+        on_stage: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`all_cases` decide how students are asked, for every stage alike. `begins` hears of each stage."""
+        """`all_cases` decide how students are asked, for every stage alike. `on_stage` gets the name of each stage."""
         harness = choose_harness(settings.values.harness, all_cases)
         self._settings = replace(settings, values=replace(settings.values, harness=harness))
         self._folder = folder
         self._client = client
         self._sandbox = sandbox
         self._progress = progress
-        self._begins = begins
+        self._on_stage = on_stage
         self._bought: dict[str, Trial] = {}
         self.down: str | None = None
         """Which student's endpoint is down, in words; `None` while all answer."""
@@ -109,7 +109,7 @@ class StageMeasurer:
         fresh: bool = False,
     ) -> Measurement:
         """As the protocol says."""
-        self._begins(stage)
+        self._on_stage(stage)
         folder = self._folder.stage(stage)
         self._client.down.clear()  # what was down a stage ago may be up again
         parent = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)

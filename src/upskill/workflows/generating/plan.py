@@ -1,4 +1,4 @@
-"""What a `generate` would do, by whom and for how much: read, checked and priced before anything is spent."""
+"""Plans a `generate`: everything is read, checked and priced before anything is spent."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from upskill.workflows.generating.order import (
 )
 
 LEAST_OWN_CASES = 4
-"""With fewer cases of its own a skill that is improved gets others."""
+"""A skill that is improved and has fewer cases gets new ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,7 +81,7 @@ class GenerateInputs:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GeneratePlan:
-    """What will be done, by whom and for how much: for a person to agree to."""
+    """What a `generate` works from and what it will cost, for a person to agree to."""
 
     inputs: GenerateInputs
     estimate: TeachingEstimate
@@ -227,7 +227,7 @@ def uses_of(cases: Sequence[Case]) -> dict[str, int]:
 
 
 def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """Those that a person wrote, which stay whoever writes the others."""
+    """Those that a person wrote, which stay beside those that a teacher writes."""
     return tuple(case for case in cases if case.use is None)
 
 

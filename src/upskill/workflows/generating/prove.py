@@ -44,7 +44,7 @@ class Proof:
     uses: int
     """How often these held-out cases have been used, this time included; 0 where they were not needed."""
     held_out: tuple[str, ...]
-    """The digests of the cases that were used: whoever uses one of them again spends more of its error."""
+    """The digests of the cases that were used: another use of one of them spends more of its error."""
     evaluation: Evaluation | None
     """The held-out evaluation."""
     guarded: bool
@@ -95,19 +95,19 @@ def say_taken(*, proven: bool, revision: bool) -> str:
 def say_reason(proofs: Sequence[StudentProof], *, revision: bool, uses: int, unguarded: bool) -> str:
     """Why a draft is taken or not. `unguarded` says that the guard was wanted and could not be run to its end."""
     if len(proofs) == 1:
-        said = proofs[0].sentence
+        sentence = proofs[0].sentence
     else:
         helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
         better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
-        said = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
-        said += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
+        sentence = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        sentence += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
-        said += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
+        sentence += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
     for one in proofs:
-        said += _say_worse(one, named=len(proofs) > 1, revision=revision)
+        sentence += _say_worse(one, named=len(proofs) > 1, revision=revision)
     if unguarded:
-        said += "; it ended before it was known whether single cases became worse"
-    return said
+        sentence += "; it ended before it was known whether single cases became worse"
+    return sentence
 
 
 def _say_worse(proof: StudentProof, *, named: bool, revision: bool) -> str:

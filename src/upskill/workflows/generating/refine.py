@@ -1,4 +1,4 @@
-"""Refine a draft on learn cases: put it on trial, show the teacher what failed, measure the revision, keep the better.
+"""Refine a draft on learn cases: measure it, show the teacher what failed, measure the revision, keep the better.
 
 Learn cases are for choosing, and any number of tries on them is free: nothing is claimed from them. What is claimed
 comes from held-out cases, tested once, in `prove`.

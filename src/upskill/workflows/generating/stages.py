@@ -75,7 +75,7 @@ class GenerateStages:
             all_cases=cases,
             sandbox=self._inputs.order.sandbox,
             progress=self._progress,
-            begins=self._report_stage,
+            on_stage=self._report_stage,
         )
         refined = self._refine(draft, lessons, cases, measure, ask)
         best = draft if refined is None else refined.best.draft
@@ -94,9 +94,9 @@ class GenerateStages:
     def _cases(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are settled before a word of the draft is written."""
         problems = partial(checks.check_problems, judge=True)
-        kept = self._folder.read_cases(check_problems=problems)
-        if kept is not None:
-            return kept
+        saved = self._folder.read_cases(check_problems=problems)
+        if saved is not None:
+            return saved
         own = without_copies(self._inputs.own_cases)
         self._notes += own.notes
         cases = own.cases
@@ -252,7 +252,7 @@ class GenerateStages:
         self, best: Draft, cases: tuple[Case, ...], refined: RefineResult | None, proof: Proof | None
     ) -> GenerateResult:
         inputs, best = self._inputs, self._inputs.named(best)
-        kept = self._folder.keep_draft(best)
+        copy = self._folder.keep_draft(best)
         if problems := self._problems_of(best):
             raise SkillInvalid(f"{best.name}: this draft cannot be saved as a skill", problems=problems)
         claims = claims_of(inputs, proof, exhausted=self._client.exhausted)
@@ -270,11 +270,11 @@ class GenerateStages:
         old_stays = inputs.target.in_place and inputs.order.evaluate and not (proof is not None and proof.proven)
         place, skill = None, None
         if not (unchanged or old_stays):
-            place, skill = save_draft(inputs, best, meta, cases, kept=kept, previous=self._folder.previous)
+            place, skill = save_draft(inputs, best, meta, cases, copy=copy, previous=self._folder.previous)
         result = GenerateResult(
-            skill=skill or storage.read_skill(kept),
+            skill=skill or storage.read_skill(copy),
             saved=None if place is None else shown_path(place),
-            kept=None if unchanged else shown_path(kept),
+            kept=None if unchanged else shown_path(copy),
             revision=inputs.old is not None,
             status=status,
             sentence=proof.sentence if proof is not None else claims[0].sentence,
@@ -329,12 +329,12 @@ def _is_settled(proof: Proof) -> bool:
 
 
 def _measured_notes(proof: Proof | None) -> tuple[str, ...]:
-    """What the held-out evaluation has to tell; where it stopped is told with the way to go on."""
+    """Notes of the held-out evaluation, without the cap it reached: `_cap_note` has that, with how to resume."""
     evaluation = None if proof is None else proof.evaluation
     if evaluation is None:
         return ()
-    told_elsewhere = cap_notes(evaluation.end)
-    return tuple(note for note in evaluation.notes if note not in told_elsewhere)
+    noted_elsewhere = cap_notes(evaluation.end)
+    return tuple(note for note in evaluation.notes if note not in noted_elsewhere)
 
 
 def _summaries(refined: RefineResult | None) -> tuple[AttemptSummary, ...]:

@@ -1,4 +1,4 @@
-"""Cases by a teacher: for `upskill cases write`, for `generate`, and before an evaluation of a skill that has none."""
+"""Lets a teacher write cases: for `upskill cases write`, for `generate`, and for evaluations of skills without."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
-"""Cases are written before there is a skill; what it will say is not known when they are tried."""
+"""Cases are written before there is a skill, so they are checked against an empty one."""
 
 
 def write_cases_for(
@@ -46,9 +46,9 @@ def write_cases_for(
     progress: Progress,
     window: int | None = None,
 ) -> WrittenCases:
-    """Cases for the material, each shown to tell right from wrong. Checks run programs only in a sandbox that confines.
+    """Cases for the material, each qualified. Checks run programs only in a sandbox that confines.
 
-    `window` is that of whoever writes. Raises `TeacherUnusable`, and whatever `ask` raises.
+    `window` is the case writer's. Raises `TeacherUnusable`, and what `ask` raises.
     """
     confined = _confined(backend, progress)
     once = _Once(progress)
@@ -144,12 +144,12 @@ class SkillCases:
     def dropped_notes(self) -> tuple[str, ...]:
         """What was dropped, and whether that left too few, in a line each."""
         short = self.wanted - len(self.cases)
-        told = (f"{len(self.cases)} of {self.wanted} cases could be had",) if short > 0 else ()
-        return (*(f"dropped: {line}" for line in self.dropped), *told)
+        too_few = (f"{len(self.cases)} of {self.wanted} cases could be had",) if short > 0 else ()
+        return (*(f"dropped: {line}" for line in self.dropped), *too_few)
 
 
 def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
-    """Who would write, from what, and what it takes. Raises where it cannot be done, before anything is spent."""
+    """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done."""
     folder = order.skill.parent if order.skill.name == SKILL_FILE else order.skill
     skill = storage.read_skill(folder)
     target = order.output or folder / META_FILE
@@ -204,9 +204,9 @@ def cases_for_skill(
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
 ) -> SkillCases:
-    """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done.
+    """Let the teacher write cases for a skill, and save them with it. Nothing is saved unless all are done.
 
-    `client` is that of whatever they are written for: one cap holds for both.
+    `client` is that of the evaluation they are written for: one cap holds for both.
     """
     plan = plan_cases(order, settings.values)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
@@ -214,8 +214,8 @@ def cases_for_skill(
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    with answer_cache(_purpose(plan, order), age_limit=_kept_for(plan, settings.values)) as kept:
-        if bought := len(kept.journal.all()):
+    with answer_cache(_purpose(plan, order), age_limit=_cache_age(plan, settings.values)) as cache:
+        if bought := len(cache.journal.all()):
             progress.note(
                 f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
             )
@@ -223,7 +223,7 @@ def cases_for_skill(
         try:
             written = write_cases_for(
                 plan.material,
-                ask_function(teacher, kept.journal, redactor_from(os.environ)),
+                ask_function(teacher, cache.journal, redactor_from(os.environ)),
                 skill=plan.skill,
                 counts=order.counts,
                 backend=order.sandbox,
@@ -233,10 +233,10 @@ def cases_for_skill(
         except NoAnswer as error:
             raise _unanswered(error, plan) from None
         except TeacherUnusable:
-            kept.drop()  # else whoever asks again is told the same
+            cache.drop()  # else the same unusable answer would be found again
             raise
         _save(plan, order, written)
-        kept.drop()
+        cache.drop()
     return SkillCases(
         skill=plan.skill,
         path=plan.target,
@@ -258,8 +258,8 @@ def _purpose(plan: WritingPlan, order: CasesOrder) -> dict[str, str]:
     }
 
 
-def _kept_for(plan: WritingPlan, settings: Settings) -> timedelta | None:
-    """How long what was bought is kept for whoever types the same again; a script costs nothing."""
+def _cache_age(plan: WritingPlan, settings: Settings) -> timedelta | None:
+    """How long bought answers stay in the cache for the same command; those of a script cost nothing and do not."""
     return None if plan.writer.is_scripted or not settings.store else timedelta(days=settings.store_days)
 
 
@@ -272,7 +272,7 @@ def _unanswered(error: NoAnswer, plan: WritingPlan) -> ProviderError | EngineErr
 
 
 def _save(plan: WritingPlan, order: CasesOrder, written: WrittenCases) -> None:
-    """Raises where there are cases by now that may not go: somebody else wrote some meanwhile."""
+    """Raises where cases were written by another process meanwhile and may not be replaced."""
     if not order.replace:
         _refuse_to_replace(order, plan.folder, plan.skill)
     if order.output is not None:
@@ -297,9 +297,9 @@ def write_missing_cases(
     sandbox: Backend,
     client: MeteredClient,
 ) -> None:
-    """Before an evaluation of a skill without cases: have them written once, by the teacher, and saved with the skill.
+    """Let the teacher write the cases of a skill that has none, and save them with the skill.
 
-    The students are looked at first: nobody buys cases for a model that cannot be reached.
+    Students are probed first: no cases are bought for a model that cannot be reached.
     """
     try:
         case_writer_for(settings.values)
