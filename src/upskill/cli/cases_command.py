@@ -140,7 +140,7 @@ def write(
         replace=replace,
     )
     if dry_run:
-        _show_plan(plan_cases(order, chosen.values), str(order.counts), as_json=as_json)
+        _show_plan(plan_cases(order, chosen.values), as_json=as_json)
         return EXIT_DONE
     with Waiting(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(
@@ -151,23 +151,24 @@ def write(
         )
     if as_json:
         written = written_cases_json(
-            found.skill,
+            found.plan.skill,
             found.cases,
-            path=str(found.path),
-            writer=found.writer.name,
+            path=str(found.plan.target),
+            writer=found.plan.writer.name,
             dropped=found.dropped,
             bought=found.bought,
-            notes=found.notes,
+            notes=found.plan.notes,
         )
         print_json(written)
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
-    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.notes)), err=True)
-    click.echo(f"Saved to {found.path}")
+    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.plan.notes)), err=True)
+    click.echo(f"Saved to {found.plan.target}")
     return EXIT_DONE
 
 
-def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
+def _show_plan(plan: "WritingPlan", *, as_json: bool) -> None:
+    counts = str(plan.order.counts)
     if as_json:
         found = {
             "schema": "upskill.cases_plan/1",

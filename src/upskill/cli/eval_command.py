@@ -176,9 +176,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             "cases": len(prepared.plan.cases),
             "repeats": prepared.plan.repeats,
             "design": prepared.plan.design,
-            "calls": {"expected": estimate.calls_expected, "at_most": estimate.calls_at_most},
-            "price": {"expected": estimate.price_expected, "at_most": estimate.price_at_most},
-            "minutes": {"expected": estimate.minutes_expected, "at_most": estimate.minutes_at_most},
+            **estimate.as_json(),
             "price_unknown_for": list(estimate.unknown),
             "detectable": estimate.detectable,
         }

@@ -57,7 +57,6 @@ class Live:
         self._screen.clear()
 
     def note(self, line: str) -> None:
-        """A line that stays."""
         self._screen.say(line)
 
     def show(self, content: Content | None) -> None:

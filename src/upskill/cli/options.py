@@ -79,7 +79,6 @@ SANDBOX = click.option(
 
 
 def students(help: str) -> Option:
-    """One or more, by -m."""
     return click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help=help)
 
 
@@ -111,7 +110,6 @@ MAX_TURNS = click.option(
 
 
 def max_cost(help: str) -> Option:
-    """In dollars."""
     return click.option("--max-cost", type=float, metavar="DOLLARS", help=help)
 
 
@@ -135,17 +133,14 @@ def concurrency(*, per: str) -> Option:
 
 
 def temperature(help: str) -> Option:
-    """Whatever the model itself has, unless it is said."""
     return click.option("--temperature", type=float, metavar="T", help=f"{help}  [default: the model's own]")
 
 
 def max_output_tokens(help: str) -> Option:
-    """Of one answer."""
     return click.option("--max-output-tokens", type=int, metavar="N", help=f"{help}  [default: 2048]")
 
 
 def runs_dir(help: str = "Where the run folder is made.") -> Option:
-    """Of runs that were made, or of the one that will be."""
     return click.option("--runs-dir", metavar="DIR", help=f"{help}  [default: runs]")
 
 
@@ -153,7 +148,6 @@ def runs_dir(help: str = "Where the run folder is made.") -> Option:
 
 
 def dry_run(help: str) -> Option:
-    """Nothing is done, only shown."""
     return click.option("-n", "--dry-run", is_flag=True, help=help)
 
 

@@ -24,7 +24,6 @@ class TrialProgress(Steps, RunProgress):
         self._figures: Figures | None = None
 
     def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
-        """Say what will be run and what it can cost."""
         self.show(None)
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
@@ -46,12 +45,10 @@ class TrialProgress(Steps, RunProgress):
             self.show(self._figures)
 
     def pair_finished(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
-        """Both answers to one case are there."""
         if self._figures is not None:
             self._figures.add_pair(student, pair, over=over)
 
     def trial_finished(self, trial: Trial) -> None:
-        """One more trial has ended."""
         if self._figures is not None:
             self._figures.add_trial(trial)
 
@@ -79,13 +76,11 @@ class Figures:
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
     def add_pair(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
-        """Counted per case, whatever it was."""
         self._lifts[student].add(pair)
         if over:
             self._over.add(student)
 
     def add_trial(self, trial: Trial) -> None:
-        """Scored or errored."""
         outcome = trial.outcome
         if isinstance(outcome, Errored):
             self._errored += outcome.was_run
@@ -103,7 +98,6 @@ class Figures:
         return list(log_lines(now)) if any(student.done for student in now.students) else []
 
     def now(self) -> LiveTable:
-        """The figures of this moment."""
         seconds = time.monotonic() - self._began
         return LiveTable(
             unit="pairs" if self._compared else "answers",

@@ -22,8 +22,6 @@ _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 class _Age(click.ParamType[timedelta]):
-    """An age such as 30d, 12h or 4w."""
-
     name = "age"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:

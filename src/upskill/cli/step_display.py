@@ -18,7 +18,6 @@ class Step:
         self._began = time.monotonic()
 
     def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
-        """One line."""
         text = f"  {self._text()}"
         return [Line(text if len(text) < width else text[: max(1, width - 1)], "dim")]
 
@@ -42,7 +41,6 @@ class Steps(Live, Progress):
         self._step: Step | None = None
 
     def step(self, what: str, done: int, of: int | None) -> None:
-        """Show it in the line below the notes."""
         self.show_step(what, done, of)
 
     def show_step(self, what: str, done: int, of: int | None) -> None:

@@ -54,12 +54,10 @@ class TeachingProgress(Waiting, RunProgress):
         """Steps within a stage are not shown: its answers are."""
 
     def generate_planned(self, lines: Sequence[str]) -> None:
-        """Show who is asked, and for how much."""
         for line in lines:
             self.note(line)
 
     def run_created(self, run: Path) -> None:
-        """Remember where to resume."""
         self.run = run
 
     def stage_begun(self, line: str) -> None:
@@ -73,7 +71,6 @@ class TeachingProgress(Waiting, RunProgress):
         self._begin(_ANSWERS, self._total)
 
     def trial_finished(self, trial: Trial) -> None:
-        """Count it."""
         self._done += 1
         if not self._quiet:
             self.show_step(_ANSWERS, self._done, self._total)

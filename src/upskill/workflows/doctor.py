@@ -11,7 +11,7 @@ from upskill.sandbox.probes import PROBES, Result, run_probes
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnosis:
-    """What was found."""
+    """The sandbox of this machine, and how each attack on it ended."""
 
     facts: SandboxFacts
     results: tuple[Result, ...]

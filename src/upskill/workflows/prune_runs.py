@@ -13,7 +13,7 @@ from upskill.errors import UpskillError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrunePlan:
-    """What would go, and what stays although it is old."""
+    """The runs that will be removed, and those that stay although they are old."""
 
     going: tuple[PastRun, ...]
     """Newest first."""
@@ -24,7 +24,7 @@ class PrunePlan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PruneResult:
-    """What went."""
+    """The runs that were removed, and why others could not be."""
 
     gone: tuple[PastRun, ...]
     bytes: int

@@ -12,7 +12,8 @@ from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.material import Material
 from upskill.teaching.search import PROPOSALS_PER_REVISION
-from upskill.workflows.generating.estimate import Share, Teaching, TeachingEstimate, estimate_teaching
+from upskill.workflows.evaluating.estimate import Estimate
+from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
 
 PRICE = Price(input_per_million=5.0, output_per_million=25.0)
 TEACHER = Endpoint(name="t", model="x/t", how="", price=PRICE)
@@ -33,7 +34,7 @@ def estimate(teaching: Teaching, students: int = 1) -> TeachingEstimate:
     return estimate_teaching(teaching, teacher=TEACHER, writer=TEACHER, students=named, settings=Settings())
 
 
-def of_students(teaching: Teaching, students: int = 1) -> Share:
+def of_students(teaching: Teaching, students: int = 1) -> Estimate:
     found = estimate(teaching, students).students
     assert found is not None
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 from upskill import measuring, storage
 from upskill.checks import judge_questions
 from upskill.domain import TrialPlan, estimate_tokens
+from upskill.domain.case import Json
 from upskill.domain.text import count
 from upskill.errors import UpskillError
 from upskill.models import Endpoint
@@ -30,63 +31,81 @@ JUDGE_OUTPUT_TOKENS = 120
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlanEstimate:
-    """Expected, and at most: every answer as long as allowed, every trial run, no retries."""
+class Estimate:
+    """What something will take: expected, and at most. Retries are not counted."""
 
     calls_expected: int
     calls_at_most: int
-    price_expected: float
-    price_at_most: float
-    """In dollars, for the students whose price is known."""
-    unknown: tuple[str, ...]
-    """Students whose price is unknown."""
-    detectable: str
-    """The smallest lift the plan can find, in words."""
+    price_expected: float | None
+    price_at_most: float | None
+    """In dollars, for the models whose price is known; `None` where no sum is known."""
     minutes_expected: float | None = None
     minutes_at_most: float | None = None
     """At the pace of the last run like this one; `None` where there was none."""
-
-    @property
-    def is_much(self) -> bool:
-        """Whether a person is asked first."""
-        return self.price_at_most > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
+    unknown: tuple[str, ...] = ()
+    """Models whose price is unknown."""
 
     @property
     def calls(self) -> str:
         """In words."""
-        return calls_in_words(self.calls_expected, self.calls_at_most)
-
-    @property
-    def minutes(self) -> str:
-        """In words; unknown until a model was asked before."""
-        minutes = minutes_in_words(self.minutes_expected, self.minutes_at_most)
-        return minutes if self.minutes_at_most is None else f"{minutes}, at the pace of the last run"
+        if self.calls_expected == self.calls_at_most:
+            return count(self.calls_at_most, "call")
+        return f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
 
     @property
     def price(self) -> str:
         """In words: an unknown price is never called nothing."""
+        if self.price_expected is None or self.price_at_most is None or (self.unknown and self.price_at_most == 0):
+            return "unknown"
         known = f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
         if self.price_at_most == 0:
             known = "$0"
-        if not self.unknown:
-            return known
-        if self.price_at_most == 0:
-            return "unknown"
-        return f"{known}, and unknown for {', '.join(self.unknown)}"
+        return known if not self.unknown else f"{known}, and unknown for {', '.join(self.unknown)}"
+
+    @property
+    def duration(self) -> str:
+        """In words; never `0 min`."""
+        if self.minutes_expected is None or self.minutes_at_most is None:
+            return "time unknown until the first pair"
+        if self.minutes_at_most < 1:
+            return "less than a minute"
+        return f"about {max(1, round(self.minutes_expected))} min, at most {max(1, round(self.minutes_at_most))}"
+
+    @property
+    def minutes(self) -> str:
+        """In words."""
+        return self.duration
+
+    @property
+    def words(self) -> str:
+        """All of it in one line."""
+        return f"{self.calls}; price {self.price}; {self.minutes}"
+
+    def as_json(self) -> dict[str, Json]:
+        """The same for programs; what is unknown is null."""
+        return {
+            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
+            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
+            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
+        }
 
 
-def calls_in_words(expected: int, at_most: int) -> str:
-    """How many calls, in words."""
-    return count(at_most, "call") if expected == at_most else f"about {expected:,} calls, at most {at_most:,}"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanEstimate(Estimate):
+    """What an evaluation will take; at most: every answer as long as allowed, every trial run."""
 
+    detectable: str
+    """The smallest lift the plan can find, in words."""
 
-def minutes_in_words(expected: float | None, at_most: float | None) -> str:
-    """How long it takes, in words; never `0 min`."""
-    if expected is None or at_most is None:
-        return "time unknown until the first pair"
-    if at_most < 1:
-        return "less than a minute"
-    return f"about {max(1, round(expected))} min, at most {max(1, round(at_most))}"
+    @property
+    def is_much(self) -> bool:
+        """Whether a person is asked first."""
+        return (self.price_at_most or 0) > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
+
+    @property
+    def minutes(self) -> str:
+        """In words, and where they come from."""
+        return self.duration if self.minutes_at_most is None else f"{self.duration}, at the pace of the last run"
 
 
 def estimate_plan(

@@ -220,7 +220,7 @@ def _schedule(student: Student, run: _Run) -> Schedule:
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
         run.progress.pair_finished(student.name, pair, over=over)
 
-    return schedule_for(run.prepared.plan, min_lift=run.prepared.min_lift, after_pair=after_pair)
+    return schedule_for(run.prepared.plan, min_lift=run.prepared.order.min_lift, after_pair=after_pair)
 
 
 def _conclude(run: _Run, execution: _Execution, spent_before: Spending) -> Evaluation:
@@ -236,7 +236,7 @@ def _conclude(run: _Run, execution: _Execution, spent_before: Spending) -> Evalu
         run=relative(run.folder.path, Path.cwd()),
         schedules=schedules,
         cut_short=lambda student: cut_short_by(end, student, schedules[student.name]),
-        min_lift=prepared.min_lift,
+        min_lift=prepared.order.min_lift,
         case_states=prepared.qualifications,
         bought=replace(
             purchase_since(run.client.spent, spent_before),

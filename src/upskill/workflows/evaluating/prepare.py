@@ -27,7 +27,7 @@ MOST_ESTIMATE_ERROR = 0.67
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationOrder:
-    """What a person asked for."""
+    """What a person asks an evaluation for."""
 
     skill: Path
     case_file: Path | None = None
@@ -50,15 +50,13 @@ class EvaluationOrder:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PreparedEvaluation:
-    """An evaluation that can begin."""
+    """An evaluation that was checked and planned, with everything it needs."""
 
+    order: EvaluationOrder
     skill: Skill
-    skill_folder: Path
     previous: Skill | None
-    previous_folder: Path | None
     case_file: Path
     plan: TrialPlan
-    min_lift: float | None
     endpoints: dict[str, Endpoint]
     served: dict[str, ServedModel]
     estimate: PlanEstimate
@@ -77,8 +75,7 @@ class PreparedEvaluation:
     @property
     def lines(self) -> tuple[str, ...]:
         """What it takes, what it can find and what to know of it, for a person."""
-        takes = f"{self.estimate.calls}; price {self.estimate.price}; {self.estimate.minutes}"
-        return takes, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
+        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
 
 
 def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
@@ -105,13 +102,11 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
     return PreparedEvaluation(
+        order=order,
         skill=skill,
-        skill_folder=order.skill,
         previous=previous,
-        previous_folder=order.previous,
         case_file=case_file.path,
         plan=plan,
-        min_lift=order.min_lift,
         endpoints=endpoints,
         served=served,
         estimate=estimate_plan(
@@ -302,7 +297,7 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
 
 
 def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
-    """A script throws its own dice, whatever the temperature."""
+    """Scripted students draw at random, whatever the temperature."""
     if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
         return ()
     return (

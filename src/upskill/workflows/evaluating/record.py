@@ -21,7 +21,7 @@ from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers of a run rest on."""
+    """The versions that the figures of a run depend on."""
     return {
         "upskill": __version__,
         "inspect-ai": importlib.metadata.version("inspect-ai"),
@@ -46,15 +46,15 @@ def recorded_settings(record: Mapping[str, SettingRecord]) -> Resolved:
 
 def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFolder) -> RunRecord:
     """What is known of a run before it begins."""
-    plan = prepared.plan
+    order, plan = prepared.order, prepared.plan
     harness = trials.load_harness(plan.harness)
     return RunRecord(
         started_at=now(),
         versions=versions(),
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
-        skill_source=relative(prepared.skill_folder, folder.path),
-        previous_source=None if prepared.previous_folder is None else relative(prepared.previous_folder, folder.path),
+        skill_source=relative(order.skill, folder.path),
+        previous_source=None if order.previous is None else relative(order.previous, folder.path),
         previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=relative(prepared.case_file, folder.path),
         cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
@@ -63,7 +63,7 @@ def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFo
         arms=plan.arms,
         repeats=plan.repeats,
         design=plan.design,
-        min_lift=prepared.min_lift,
+        min_lift=order.min_lift,
         seed=plan.seed,
         harness=harness.version,
         frame=harness.frame,

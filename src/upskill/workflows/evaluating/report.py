@@ -161,7 +161,7 @@ def _trials(run: Path, problems: list[str]) -> list[Trial]:
 
 
 def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, problems: list[str]) -> dict[str, Case]:
-    """The cases that are still what was put to the students."""
+    """The cases that have not changed since the run."""
     if cases is None:
         try:
             cases = storage.read_case_file(run / record.case_source, check_problems=lambda _: []).cases
@@ -275,7 +275,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
 
 
 def _plain(value: object) -> str:
-    """A setting as somebody would say it."""
+    """A setting in words."""
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
@@ -312,7 +312,7 @@ def draw(pictures: Sequence[Picture], drawer: Drawer) -> tuple[Mapping[str, Draw
 
 
 def write_page(page: str, target: Path) -> None:
-    """Whole or not at all."""
+    """Write the page atomically. Raises `EngineError` where that is not possible."""
     try:
         storage.write_atomically(target, page)
     except OSError as error:

@@ -178,5 +178,4 @@ class ResumedSchedule:
         return turn if turn is not None else self._schedule.take()
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        """As the schedule itself."""
         self._schedule.ended(turn, trials)

@@ -13,12 +13,10 @@ class PricedPlan(Protocol):
     """What a person is asked about before it is bought, in words."""
 
     @property
-    def price(self) -> str:
-        """Dollars, expected and at most."""
+    def price(self) -> str: ...
 
     @property
-    def minutes(self) -> str:
-        """How long it takes."""
+    def minutes(self) -> str: ...
 
 
 def client_for(settings: Settings) -> MeteredClient:

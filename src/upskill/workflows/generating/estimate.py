@@ -6,10 +6,8 @@ from pathlib import Path
 
 from upskill import measuring
 from upskill.domain import DEFAULT_HARNESS, Student, TrialPlan, estimate_tokens, harness_info
-from upskill.domain.case import Json
 from upskill.models import Endpoint
 from upskill.models.question import MOST_OUTPUT_TOKENS
-from upskill.reporting import dollars
 from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
@@ -18,8 +16,7 @@ from upskill.trials import TrialLimits, load_harness
 from upskill.workflows.evaluating.estimate import (
     EXPECTED_ANSWER_TOKENS,
     EXPECTED_SHARE,
-    calls_in_words,
-    minutes_in_words,
+    Estimate,
     seconds_per_call,
 )
 from upskill.workflows.generating.measure import SCREEN_ROUNDS
@@ -39,51 +36,11 @@ STUDENT_PROMPT_TOKENS = 1_200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """What one side will take."""
-
-    calls_expected: int
-    calls_at_most: int
-    price_expected: float | None
-    """Dollars; `None` where a price is unknown."""
-    price_at_most: float | None
-    minutes_expected: float | None
-    minutes_at_most: float | None
-
-    @property
-    def words(self) -> str:
-        """In one line."""
-        return f"{calls_in_words(self.calls_expected, self.calls_at_most)}; price {self.price}; {self.minutes}"
-
-    @property
-    def price(self) -> str:
-        """In words; an unknown price is never called nothing."""
-        if self.price_expected is None or self.price_at_most is None:
-            return "unknown"
-        if self.price_at_most == 0:
-            return "$0"
-        return f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes, in words."""
-        return minutes_in_words(self.minutes_expected, self.minutes_at_most)
-
-    def as_json(self) -> Json:
-        """The same for programs; what is unknown is null."""
-        return {
-            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
-            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
-            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TeachingEstimate:
     """Both shares. Retries are not counted."""
 
-    teacher: Share
-    students: Share | None
+    teacher: Estimate
+    students: Estimate | None
     """`None` where nothing is measured."""
     cap: float | None
     """Dollars at which spending ends."""
@@ -130,7 +87,7 @@ def estimate_teaching(
     )
 
 
-def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
+def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Estimate:
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
@@ -159,7 +116,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
     scripted = teacher.is_scripted and writer.is_scripted
-    return Share(
+    return Estimate(
         calls_expected=int(calls),
         calls_at_most=int(most_calls),
         price_expected=expected,
@@ -169,7 +126,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     )
 
 
-def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Share:
+def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Estimate:
     trials, most_trials = _trials_of_a_student(teaching)
     harness = load_harness(teaching.harness)
     trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
@@ -193,7 +150,7 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
         expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=received)
         at_most += most_trials * most.cost(student.price)
     pace = _pace(students, settings)
-    return Share(
+    return Estimate(
         calls_expected=round(calls),
         calls_at_most=round(most_calls),
         price_expected=expected,

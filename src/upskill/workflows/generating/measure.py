@@ -30,7 +30,6 @@ class Measurement:
     """Why it ended before its plan did, in words (`stopped at the cap of $10.00`); nothing more can be bought then."""
 
     def of(self, student: str) -> tuple[Trial, ...]:
-        """The trials of one student."""
         return tuple(trial for trial in self.trials if trial.student == student)
 
     def compared(self, student: str) -> tuple[Arm, Arm]:

@@ -22,7 +22,7 @@ MAX_COST = 10.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """Where a skill goes."""
+    """Where a skill will be saved."""
 
     folder: Path | None = None
     """The skill's own folder; `None` where it is named after the draft, in `parent`."""
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateOrder:
-    """What was typed."""
+    """What a person asks `generate` for."""
 
     task: str | None = None
     examples: tuple[str, ...] = ()

@@ -64,7 +64,6 @@ class GenerateInputs:
 
     @property
     def target(self) -> Target:
-        """Where the skill goes."""
         return self.order.target or Target(parent=Path(self.settings.values.skills_dir))
 
     @property

@@ -40,7 +40,7 @@ def provenance_of(
     status: str,
     spent: Purchase,
 ) -> SkillMeta:
-    """Everything that is known of a skill, as values."""
+    """The provenance of a skill, what was measured, and each use of held-out cases."""
     gathered, roles = inputs.gathered, inputs.roles
     skill = gathered.skill_folder
     before = read_meta(skill) if skill is not None and skill.is_dir() else SkillMeta()

@@ -54,7 +54,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefineResult:
-    """What refining came to."""
+    """All attempts, the best of them, and why refining ended."""
 
     best: Attempt
     attempts: tuple[Attempt, ...]

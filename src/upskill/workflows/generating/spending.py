@@ -10,7 +10,7 @@ from upskill.workflows.evaluating.spending import purchase_of, spent_in
 
 
 class PriorSpending:
-    """Puts what was spent before on the metered client's account, so that a cap holds across all of it."""
+    """Counts what was spent before on the metered client, so that a cap holds for all of it."""
 
     def __init__(self, folder: TeachingFolder, client: MeteredClient) -> None:
         self._client = client
@@ -20,12 +20,12 @@ class PriorSpending:
 
     @property
     def by_teacher(self) -> Purchase:
-        """All that went to teachers."""
+        """The teachers' share."""
         return purchase_of(_sum(self._teacher_before, self._teacher_since))
 
     @property
     def by_students(self) -> Purchase:
-        """All the rest."""
+        """The students' share."""
         total, teacher = self._client.spent, _sum(self._teacher_before, self._teacher_since)
         since = [spent.cost for (role, _), spent in self._client.spent_by.items() if role != "teacher"]
         unknown = self._students_before.cost is None or None in since
@@ -39,7 +39,6 @@ class PriorSpending:
 
     @property
     def whole(self) -> Purchase:
-        """Both shares."""
         return purchase_of(self._client.spent)
 
     @property

@@ -25,10 +25,10 @@ from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import find_cases, note_slow_cases, qualify_within
-from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS
+from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
-from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
+from upskill.workflows.generating.estimate import Teaching, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
 
@@ -115,6 +115,7 @@ class CasesOrder:
 class WritingPlan:
     """Everything was read and checked; nothing has been spent."""
 
+    order: CasesOrder
     skill: Skill
     folder: Path
     target: Path
@@ -123,28 +124,24 @@ class WritingPlan:
     served: ServedModel
     chosen: bool
     """Whether the writer was chosen by us, for its key."""
-    estimate: Share
+    estimate: Estimate
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillCases:
-    """The cases that were written for a skill, and where they are now."""
+    """The cases that were written for a skill."""
 
-    skill: Skill
-    path: Path
-    writer: Endpoint
+    plan: WritingPlan
     cases: tuple[Case, ...]
     dropped: tuple[str, ...]
-    wanted: int
     bought: Purchase
-    notes: tuple[str, ...] = ()
 
     @property
     def dropped_notes(self) -> tuple[str, ...]:
         """What was dropped, and whether that left too few, in a line each."""
-        short = self.wanted - len(self.cases)
-        too_few = (f"{len(self.cases)} of {self.wanted} cases could be had",) if short > 0 else ()
+        got, wanted = len(self.cases), self.plan.order.counts.total
+        too_few = (f"{got} of {wanted} cases could be had",) if got < wanted else ()
         return (*(f"dropped: {line}" for line in self.dropped), *too_few)
 
 
@@ -171,6 +168,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     )
     estimate = estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings)
     return WritingPlan(
+        order=order,
         skill=skill,
         folder=folder,
         target=target,
@@ -214,7 +212,7 @@ def cases_for_skill(
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    with answer_cache(_purpose(plan, order), age_limit=_cache_age(plan, settings.values)) as cache:
+    with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
         if bought := len(cache.journal.all()):
             progress.note(
                 f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
@@ -235,26 +233,17 @@ def cases_for_skill(
         except TeacherUnusable:
             cache.drop()  # else the same unusable answer would be found again
             raise
-        _save(plan, order, written)
+        _save(plan, written)
         cache.drop()
-    return SkillCases(
-        skill=plan.skill,
-        path=plan.target,
-        writer=plan.writer,
-        cases=written.cases,
-        dropped=written.dropped,
-        wanted=order.counts.total,
-        bought=purchase_of(client.spent),
-        notes=plan.notes,
-    )
+    return SkillCases(plan=plan, cases=written.cases, dropped=written.dropped, bought=purchase_of(client.spent))
 
 
-def _purpose(plan: WritingPlan, order: CasesOrder) -> dict[str, str]:
+def _purpose(plan: WritingPlan) -> dict[str, str]:
     return {
         "writer": identity(plan.writer) or "",
         "skill": plan.skill.digest,
         "folder": str(plan.folder.resolve()),
-        "counts": str(order.counts),
+        "counts": str(plan.order.counts),
     }
 
 
@@ -271,8 +260,9 @@ def _unanswered(error: NoAnswer, plan: WritingPlan) -> ProviderError | EngineErr
     return ProviderError(f"no case was saved: {plan.writer.name} did not answer: {error}")
 
 
-def _save(plan: WritingPlan, order: CasesOrder, written: WrittenCases) -> None:
+def _save(plan: WritingPlan, written: WrittenCases) -> None:
     """Raises where cases were written by another process meanwhile and may not be replaced."""
+    order = plan.order
     if not order.replace:
         _refuse_to_replace(order, plan.folder, plan.skill)
     if order.output is not None:
@@ -313,6 +303,6 @@ def write_missing_cases(
         probe(student)
     order = CasesOrder(skill=skill, sandbox=sandbox)
     found = cases_for_skill(order, settings=settings, progress=progress, confirm=confirm, client=client)
-    for note in (*found.dropped_notes, *found.notes):
+    for note in (*found.dropped_notes, *found.plan.notes):
         progress.note(f"note: {note}")
-    progress.note(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")
+    progress.note(f"{len(found.cases)} cases saved to {found.plan.target}; they are used again from now on")
