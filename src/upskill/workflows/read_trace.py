@@ -2,7 +2,7 @@
 
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +29,7 @@ _MOST_PIPED = 4_000_000_000
 
 
 def read_trace(
-    asked: str,
-    *,
+    *asked: str,
     budget: int = DEFAULT_BUDGET,
     folder: Path,
     environment: Mapping[str, str],
@@ -38,26 +37,11 @@ def read_trace(
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> TraceSource:
-    """What `asked` names, read, redacted and digested.
+    """What `asked` names, read, redacted and digested as one source: a lesson that several of them hold is kept once.
 
-    A path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to read.
+    Each is a path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to
+    read.
     """
-    return read_all(
-        [asked], budget=budget, folder=folder, environment=environment, progress=progress, now=now, piped=piped
-    )
-
-
-def read_all(
-    asked: Sequence[str],
-    *,
-    budget: int = DEFAULT_BUDGET,
-    folder: Path,
-    environment: Mapping[str, str],
-    now: float,
-    progress: Progress = SILENT,
-    piped: BinaryIO | None = None,
-) -> TraceSource:
-    """The same for several, read as one source: a lesson that several of them hold is kept once."""
     if budget < SMALLEST_BUDGET:
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
     reader = _Reader(

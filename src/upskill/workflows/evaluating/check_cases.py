@@ -10,6 +10,7 @@ from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.text import count
 from upskill.errors import UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
@@ -43,7 +44,8 @@ def check_cases(
             hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
         )
     context, notes = _sandbox_context(found.cases)
-    note_slow_cases(found.cases, progress)
+    if (note := slow_cases_note(found.cases)) is not None:
+        progress.note(note)
     qualifications = qualify(found.cases, skill, context=context, progress=progress)
     if runs_dir is not None:
         progress.step("looking at past runs", 0, None)
@@ -107,12 +109,12 @@ def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qual
     return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {passes}")))
 
 
-def note_slow_cases(cases: Iterable[Case], progress: Progress) -> None:
-    """Note that cases are checked which take long: a check that runs a program is run some dozens of times."""
+def slow_cases_note(cases: Iterable[Case]) -> str | None:
+    """A note that checking these cases takes long: a check that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
-    if slow:
-        cases_that_do = f"{slow} test case{'' if slow == 1 else 's'} whose assertions run programs"
-        progress.note(f"checking that {cases_that_do} can tell right from wrong...")
+    if not slow:
+        return None
+    return f"checking that {count(slow, 'test case')} whose assertions run programs can tell right from wrong..."
 
 
 def qualify_within(

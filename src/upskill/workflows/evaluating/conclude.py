@@ -54,9 +54,7 @@ def summarise(
     judge: JudgeReport | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
-    mine: dict[str, list[Trial]] = defaultdict(list)
-    for trial in finished:
-        mine[trial.student].append(trial)
+    mine = by_student(finished)
     labels = {one.case_id: one.labels for one in case_states}
     return Evaluation(
         skill=skill,
@@ -85,6 +83,14 @@ def summarise(
         sandbox=sandbox,
         judge=judge,
     )
+
+
+def by_student(trials: Iterable[Trial]) -> defaultdict[str, list[Trial]]:
+    """The trials of each student, in their order."""
+    found: defaultdict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        found[trial.student].append(trial)
+    return found
 
 
 def students_end(end: RunEnd, students: Iterable[Endpoint], clean: Callable[[str], str]) -> RunEnd:

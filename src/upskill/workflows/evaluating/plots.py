@@ -7,9 +7,9 @@ from upskill import storage
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.reporting.pictures import Drawer, DrawnPicture, Picture, PictureFailed, Version
 from upskill.reporting.pictures.palette import DARK, LIGHT, darkened, on_paper
-from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.storage import RunRecord
-from upskill.workflows.evaluating.report import skill_of
+from upskill.workflows.evaluating.report import recorded_evaluation
 
 
 def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
@@ -61,18 +61,11 @@ def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
 
 
 def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
-    if record.results is None:
-        return
     try:
-        evaluation = read_evaluation(
-            record.results,
-            run=name,
-            skill=skill_of(run, record),
-            students=record.students,
-            min_lift=record.min_lift,
-            end=record.end,
-        )
+        evaluation = recorded_evaluation(run, record, name=name)
     except UnreadableResult:
+        return
+    if evaluation is None:
         return
     for report in evaluation.students:
         if not report.lifts or report.lifts[0].against != "baseline":

@@ -1,6 +1,5 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from upskill.measuring.verdict import CutShort
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
-from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
 from upskill.workflows.evaluating.judge import judge_report
 from upskill.workflows.evaluating.prepare import unconfined_notes
@@ -47,17 +46,14 @@ def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SI
         regraded, changed = _grade_again(
             _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge
         )
-    by_student: dict[str, list[Trial]] = defaultdict(list)
-    for trial in regraded:
-        by_student[trial.student].append(trial)
+    mine = by_student(regraded)
     return summarise(
         plan,
         regraded,
         skill=skill,
         run=run.as_posix(),
         schedules={
-            student.name: replay_trials(plan, by_student[student.name], min_lift=record.min_lift)
-            for student in plan.students
+            student.name: replay_trials(plan, mine[student.name], min_lift=record.min_lift) for student in plan.students
         },
         cut_short=lambda _: _cut_short(record),
         min_lift=record.min_lift,

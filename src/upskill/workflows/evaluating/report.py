@@ -2,9 +2,9 @@
 
 import os
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
-from upskill.workflows.evaluating.conclude import summarise
+from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.record import without_own_keys
 from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
 
@@ -105,18 +105,16 @@ def read_report(
     known = _known_cases(run, record, cases, problems)
     stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
     plan = recorded_plan(record, stubs)
-    by_student: dict[str, list[Trial]] = defaultdict(list)
-    for trial in trials:
-        by_student[trial.student].append(trial)
+    mine = by_student(trials)
     with storage.collector_paused():
         replays = {
-            student.name: replay(plan, student.name, by_student[student.name], min_lift=record.min_lift)
+            student.name: replay(plan, student.name, mine[student.name], min_lift=record.min_lift)
             for student in plan.students
         }
     if evaluation is None:
         evaluation = _evaluation(run, record, plan, trials, replays, problems)
     clean = redactor_from(os.environ).clean_own
-    ratios = _ratios(plan, by_student, replays)
+    ratios = _ratios(plan, mine, replays)
     return Report(
         run=run,
         evaluation=evaluation,
@@ -192,23 +190,15 @@ def _evaluation(
     problems: list[str],
 ) -> Evaluation:
     """As it was recorded; for a run that was killed, as far as it came."""
-    skill = skill_of(run, record)
-    if record.results is not None:
-        try:
-            return read_evaluation(
-                record.results,
-                run=run.as_posix(),
-                skill=skill,
-                students=record.students,
-                min_lift=record.min_lift,
-                end=record.end,
-            )
-        except UnreadableResult as error:
-            problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
+    try:
+        if (recorded := recorded_evaluation(run, record, name=run.as_posix())) is not None:
+            return recorded
+    except UnreadableResult as error:
+        problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
     return summarise(
         plan,
         trials,
-        skill=skill,
+        skill=_skill(run, record),
         run=run.as_posix(),
         schedules={name: one.schedule for name, one in replays.items()},
         cut_short=lambda _: "interrupted",
@@ -225,15 +215,27 @@ def _evaluation(
     )
 
 
-def skill_of(run: Path, record: RunRecord) -> Skill:
+def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluation | None:
+    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`."""
+    if record.results is None:
+        return None
+    return read_evaluation(
+        record.results,
+        run=name,
+        skill=_skill(run, record),
+        students=record.students,
+        min_lift=record.min_lift,
+        end=record.end,
+    )
+
+
+def _skill(run: Path, record: RunRecord) -> Skill:
     """The skill as it is now, if it is what was measured; otherwise only its name."""
-    try:
+    with suppress(UpskillError):
         skill = storage.read_skill(run / record.skill_source)
-    except UpskillError:
-        skill = None
-    if skill is None or skill.digest != record.skill_digest:
-        return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
-    return skill
+        if skill.digest == record.skill_digest:
+            return skill
+    return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
 
 
 def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:

@@ -8,7 +8,7 @@ from upskill.domain import Case, Qualification, Skill
 from upskill.domain.progress import SILENT, Progress
 from upskill.errors import SkillInvalid
 from upskill.sandbox import Backend
-from upskill.workflows.evaluating.check_cases import note_slow_cases, qualify_within
+from upskill.workflows.evaluating.check_cases import qualify_within, slow_cases_note
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +93,8 @@ def admit(
         new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
         qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
     else:
-        note_slow_cases(cases, progress)
+        if (note := slow_cases_note(cases)) is not None:
+            progress.note(note)
         qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
     rejected = [one for one in qualifications if one.state == "rejected"]
     if only is not None:

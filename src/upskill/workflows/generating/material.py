@@ -26,7 +26,7 @@ from upskill.teaching.material import Document, Material
 from upskill.traces.detecting import detect
 from upskill.traces.folders import learnable_below, recordings_below
 from upskill.traces.recording import FileRecording
-from upskill.workflows.read_trace import read_all
+from upskill.workflows.read_trace import read_trace
 
 DIGEST_BUDGET = 24_000
 """Tokens of the digest of all recordings: a tenth of a large teacher's window."""
@@ -107,8 +107,8 @@ def gather(
             documents += texts
     digest, taken_out = None, 0
     if recordings:
-        read = read_all(
-            recordings,
+        read = read_trace(
+            *recordings,
             budget=DIGEST_BUDGET,
             folder=folder,
             environment=environment,

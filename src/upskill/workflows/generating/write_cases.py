@@ -24,7 +24,7 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
-from upskill.workflows.evaluating.check_cases import find_cases, note_slow_cases, qualify_within
+from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
@@ -51,11 +51,13 @@ def write_cases_for(
     `window` is the case writer's. Raises `TeacherUnusable`, and what `ask` raises.
     """
     confined = _confined(backend, progress)
-    once = _Once(progress)
+    noted: set[str] = set()
 
     def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
-        if confined is not None:
-            note_slow_cases(cases, once)
+        note = slow_cases_note(cases)
+        if confined is not None and note is not None and note not in noted:
+            noted.add(note)
+            progress.note(note)
         return qualify_within(cases, skill or _NO_SKILL, backend=confined)
 
     return write_cases(
@@ -70,19 +72,6 @@ def write_cases_for(
         window=window,
         programs=confined == "bubblewrap",
     )
-
-
-class _Once(Progress):
-    """Passes each line on once: every batch of cases is checked."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._noted: set[str] = set()
-
-    def note(self, line: str) -> None:
-        if line not in self._noted:
-            self._noted.add(line)
-            self._progress.note(line)
 
 
 def _confined(backend: Backend | None, progress: Progress) -> Backend | None:
