@@ -8,7 +8,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def check(
     chosen = options.resolved({**settings, "models": models})
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
-    with Steps(no_color=no_color) as steps:
+    with StepProgress(no_color=no_color) as steps:
         checked = check_cases(
             skill,
             case_file=case_file,
@@ -66,7 +66,7 @@ def check(
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.evaluating.probe_cases import probe_cases
 
-        with Steps(no_color=no_color) as steps:
+        with StepProgress(no_color=no_color) as steps:
             checked = probe_cases(
                 checked,
                 skill,
@@ -126,7 +126,7 @@ def write(
 
     Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
     """
-    from upskill.cli.teaching_progress import Waiting
+    from upskill.cli.teaching_progress import TimedProgress
     from upskill.reporting.cases import show_written_cases, written_cases_json
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.generating.write_cases import CasesOrder, cases_for_skill, plan_cases
@@ -142,7 +142,7 @@ def write(
     if dry_run:
         _show_plan(plan_cases(order, chosen.values), as_json=as_json)
         return EXIT_DONE
-    with Waiting(quiet=quiet, no_color=no_color) as progress:
+    with TimedProgress(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(
             order,
             settings=chosen,

@@ -133,7 +133,7 @@ def command(
                     order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
     except KeyboardInterrupt:
-        # Said once the block is gone: it would take the last line with it.
+        # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
         click.echo("interrupted; everything that was bought is kept", err=True)
@@ -154,7 +154,7 @@ def _task(words: tuple[str, ...]) -> str | None:
 
 
 def _ask(plan: "GeneratePlan") -> bool:
-    """The one question, on stderr, with both shares. Where nobody can be asked, nothing is run."""
+    """Ask the person on stderr, with both shares of the price. Raises where there is no terminal."""
     question = " ".join(line.strip() + "." for line in plan.shares)
     if not is_interactive():
         raise UsageError(f"{question} Nothing was run.", hint="add --yes to run it without being asked")
@@ -178,7 +178,7 @@ def _show(generated: "GenerateResult", *, as_json: bool, no_color: bool) -> None
 
 
 def exit_code(generated: "GenerateResult", *, required: bool) -> int:
-    """The tool's own trouble goes before what the skill did not show."""
+    """The exit code; a failure of the tool goes before what the skill did not show."""
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED
     helped = bool(generated.claims) and all(claim.status == "helps" for claim in generated.claims)

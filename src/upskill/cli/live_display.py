@@ -33,7 +33,7 @@ class Content(Protocol):
         ...
 
 
-class Live:
+class LiveDisplay:
     """Use it in a `with` block; afterwards the screen is as if nothing had been drawn."""
 
     def __init__(self, *, no_color: bool = False) -> None:

@@ -19,13 +19,13 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class Option(Protocol):
-    """Stands above a command and leaves its type as it is."""
+    """A decorator of a command that keeps its type."""
 
     def __call__(self, command: _Command, /) -> _Command: ...
 
 
 def resolved(settings: Mapping[str, object]) -> "Resolved":
-    """What holds for the command that runs now. Each value that was typed is known by the flag it was typed with."""
+    """The settings of the command that runs now; a typed value has its flag as origin."""
     from upskill.settings import resolve_settings
 
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
@@ -50,7 +50,7 @@ def formats(command: str) -> Option:
 
 
 def asked_formats(command: str, given: dict[str, object]) -> list[tuple[Format, object]]:
-    """The formats that were asked for, each with what was typed; all of them are taken out of `given`."""
+    """The formats that were asked for, each with what was typed; all formats are removed from `given`."""
     known = [(format, given.pop(format.name)) for format in FORMATS if format.command == command]
     return [(format, typed) for format, typed in known if typed]
 
@@ -83,7 +83,7 @@ def students(help: str) -> Option:
 
 
 def teacher(help: str) -> Option:
-    """One, by -m as well: the model that a command is about."""
+    """The one model that a command is about, also by -m."""
     return click.option("-m", "--model", "--m", "teacher", metavar="TEACHER", help=help)
 
 
@@ -94,7 +94,7 @@ TEACHER_BASE_URL = click.option(
 
 
 def harness(*, auto: str) -> Option:
-    """`auto`: when students get tools, unless it is said."""
+    """`auto` says in the help when students get tools by default."""
     from upskill.domain.harness import harness_choices
 
     return click.option(
@@ -121,14 +121,14 @@ MAX_TIME = click.option(
 
 
 def fresh(help: str) -> Option:
-    """The setting is called `store`: given, it is off, and otherwise nothing is said of it."""
+    """Turns the setting `store` off; without the flag the setting is not touched."""
     return click.option(
         "--fresh", "store", is_flag=True, callback=lambda *given: False if given[-1] else None, help=help
     )
 
 
 def concurrency(*, per: str) -> Option:
-    """`per`: whose calls are counted."""
+    """`per` says in the help whose calls are counted."""
     return click.option("--concurrency", type=int, metavar="N", help=f"Calls in flight per {per}.  [default: 8]")
 
 

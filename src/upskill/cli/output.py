@@ -1,4 +1,4 @@
-"""What every command does alike: where output goes and whether it has colour."""
+"""What all commands share: where output goes, whether it has colour, and how a person is asked."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def print_json(value: object) -> None:
 
 
 def print_lines(*lines: str, err: bool = False) -> None:
-    """Each as it is where it is piped; on a terminal broken between words."""
+    """Print each line unbroken where it is piped, wrapped between words on a terminal."""
     from upskill.cli.screen import wrapped
 
     stream = sys.stderr if err else sys.stdout
@@ -66,18 +66,18 @@ def is_interactive() -> bool:
 
 
 def named(model: "Endpoint | Student") -> str:
-    """What was typed, and what is asked where that is not the same."""
+    """The name that was typed, and the model where that differs."""
     return model.name if model.name == model.model else f"{model.name}, {model.model}"
 
 
 def show_next_steps(steps: "Iterable[NextStep]") -> None:
-    """The next useful commands, on stderr, because they are no part of the result."""
+    """Show the next useful commands on stderr: they are not part of the result."""
     for step in steps:
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
 def ask_to_spend(estimate: "PricedPlan") -> bool:
-    """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
+    """Ask the person on stderr. Raises where there is no terminal."""
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")

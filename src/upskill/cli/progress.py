@@ -1,11 +1,11 @@
-"""What `upskill eval` says on stderr while it works: what is planned, then how far it has come."""
+"""What `upskill eval` shows on stderr while it runs: the plan, then live figures."""
 
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 from upskill.cli.screen import Line
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import MeteredClient
@@ -16,7 +16,7 @@ from upskill.workflows.progress import RunProgress
 _LEAST_PAIRS_FOR_A_PACE = 2
 
 
-class TrialProgress(Steps, RunProgress):
+class TrialProgress(StepProgress, RunProgress):
     """Shows an evaluation. On the engine's thread trials and pairs are only counted."""
 
     def __init__(self, *, no_color: bool = False) -> None:
@@ -39,7 +39,7 @@ class TrialProgress(Steps, RunProgress):
             self.note(f"  {line}")
 
     def evaluation_begun(self, client: MeteredClient) -> None:
-        """From here on something is shown all the time."""
+        """Show live figures from here on."""
         if self._figures is not None:
             self._figures.begin(client)
             self.show(self._figures)
@@ -54,14 +54,14 @@ class TrialProgress(Steps, RunProgress):
 
 
 class Figures:
-    """Counts, and what can be said of them at any moment."""
+    """The counts of a run, and the live table made from them."""
 
     def __init__(self, plan: TrialPlan) -> None:
         self._plan = plan
         self._compared = plan.against is not None
         self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
         self._over: set[str] = set()
-        # Both counts are there from the start: a dict that grows cannot be read from another thread.
+        # Both counts exist from the start: a dict that grows cannot be read from another thread.
         self._ended: dict[tuple[str, Arm], Counter[bool]] = {
             (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
         }
@@ -71,7 +71,7 @@ class Figures:
         self._before: dict[str, int] = {}
 
     def begin(self, client: MeteredClient) -> None:
-        """What was counted up to now was bought earlier and says nothing about the pace."""
+        """Start the clock: what was counted before was bought earlier and gives no pace."""
         self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 

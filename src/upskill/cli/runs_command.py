@@ -1,4 +1,4 @@
-"""`upskill runs`: what past runs found, and taking old ones away."""
+"""`upskill runs`: what past runs found, and pruning old ones."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from upskill.workflows.prune_runs import PrunePlan
 
 NEWEST = 10
-"""So many runs are listed, and half as many drawn as bars; the matrix is of all."""
+"""How many runs are listed; half as many are drawn as bars, and the matrix shows all."""
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
@@ -97,7 +97,7 @@ def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color:
         show_history(runs, out)
         return
     listed = runs if show_all else runs[:NEWEST]
-    # A folder is there to be copied, so it is never broken: what was found goes under it where there is no room beside.
+    # A path must stay whole to be copied: the result goes below it where there is no room beside.
     if max(len(run.folder) for run in listed) <= out.width * 0.6:
         rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
         show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
@@ -136,7 +136,7 @@ def _prune(
 ) -> int:
     from datetime import UTC, datetime
 
-    from upskill.cli.step_display import Steps
+    from upskill.cli.step_display import StepProgress
     from upskill.workflows.prune_runs import choose, prune
 
     plan = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
@@ -145,7 +145,7 @@ def _prune(
         _show_plan(plan)
     if plan.going and not dry_run:
         _ask(plan, yes=yes)
-        with Steps() as steps:
+        with StepProgress() as steps:
             pruned = prune(plan, progress=steps)
         gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
     if as_json:
@@ -161,7 +161,7 @@ def _prune(
 
 
 def _show_plan(plan: "PrunePlan") -> None:
-    """What is about to go, on stderr."""
+    """List on stderr what is about to be removed."""
     for run in plan.going[:NEWEST]:
         click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
     if len(plan.going) > NEWEST:
@@ -171,7 +171,7 @@ def _show_plan(plan: "PrunePlan") -> None:
 
 
 def _ask(plan: "PrunePlan", *, yes: bool) -> None:
-    """Ask the person. Where nobody can be asked, nothing is removed."""
+    """Ask the person on stderr. Raises where there is no terminal."""
     if yes:
         return
     count = len(plan.going)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 
-from upskill.cli.live_display import Live
+from upskill.cli.live_display import LiveDisplay
 from upskill.cli.screen import Line
 from upskill.domain.progress import Progress
 
@@ -33,7 +33,7 @@ class Step:
         return f"{self.what}{count}, {clock(time.monotonic() - self._began)}"
 
 
-class Steps(Live, Progress):
+class StepProgress(LiveDisplay, Progress):
     """Shows notes and steps. Use it in a `with` block."""
 
     def __init__(self, *, no_color: bool = False) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.domain import Skill, Trial, TrialPlan
 from upskill.workflows.progress import RunProgress
 
 _ANSWERS = "answers of students, at most"
 
 
-class Waiting(Steps):
+class TimedProgress(StepProgress):
     """A teacher can take minutes to answer: a clock runs under the last line meanwhile."""
 
     def __init__(self, *, quiet: bool = False, no_color: bool = False) -> None:
@@ -36,7 +36,7 @@ class Waiting(Steps):
             self.show_step(what, 0, of)
 
 
-class TeachingProgress(Waiting, RunProgress):
+class TeachingProgress(TimedProgress, RunProgress):
     """Shows the stages of a `generate`. No clock runs before there is a run."""
 
     def __init__(self, *, quiet: bool = False, no_color: bool = False) -> None:

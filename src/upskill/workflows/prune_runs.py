@@ -34,9 +34,9 @@ class PruneResult:
 def choose(
     runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skill: str | None, now: datetime
 ) -> PrunePlan:
-    """Runs that are older than so much, except the newest `keep`; without an age, all but the newest `keep`.
+    """Choose runs older than `older_than`, except the newest `keep`; without an age, all but the newest `keep`.
 
-    With a skill, only its runs are looked at. A run that cannot be read is left to a person.
+    With a skill, only its runs are considered. Runs that cannot be read are never chosen.
     """
     mine = [run for run in runs if run.problem is None and skill in (None, run.skill)]
     old = [run for run in mine[keep or 0 :] if older_than is None or _is_older(run, now - older_than)]
@@ -51,7 +51,7 @@ def choose(
 
 
 def _is_older(run: PastRun, moment: datetime) -> bool:
-    """By its own record. A run whose record has no time is left alone."""
+    """Whether a run ended before a moment, by its own record; `False` where that has no time."""
     try:
         ended = datetime.fromisoformat(run.finished_at or run.started_at or "")
     except ValueError:
@@ -60,7 +60,7 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
 
 
 def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
-    """Remove what was chosen. One that cannot be removed is named, and the others still go."""
+    """Remove the chosen runs. One that cannot be removed is reported, and the others are still removed."""
     gone, freed, problems = [], 0, []
     for number, run in enumerate(plan.going, 1):
         size = storage.size_of(Path(run.folder))

@@ -1,4 +1,4 @@
-"""Reading recorded work: one file, a folder of them, what is piped in, or the newest session of this folder."""
+"""Reads recorded work: one file, a folder of them, what is piped in, or the newest session of a folder."""
 
 import stat
 import tempfile
@@ -126,7 +126,7 @@ class _Source:
 
     def __init__(self, *, budget: int, environment: Mapping[str, str]) -> None:
         self._redactor = redactor_from(environment)
-        # Once more over what was found: texts that were put together could show what their pieces did not.
+        # Findings are redacted again: joined texts could show a secret that their pieces did not.
         self._again = redactor_from(environment)
         self._digesting = Digester(budget=budget, clean=self._again.clean)
         self.traces: list[TraceSummary] = []
@@ -137,7 +137,7 @@ class _Source:
         self._bad_lines = 0
 
     def read(self, path: Path, *, name: str, called: str | None = None) -> None:
-        """Take in all traces of one file. `called` is what a person knows it by, where that is not its path."""
+        """Read all traces of one file. `called` names it in errors where its path means nothing to a person."""
         try:
             recording = FileRecording(path, clean=self._redactor.clean)
             if detect(recording) == "text":
@@ -184,7 +184,7 @@ def _summed(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, in
 
 
 def _mode(path: Path, asked: str) -> int:
-    """What kind of file is there; refuses what is no file, folder or pipe."""
+    """The mode of a file, folder or pipe. Raises for anything else."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -229,13 +229,13 @@ def _read_folder(folder: Path, source: _Source) -> None:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
+    """Whether a file of a folder is plain text, which is read only if it is named itself."""
     return path.suffix in {".md", ".txt"} and detect(FileRecording(path)) == "text"
 
 
 @contextmanager
 def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
-    """What is piped in, as a private file for as long as it is read: readers read more than once."""
+    """What is piped in, as a temporary private file: readers read more than once."""
     if piped is None:
         raise UsageError("-: nothing is piped in", hint="pipe a recording in, or pass its path")
     with tempfile.TemporaryDirectory(prefix="upskill-") as place:

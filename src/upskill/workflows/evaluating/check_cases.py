@@ -1,4 +1,4 @@
-"""Whether the cases of a skill can tell right from wrong: for `upskill cases check`, and before any evaluation."""
+"""Checks whether the cases of a skill can tell right from wrong, for `upskill cases check` and before evaluations."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ def check_cases(
     runs_dir: Path | None = None,
     progress: Progress = SILENT,
 ) -> CheckedCases:
-    """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
+    """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` show which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
     found = find_cases(skill_folder, case_file, judge=True)
     if found is None:
@@ -93,7 +93,7 @@ def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[st
 def with_baselines(
     qualifications: Sequence[Qualification], tallies: Iterable[BaselineTally]
 ) -> tuple[Qualification, ...]:
-    """Labels from what students did without the skill. Where students differ, a case is neither."""
+    """Label cases by what students did without the skill. A case on which students differ gets no label."""
     by_case: dict[str, list[BaselineTally]] = {}
     for tally in tallies:
         by_case.setdefault(tally.case_id, []).append(tally)
@@ -120,11 +120,11 @@ def slow_cases_note(cases: Iterable[Case]) -> str | None:
 def qualify_within(
     cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
 ) -> tuple[Qualification, ...]:
-    """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
+    """Qualify cases. Without a sandbox that confines, no check runs a program."""
     context = GradingContext(open_sandbox=open_sandbox) if backend == "bubblewrap" else GradingContext()
     return qualify(cases, skill, context=context, progress=progress)
 
 
 def has_cases(folder: Path) -> bool:
-    """Whether a skill brings cases along. Raises where they cannot be read."""
+    """Whether a skill has cases. Raises where they cannot be read."""
     return storage.read_skill_cases(folder, check_problems=lambda _: []) is not None

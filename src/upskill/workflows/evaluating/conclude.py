@@ -129,7 +129,7 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
-    """An answer that was cut may have been on its way to the right one: a reader of a low pass rate should know."""
+    """Notes on answers that were cut at the token limit, which explain a low pass rate."""
     for student in plan.students:
         scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
         cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
@@ -144,7 +144,7 @@ def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[s
 
 
 def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
-    """A student that never used a tool may be one whose server knows none: a pass rate of 0 would hide that."""
+    """Notes on students that never used a tool: their server may not support tools, and a pass rate of 0 hides that."""
     if not harness_info(plan.harness).with_tools:
         return ()
     notes = []
@@ -260,7 +260,7 @@ def _judge(
     if isinstance(schedule, SequentialSchedule):
         decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
     tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", z=z)
-    # A decision that fell before the endpoint went down, or before the person stopped, stands.
+    # A decision stands that was reached before the endpoint went down or the person stopped.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(
         pairing,
@@ -273,13 +273,13 @@ def _judge(
 
 
 def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
-    """A decision that fell stands, whatever ended the run after it."""
+    """How a student's trials ended. A decision stands, whatever ended the run after it."""
     if reason == "decided" or reason == "no difference" or reason == "futile":
         return reason
     return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 
 
 def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:
-    """Names that servers gave, but for the one that was asked for."""
+    """The model names that servers reported, without the one that was asked for."""
     names = {trial.served_model for trial in trials if trial.served_model}
     return tuple(sorted(name for name in names if name != student.model and not student.model.endswith(f"/{name}")))

@@ -24,9 +24,9 @@ ASK_ABOVE_MINUTES = 10.0
 EXPECTED_SHARE = 0.5
 """A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
 EXPECTED_ANSWER_TOKENS = 300
-"""How long an answer is taken to be, where it may be longer."""
+"""The assumed length of an answer, where it may be longer."""
 JUDGE_INPUT_TOKENS = 1_200
-"""What a judge is taken to read for one question: its instructions, the task and the answer."""
+"""The assumed input of a judge for one question: instructions, task and answer."""
 JUDGE_OUTPUT_TOKENS = 120
 
 
@@ -117,7 +117,7 @@ def estimate_plan(
     pace: float | None = None,
     most_minutes: float | None = None,
 ) -> PlanEstimate:
-    """Prompt tokens are estimated; retries are not counted. Students with tools work under `trial_limits`.
+    """Estimate an evaluation from its prompts. Students with tools work under `trial_limits`.
 
     `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
     """
@@ -149,7 +149,7 @@ def estimate_plan(
     unknown = tuple(student.name for student in plan.students if student.price is None)
     if judge is not None and judge.price is not None:
         expected += judged * share * judge.price.of(input_tokens=JUDGE_INPUT_TOKENS, output_tokens=JUDGE_OUTPUT_TOKENS)
-        # Every reply may have to be asked for once more.
+        # Every question may have to be asked twice.
         at_most += 2 * judged * judge.price.of(input_tokens=2 * JUDGE_INPUT_TOKENS, output_tokens=MOST_OUTPUT_TOKENS)
     elif judge is not None and judge.name not in unknown:
         unknown += (judge.name,)
@@ -172,7 +172,7 @@ def estimate_plan(
 
 
 def _judge_calls(plan: TrialPlan) -> int:
-    """Questions put to the judge if every trial is run and every reply can be read."""
+    """Questions to the judge if every trial is run and every reply can be read."""
     trials = len(plan.students) * len(plan.arms) * plan.repeats
     return trials * sum(judge_questions(case) for case in plan.cases)
 
@@ -183,7 +183,7 @@ LEAST_CALLS = 10
 
 
 def seconds_per_call(plan: TrialPlan, runs_dir: Path) -> float | None:
-    """By the clock, in the newest run that asked the same models in the same way; `None` where there is none."""
+    """The pace of the newest run of the same models and harness, by the clock; `None` where there is none."""
     asked = {(student.model, student.endpoint) for student in plan.students}
     for folder in islice(storage.runs_in(runs_dir), MOST_RUNS):
         try:
@@ -204,5 +204,5 @@ def _pace(record: RunRecord, asked: set[tuple[str, str | None]], harness: str) -
     if not isinstance(calls, int) or calls < LEAST_CALLS:
         return None
     seconds = (datetime.fromisoformat(record.finished_at) - datetime.fromisoformat(record.started_at)).total_seconds()
-    # A resumed run lay idle in between, and a clock can be set back: neither is a pace.
+    # A resumed run was idle in between, and a clock can be set back: neither gives a pace.
     return seconds / calls if 0 <= seconds < 86_400 else None

@@ -59,8 +59,7 @@ def evaluate(
     client: MeteredClient | None = None,
     parent: ParentRun | None = None,
 ) -> Evaluation:
-    """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it always returns a
-    result.
+    """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it returns a result.
 
     `client` is one through which something was bought before, so that its caps hold for both.
     """
@@ -211,7 +210,7 @@ def _execute(run: _Run, before: list[Trial]) -> _Execution:
 
 
 def _scored(trials: list[Trial]) -> list[Trial]:
-    """Without those that errored, which are run again."""
+    """The scored trials; errored ones are run again."""
     return [trial for trial in trials if isinstance(trial.outcome, Scored)]
 
 

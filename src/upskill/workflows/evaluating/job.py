@@ -1,4 +1,4 @@
-"""Runs a job: one evaluation in whatever process this is, JSON in and JSON out. Knows nothing of who schedules it."""
+"""Runs a job: one evaluation in the present process, JSON in and JSON out. Knows nothing of who schedules it."""
 
 import os
 import traceback
@@ -42,7 +42,7 @@ JOB_SETTINGS = frozenset(
         "temperature",
     }
 )
-"""What a job may set by name. The others have a key of their own, or do not belong to an evaluation."""
+"""Settings that a job may name. The others have a key of their own, or are not about an evaluation."""
 
 
 def run_job(text: str, *, root: str) -> str:
@@ -86,7 +86,7 @@ def _working_in(root: Path) -> chdir[str]:
 
 
 def _settings(job: Job) -> Resolved:
-    """Only what the job says: two machines with other settings files measure the same."""
+    """The settings of the job alone: two machines with different settings files measure the same."""
     if strangers := sorted(job.settings.keys() - JOB_SETTINGS):
         raise UsageError(
             f"the job cannot be read: {', '.join(strangers)} cannot be set in `settings`",
@@ -134,7 +134,7 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
 
 
 def _require_same(job: Job, path: Path) -> None:
-    """A run folder belongs to one job: a result must not be that of another."""
+    """Raise where a run folder belongs to another job."""
     if not path.is_file():
         raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
     if not job.measures_the_same_as(job_from_text(path.read_text(encoding="utf-8"))):

@@ -28,14 +28,14 @@ def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoin
 
 
 def identity(endpoint: Endpoint | None) -> str | None:
-    """Who judged, as part of what a judgement rests on."""
+    """The model and where it is served, as records name it."""
     if endpoint is None:
         return None
     return endpoint.model if endpoint.base_url is None else f"{endpoint.model} at {endpoint.base_url}"
 
 
 def judge_report(judge: str | None, trials: Iterable[Trial], client: MeteredClient | None) -> JudgeReport | None:
-    """How often the judge and the other checks agree, and what its calls took; `None` where nothing was judged."""
+    """How often the judge and the other checks agree, and what its calls cost; `None` where there is no judge."""
     if judge is None:
         return None
     agreement = measuring.judge_agreement(trials)

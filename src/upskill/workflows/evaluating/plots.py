@@ -13,7 +13,7 @@ from upskill.workflows.evaluating.report import recorded_evaluation
 
 
 def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
-    """Every picture, as SVG and PNG. Raises `EngineError`."""
+    """Draw every picture as SVG and PNG. Raises `EngineError`."""
     try:
         with Drawer() as drawer:
             return dict(drawer.draw(pictures, png=True))
@@ -22,7 +22,7 @@ def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
 
 
 def write_plots(drawn: dict[str, DrawnPicture], folder: Path) -> list[Path]:
-    """`NAME.svg`, `NAME-dark.svg` and `NAME.png` for each."""
+    """Write `NAME.svg`, `NAME-dark.svg` and `NAME.png` of each; returns their paths."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def write_plots(drawn: dict[str, DrawnPicture], folder: Path) -> list[Path]:
 
 
 def read_history(skill: str, runs_dir: Path) -> tuple[Version, ...]:
-    """What finished runs measured of a skill, oldest first. Runs that cannot be read are passed over."""
+    """What finished runs measured of a skill, oldest first. Runs that cannot be read are skipped."""
     found: list[Version] = []
     names: set[str] = set()
     for past in storage.past_runs(runs_dir):

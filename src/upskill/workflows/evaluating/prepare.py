@@ -45,7 +45,7 @@ class EvaluationOrder:
     every_case: bool = False
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
-    """What confines whatever is executed. `none` is never read from a file: a person typed it."""
+    """What confines executed programs. `none` is never read from a file: a person typed it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,19 +62,19 @@ class PreparedEvaluation:
     estimate: PlanEstimate
     notes: tuple[str, ...]
     trial_limits: trials.TrialLimits = field(default_factory=trials.TrialLimits)
-    """What students with tools work under."""
+    """Limits of students with tools."""
     contents: Mapping[str, Files] = field(default_factory=dict)
     """For students with tools, the files of each skill by its digest."""
     qualifications: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones are not in the plan."""
     sandbox: SandboxFacts | None = None
-    """What confines whatever is executed; `None` where nothing is."""
+    """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What it takes, what it can find and what to know of it, for a person."""
+        """Calls, price, time, the detectable lift and notes, for a person."""
         return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
 
 
@@ -180,7 +180,7 @@ def students_named(settings: Settings) -> tuple[str, ...]:
 
 
 def student_endpoint(name: str, settings: Settings) -> Endpoint:
-    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    """Where a student is served. It may use the teacher's key only where both have the same base URL."""
     endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
     teachers = settings.teacher_base_url
     if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
@@ -189,7 +189,7 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
 
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
-    """What was asked for; with `auto`, students get tools where a case has files, or a check that wants some."""
+    """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some."""
     return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
 
 
@@ -272,7 +272,7 @@ def student_of(endpoint: Endpoint, settings: Settings) -> Student:
 def _require_window(
     endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan
 ) -> None:
-    """Refuse a skill that cannot fit, before anything is spent on finding out."""
+    """Raise where the skill and the longest case do not fit into the context window of a student."""
     window = served.window or endpoint.window
     if window is None:
         return

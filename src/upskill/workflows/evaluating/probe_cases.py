@@ -27,7 +27,7 @@ from upskill.workflows.evaluating.spending import client_for
 
 
 class ProbeSchedule:
-    """Each case again, as long as its outcomes are equal, at most five times."""
+    """Repeats each case while its outcomes are equal, at most five times."""
 
     def __init__(self, plan: TrialPlan) -> None:
         self._arms = plan.arms

@@ -45,7 +45,7 @@ def recorded_settings(record: Mapping[str, SettingRecord]) -> Resolved:
 
 
 def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFolder) -> RunRecord:
-    """What is known of a run before it begins."""
+    """The record of a run before its first trial."""
     order, plan = prepared.order, prepared.plan
     harness = trials.load_harness(plan.harness)
     return RunRecord(
@@ -96,7 +96,7 @@ def recorded_backend(record: RunRecord) -> Backend:
 
 
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:
-    """Raise, with everything that is different now, where a run cannot be resumed."""
+    """Raise, with everything that differs now, where a run cannot be resumed."""
     problems = []
     if prepared.skill.digest != record.skill_digest:
         problems.append(f"the skill {prepared.skill.name} has changed since")
@@ -134,7 +134,7 @@ def without_own_keys(trial: Trial, clean: Callable[[str], str]) -> Trial:
         outcome = replace(outcome, grade=replace(outcome.grade, results=results))
     else:
         outcome = replace(outcome, message=clean(outcome.message))
-    # Any bytes are some text in latin-1, and the same bytes again.
+    # latin-1 decodes any bytes and gives the same bytes back.
     files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in trial.files.items()}
     served = None if trial.served_model is None else clean(trial.served_model)
     return replace(trial, outcome=outcome, answer=clean(trial.answer), files=files, served_model=served)

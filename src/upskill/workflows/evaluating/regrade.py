@@ -85,7 +85,7 @@ def _reported(trials: Iterable[Trial], progress: Progress) -> Iterator[Trial]:
 def _states(
     cases: tuple[Case, ...], skill: Skill, record: RunRecord, *, backend: Backend | None
 ) -> tuple[Qualification, ...]:
-    """As they were found when the run began, while skill and cases are what they were."""
+    """The recorded states of the cases, or new ones where the skill or the cases have changed."""
     unchanged = [case.digest for case in cases] == [case.digest for case in record.cases]
     if record.case_states and unchanged and skill.digest == record.skill_digest:
         return record.case_states

@@ -1,4 +1,4 @@
-"""Replays the stored trials of a run through its schedule, and how the estimate moved while it did."""
+"""Replays the stored trials of a run through its schedule, and follows the estimate after each pair."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -97,7 +97,7 @@ def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int
 
 
 def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
-    """Every pair, or as many as an eye can tell apart; the ends of rounds and the last are always among them."""
+    """The numbers of pairs that are plotted, at most about 60; ends of rounds and the last are always among them."""
     step = max(1, -(-pairs // MOST_POINTS))
     ends = round_ends if len(round_ends) <= MOST_POINTS else [pairs]
     return sorted({*range(1, pairs + 1, step), *ends, *([pairs] if pairs else [])})

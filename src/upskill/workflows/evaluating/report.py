@@ -32,7 +32,7 @@ from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
-"""Nobody waits for the report of more at the end of an evaluation; it is made when it is asked for."""
+"""With more trials the report takes too long at the end of an evaluation; `upskill report` makes it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +64,7 @@ class Report:
         return clean(page)
 
     def _logged(self) -> Iterator[LoggedTrial]:
-        """Those of them that are shown, with where each stands."""
+        """The trials that are shown, each with its line and its place in the logs."""
         log = RunFolder(path=self.run).trials
         redactor = redactor_from(os.environ)
         samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
@@ -84,7 +84,7 @@ class Report:
 
 
 def _readable(trials: Iterator[Trial]) -> Iterator[Trial]:
-    """As far as they can be read; damage was noted when they were read first."""
+    """The trials up to the first damaged one, which was noted when they were read first."""
     try:
         yield from trials
     except UpskillError:
@@ -98,7 +98,7 @@ def read_report(
     cases: Sequence[Case] | None = None,
     enough: float = ENOUGH,
 ) -> Report:
-    """Read a run. `evaluation` and `cases` are taken from its folder where they are not at hand."""
+    """Read a run. `evaluation` and `cases` are read from its folder where they are not given."""
     record = storage.read_run(run)
     problems: list[str] = []
     trials = _trials(run, problems)
@@ -189,7 +189,7 @@ def _evaluation(
     replays: Mapping[str, Replay],
     problems: list[str],
 ) -> Evaluation:
-    """As it was recorded; for a run that was killed, as far as it came."""
+    """The recorded evaluation; for a run that was killed, one made from its trials."""
     try:
         if (recorded := recorded_evaluation(run, record, name=run.as_posix())) is not None:
             return recorded
@@ -282,12 +282,12 @@ def _plain(value: object) -> str:
 
 
 def drawer_for(settings: Settings) -> AbstractContextManager[Drawer | None]:
-    """What draws, loading its library while the students work; nothing where no report is wanted."""
+    """The process that draws, which loads its library while students work; `None` where no report is wanted."""
     return Drawer() if settings.report else nullcontext()
 
 
 def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], drawer: Drawer | None) -> Evaluation:
-    """Write `report.html` into the run folder. Whatever goes wrong becomes a note: the result is not touched."""
+    """Write `report.html` into the run folder. A failure becomes a note: the result does not change."""
     if drawer is None:
         return evaluation
     trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)

@@ -63,11 +63,11 @@ class Reuse:
         self._grade_slow_cases()
 
     def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
-        """A trial that had ended when the run was resumed. A run whose requests changed is not resumed at all."""
+        """A trial that had ended when the run was resumed."""
         return self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
 
     def recall(self, student: Student, planned: PlannedTrial, trial_id: str) -> Trial | None:
-        """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
+        """A trial of this run, or a recent one from the store, graded with the present checks."""
         known = self.of_this_run(student, planned)
         if known is not None and known.id == trial_id:
             return known
@@ -104,7 +104,7 @@ class Reuse:
         return self._store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
 
     def _grade_slow_cases(self) -> None:
-        """Checks that run something block, and `recall` is asked on the engine's event loop: they are run before."""
+        """Grade stored answers whose checks block, before the engine's event loop calls `recall`."""
         prepared = self._prepared
         slow = {case.id for case in prepared.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
         if self._store is None or not slow:
@@ -126,7 +126,7 @@ class Reuse:
                     self._graded[trial_id, planned.case.id] = grade
 
     def _grade(self, case: Case, trial: Trial) -> Grade | None:
-        """`None` where a judgement would have to be bought: then the trial is bought anew, and judged in its turn."""
+        """`None` where a judgement would have to be bought: then the trial is bought again, and judged."""
         return grade_without_asking(case, trial, self._context, judge=self._judge)
 
     def keep(self, trial: Trial) -> None:

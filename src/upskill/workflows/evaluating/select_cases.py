@@ -1,4 +1,4 @@
-"""Which cases of a skill count in an evaluation: those that the teacher never saw, where there are any, each once."""
+"""Selects the cases that count in an evaluation: held-out ones where there are any, each once, none rejected."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ class CountedCases:
 
 
 def without_copies(cases: Sequence[Case]) -> CountedCases:
-    """Of cases that are alike but for their names, the first.
+    """The cases without copies, which differ from an earlier case only in their id.
 
     A copy measures nothing new, and counting it would make the interval too narrow.
     """
@@ -82,14 +82,14 @@ def admit(
     known: Sequence[Qualification] = (),
     progress: Progress = SILENT,
 ) -> AdmittedCases:
-    """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
+    """Leave out rejected cases, with a note. Raises if none is left. `backend` confines what checks run.
 
     `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
     known of them; without it they are looked at again.
     """
     if known:
         by_id = {one.case_id: one for one in known}
-        # One that came into the file since is unproven; it is not run, because the run began without it.
+        # A case that was added since is unproven; it is not run, because the run began without it.
         new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
         qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
     else:

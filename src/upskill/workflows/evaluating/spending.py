@@ -1,4 +1,4 @@
-"""Spending: when a person is asked first, the caps of every call, and what a run has bought."""
+"""Spending: the caps of every call, and what a run has bought."""
 
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from upskill.storage.runs import RunFolder
 
 
 class PricedPlan(Protocol):
-    """What a person is asked about before it is bought, in words."""
+    """A plan with its price and time in words, about which a person is asked."""
 
     @property
     def price(self) -> str: ...

@@ -53,13 +53,13 @@ class TeachingEstimate:
 
     @property
     def minutes_expected(self) -> float:
-        """As far as it is known. At most it can be many times that, if every answer must be mended."""
+        """As far as it is known. At most it can be many times that, if every answer must be repaired."""
         return sum(share.minutes_expected or 0.0 for share in (self.teacher, self.students) if share is not None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Teaching:
-    """What an estimate is made from."""
+class TeachingWorkload:
+    """What the estimate of a `generate` is made from."""
 
     material: Material
     counts: CaseCounts
@@ -77,9 +77,9 @@ class Teaching:
 
 
 def estimate_teaching(
-    teaching: Teaching, *, teacher: Endpoint, writer: Endpoint, students: Sequence[Student], settings: Settings
+    teaching: TeachingWorkload, *, teacher: Endpoint, writer: Endpoint, students: Sequence[Student], settings: Settings
 ) -> TeachingEstimate:
-    """Expected, and at most: every answer mended as often as is allowed, every revision made, every trial run."""
+    """Expected, and at most: every answer repaired as often as is allowed, every revision made, every trial run."""
     return TeachingEstimate(
         teacher=_teacher(teaching, teacher, writer),
         students=_students(teaching, students, settings) if teaching.evaluates else None,
@@ -87,7 +87,7 @@ def estimate_teaching(
     )
 
 
-def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Estimate:
+def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) -> Estimate:
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
@@ -126,7 +126,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Estimat
     )
 
 
-def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Estimate:
+def _students(teaching: TeachingWorkload, students: Sequence[Student], settings: Settings) -> Estimate:
     trials, most_trials = _trials_of_a_student(teaching)
     harness = load_harness(teaching.harness)
     trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
@@ -160,7 +160,7 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
     )
 
 
-def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
+def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     """Expected, and at most: every revision made, no decision before the last round, every case suspected."""
     counts, old = teaching.counts, teaching.material.skill is not None
     # Besides the baseline, which is bought once for the learn cases.

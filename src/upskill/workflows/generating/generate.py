@@ -139,7 +139,7 @@ def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) 
 
 
 def resume_command(run: Path) -> str:
-    """What to type to go on."""
+    """The command that resumes a run."""
     return f"`upskill generate --resume {run.as_posix()}`"
 
 

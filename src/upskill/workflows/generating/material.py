@@ -35,7 +35,7 @@ MOST_DOCUMENT_CHARACTERS = 200_000
 MOST_OF_ONE = 60_000
 MOST_FILE_BYTES = 2_000_000
 MOST_FILES = 20_000
-"""Of a repository. More are not even looked at."""
+"""Of a repository. More are ignored."""
 _TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
 """A text with such a suffix is taken for a recording of work; other texts are documents."""
 _FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
@@ -148,7 +148,7 @@ def skill_in(source: str) -> Path | None:
 
 
 def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> str:
-    """What was typed; for a skill what it was made for; for a recording what its person asked."""
+    """The task that was typed; else what the skill was made for, or what the person in the recording asked."""
     if task:
         return task
     if skill is not None:
@@ -184,7 +184,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
         if detect(FileRecording(path)) != "text":
             return None
     except UsageError:
-        # JSON of no known format is a document as good as any; what is binary is refused when it is read.
+        # JSON of no known format is a document; binary files are refused when they are read.
         if path.suffix.lower() not in {".json", ".jsonl"}:
             return None
     text = _text(path)
@@ -192,7 +192,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
 
 
 def _holds_recordings(folder: Path) -> bool:
-    """Whether a folder is one of recordings: a README among them makes no repository of it."""
+    """Whether a folder holds recordings, and so is no repository even if it has a README."""
     for number, path in enumerate(recordings_below(folder)):
         if number >= MOST_FILES:
             return False
@@ -205,7 +205,7 @@ def _holds_recordings(folder: Path) -> bool:
 
 
 def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
-    """Its prose first, then its code, as much as a teacher can read; without the cases that students will get."""
+    """The prose of a repository, then its code, as much as a teacher can read; without the cases of students."""
     below = list(islice(_below(folder), MOST_FILES + 1))
     if len(below) > MOST_FILES:
         notes.append(
@@ -257,7 +257,7 @@ def _text(path: Path) -> str | None:
     """The text of a file; `None` where it is none, or too large to be one."""
     try:
         found = path.stat()
-        # A pipe would be waited for until somebody writes into it.
+        # Reading a pipe could block for ever.
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
             return None
         data = path.read_bytes()

@@ -25,7 +25,7 @@ class Measurement:
     evaluation: Evaluation
     """As `evaluate` reports it: one report per student, with the arms that were compared."""
     trials: tuple[Trial, ...]
-    """All trials of all students, with answers and files left: a teacher is shown what a student did."""
+    """All trials of all students, with answers and files, which the teacher is shown."""
     cut_short: str | None = None
     """Why it ended before its plan did, in words (`stopped at the cap of $10.00`); nothing more can be bought then."""
 
@@ -143,7 +143,7 @@ class StageMeasurer:
         return Measurement(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
 
     def _require_same(self, stage: str, record: RunRecord, draft: Draft, against: Draft | None) -> None:
-        """What was measured of one draft says nothing about another."""
+        """Raise where the stage measured another draft."""
         now = (self._digest(draft), None if against is None else self._digest(against))
         if now != (record.skill_digest, record.previous_digest):
             raise UsageError(
@@ -161,7 +161,7 @@ class StageMeasurer:
         for report in evaluation.students:
             ended = sum(arm.trials for arm in report.arms)
             planned = evaluation.planned // len(evaluation.students)
-            # A sequential design may need few trials; where it came to a verdict it has had enough.
+            # A sequential design may need few trials; with a verdict it has had enough.
             decided = report.verdict not in (None, "invalid", "undecided")
             if report.student.model in self._client.down and not decided and ended < LEAST_MEASURED * planned:
                 self.down = f"{report.student.name} went down: {self._client.down[report.student.model]}"

@@ -17,7 +17,7 @@ from upskill.teaching.search import PROPOSALS_PER_REVISION
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
-from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
+from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -109,7 +109,7 @@ class GeneratePlan:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Who is asked, and what it can take."""
+        """Models, price, time and notes, for a person."""
         roles = self.inputs.roles
         why = ", the strongest for which a key is set" if roles.chosen else ""
         teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
@@ -125,7 +125,7 @@ class GeneratePlan:
         return tuple(lines)
 
     def as_json(self) -> dict[str, Json]:
-        """The same for programs."""
+        """The plan for programs."""
         estimate = self.estimate
         return {
             "schema": "upskill.generate-plan/1",
@@ -190,7 +190,7 @@ def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
 
 def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> TeachingEstimate:
     order, material, roles = inputs.order, inputs.gathered.material, inputs.roles
-    teaching = Teaching(
+    teaching = TeachingWorkload(
         material=material,
         counts=_counts(inputs),
         cases_to_write=order.counts.total if inputs.writes_cases else 0,
@@ -211,7 +211,7 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
 
 
 def _counts(inputs: GenerateInputs) -> CaseCounts:
-    """The cases that students get: those that are there, or those to be written and what joins them."""
+    """The cases that students get: the own ones, or those to be written and the own ones that join them."""
     wanted, own = inputs.order.counts, inputs.own_cases
     if not inputs.writes_cases:
         return CaseCounts(**uses_of(split_cases(own, wanted)))

@@ -33,7 +33,7 @@ def save_draft(
 
 
 def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, copy: Path) -> Skill:
-    """Save a skill that is new. A folder that is there already is only touched if the same run made it."""
+    """Save a new skill. A folder that exists is only replaced if the same run made it."""
     there = folder.exists() or folder.is_symlink()
     if there:
         _require_ours(folder, meta, copy)
@@ -50,7 +50,7 @@ def _require_ours(folder: Path, meta: SkillMeta, copy: Path) -> None:
         provenance = read_meta(folder).provenance
         same_run = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
         there = storage.read_skill(folder).digest
-        # Any draft of the run may have been saved by it before; what is none of them, somebody changed since.
+        # Any draft of the run may have been saved by it before; a skill that is none of them was changed since.
         ours = there in {storage.read_skill(draft).digest for draft in (_drafts_of(copy) if same_run else (copy,))}
     except UpskillError:
         pass
@@ -77,7 +77,7 @@ def save_revision(
     copy: Path,
     own_cases: Sequence[Case] | None,
 ) -> Skill:
-    """Put a better version in the place of an older one, as it lies in `previous`.
+    """Replace an older version, of which `previous` is a copy, by a better one.
 
     `own_cases` are those that the skill had when the run began, in the place of which `cases` are saved; `None` where
     the cases are from a file of their own: then those of the skill stay, if it has any.
@@ -112,7 +112,7 @@ def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:
 
 
 def shown_path(path: Path) -> str:
-    """A path as a person typed it or would type it: `./skills/x` where it lies below."""
+    """A path as a person would type it: `./skills/x` where it is below the working folder."""
     try:
         below = path.resolve().relative_to(Path.cwd().resolve())
     except ValueError:

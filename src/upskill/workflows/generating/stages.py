@@ -92,7 +92,7 @@ class GenerateStages:
         self._folder.write_record(self.record)
 
     def _cases(self, ask: Ask) -> tuple[Case, ...]:
-        """All cases, each with its use. They are settled before a word of the draft is written."""
+        """All cases, each with its use. They are final before the draft is written."""
         problems = partial(checks.check_problems, judge=True)
         saved = self._folder.read_cases(check_problems=problems)
         if saved is not None:
@@ -120,7 +120,7 @@ class GenerateStages:
         return cases
 
     def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
-        """Both, but nothing that a person asks already: of two alike, one could be learned from and one held out."""
+        """Both, without written cases that repeat a person's: one could be learned from and the other held out."""
         known = {case.id for case in by_hand}
         new: list[Case] = []
         for case, double in without_doubles(written, known=by_hand):
@@ -152,7 +152,7 @@ class GenerateStages:
         return lessons, draft
 
     def _try_programs(self) -> RunProgram | None:
-        """Where a sandbox can be had, programs of a draft are tried in it; else they stay text."""
+        """Runs programs of a draft in a sandbox; `None` where there is none, and they are not tried."""
         if self._inputs.order.sandbox != "bubblewrap":
             return None
         try:
@@ -212,7 +212,7 @@ class GenerateStages:
         return refined
 
     def _prove(self, best: Draft, cases: Sequence[Case], measure: StageMeasurer) -> Proof | None:
-        """The one test that anything is claimed from."""
+        """The one test that claims rest on."""
         old = self._inputs.old
         if old is not None and content_of(best) == content_of(old):
             return old_version_stays()
@@ -234,7 +234,7 @@ class GenerateStages:
         return proof
 
     def _use_of(self, held_out: tuple[str, ...]) -> int:
-        """Which use of these held-out cases this is. It is noted before a trial is bought: looking spends it."""
+        """The number of this use of the held-out cases, recorded before a trial is bought: each look spends error."""
         skill = self._inputs.gathered.skill_folder
         if skill is None or not skill.is_dir() or not held_out:
             return 1
@@ -310,7 +310,7 @@ class GenerateStages:
 
 
 def _ending_at_a_cap(ask: Ask) -> Ask:
-    """A cap that is reached while a revision is asked for ends refining, and what there is by then is saved."""
+    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
 
     def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
         try:

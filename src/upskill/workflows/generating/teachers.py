@@ -74,7 +74,7 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
 
 
 def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
-    """A teacher at a base URL has a key of its own; the students' key is for it only where there is one server."""
+    """A teacher at a base URL has its own key; it may use the students' key only where they share a server."""
     if not endpoint.is_custom:
         return endpoint
     apart = settings.base_url is not None and settings.base_url.strip().rstrip("/") != endpoint.base_url
@@ -105,7 +105,7 @@ def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
 
         def record(paid: PaidReply) -> None:
             place = missing[paid.place]
-            # A server can send a key of the user's own back.
+            # A server can send one of the user's own keys back.
             reply = replace(paid.reply, text=redactor.clean_own(paid.reply.text))
             journal.append(
                 PaidAnswer(

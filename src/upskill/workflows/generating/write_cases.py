@@ -28,7 +28,7 @@ from upskill.workflows.evaluating.check_cases import find_cases, qualify_within,
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
-from upskill.workflows.generating.estimate import Teaching, estimate_teaching
+from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
 
@@ -87,7 +87,7 @@ def _confined(backend: Backend | None, progress: Progress) -> Backend | None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CasesOrder:
-    """What a person asked `cases write` for."""
+    """What a person asks `cases write` for."""
 
     skill: Path
     counts: CaseCounts = CaseCounts()  # noqa: RUF009 - frozen
@@ -96,13 +96,13 @@ class CasesOrder:
     output: Path | None = None
     """A case file to write instead of the skill's own."""
     replace: bool = False
-    """Whether cases that are there already may go."""
+    """Whether existing cases may be replaced."""
     sandbox: Backend = "bubblewrap"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritingPlan:
-    """Everything was read and checked; nothing has been spent."""
+    """What will be written, by which model and at what price; nothing was spent yet."""
 
     order: CasesOrder
     skill: Skill
@@ -112,7 +112,7 @@ class WritingPlan:
     writer: Endpoint
     served: ServedModel
     chosen: bool
-    """Whether the writer was chosen by us, for its key."""
+    """Whether the writer was chosen because its key is set, not named."""
     estimate: Estimate
     notes: tuple[str, ...] = ()
 
@@ -146,7 +146,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     writer = case_writer_for(settings)
     served = probe(writer)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
-    teaching = Teaching(
+    teaching = TeachingWorkload(
         material=gathered.material,
         counts=order.counts,
         cases_to_write=order.counts.total,
