@@ -1,6 +1,7 @@
 """What `generate` does around its stages: with a scripted teacher, and before anything is measured."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,11 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import read_counts
 from upskill.workflows.generating.generate import (
     GenerateOrder,
-    GeneratePlan,
-    Unheard,
     generate,
     plan_generate,
     resume_generate,
 )
+from upskill.workflows.progress import RunProgress
 
 CASES = "[" + ", ".join(f'{{"input": "What is {n}?", "expected": {{"contains": ["a{n}"]}}}}' for n in range(6)) + "]"
 
@@ -40,14 +40,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_edited_while_the_price_is_looked_at_is_what_is_improved(here: Path) -> None:
-    class Slow(Unheard):
-        def planned(self, plan: GeneratePlan) -> None:
+    class Slow(RunProgress):
+        def generate_planned(self, lines: Sequence[str]) -> None:
             with (here / "skills" / "gauge" / "SKILL.md").open("a") as file:
                 file.write("A line of mine.\n")
 
     order = GenerateOrder(sources=("skills/gauge", "page.html"))
     with pytest.raises(TeacherUnusable):
-        generate(order, settings=_settings(), listener=Slow())
+        generate(order, settings=_settings(), progress=Slow())
     (asked,) = (here / "runs").glob("*/teacher.jsonl")
     assert "A line of mine." in asked.read_text()
 
@@ -106,20 +106,20 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
 
 
 def test_a_record_that_cannot_be_written_still_says_how_to_go_on(here: Path) -> None:
-    class Spoiling(Unheard):
-        def begun(self, run: Path) -> None:
+    class Spoiling(RunProgress):
+        def run_created(self, run: Path) -> None:
             (run / "generate.json").unlink()
             (run / "generate.json").mkdir()  # as good as a full disk: nothing can be put in its place
 
     with pytest.raises(EngineError, match="cannot be written") as error:
-        generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings(), listener=Spoiling())
+        generate(GenerateOrder(sources=("skills/gauge",)), settings=_settings(), progress=Spoiling())
     assert "upskill generate --resume runs/" in str(error.value.hint)
 
 
-class Stopping(Unheard):
+class Stopping(RunProgress):
     """Presses Ctrl-C when the held-out cases come."""
 
-    def say(self, line: str) -> None:
+    def stage_begun(self, line: str) -> None:
         if "held-out cases" in line:
             raise KeyboardInterrupt
 
@@ -162,7 +162,7 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         )
         order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("6+6+0"), revisions=1)
         with pytest.raises(KeyboardInterrupt):
-            generate(order, settings=settings, listener=Stopping())
+            generate(order, settings=settings, progress=Stopping())
         (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
         sick = False
         made = resume_generate(run)

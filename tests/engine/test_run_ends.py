@@ -13,7 +13,7 @@ from upskill.models import MeteredClient
 from upskill.settings import Resolved, resolve_settings
 from upskill.storage import read_run
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.spending_rules import client_for
+from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
 
 CASES = [Case(id=f"c{n}", prompt=f"What is {n}?", checks=(Check(kind="contains", spec="7413"),)) for n in range(12)]

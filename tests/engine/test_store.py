@@ -151,7 +151,7 @@ def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Callable[..., Path
             part = ParentRun(
                 client=MeteredClient(), folder=RunFolder(path=tmp_path / name), open_store=lambda *_: nullcontext(store)
             )
-            ran = evaluate(EvaluationOrder(skill=folder, repeats=1), settings=settings, part_of=part)
+            ran = evaluate(EvaluationOrder(skill=folder, repeats=1), settings=settings, parent=part)
         assert len(provider.requests) == 16
     assert ran.bought.reused == 16
     assert "kept in memory" in ran.notes

@@ -15,7 +15,7 @@ from upskill.models import Budget, CallPolicy, Message, MeteredClient, NoAnswer,
 from upskill.models.teacher import can_be_held
 from upskill.redaction import redactor_from
 from upskill.storage.journal import Journal
-from upskill.workflows.generating.teachers import asking
+from upskill.workflows.generating.teachers import ask_function
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -100,7 +100,7 @@ def test_what_was_answered_is_never_bought_again(tmp_path: Path) -> None:
 
         def all_asked() -> list[str]:
             teacher = Teacher(MeteredClient(), endpoint_at(provider.url))
-            ask = asking(teacher, Journal(tmp_path / "teacher.jsonl"), redactor_from({}))
+            ask = ask_function(teacher, Journal(tmp_path / "teacher.jsonl"), redactor_from({}))
             said = [reply.text for reply in ask([question("one"), question("two")])]
             return [*said, *(reply.text for reply in ask([question("one")]))]
 
@@ -119,15 +119,17 @@ def test_what_was_answered_is_never_bought_again(tmp_path: Path) -> None:
 def test_two_teachers_do_not_share_answers(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "teacher.jsonl")
     with Provider() as one, Provider(lambda _: Behaviour(text="other")) as other:
-        asking(Teacher(MeteredClient(), endpoint_at(one.url)), journal, redactor_from({}))([question()])
-        replies = asking(Teacher(MeteredClient(), endpoint_at(other.url)), journal, redactor_from({}))([question()])
+        ask_function(Teacher(MeteredClient(), endpoint_at(one.url)), journal, redactor_from({}))([question()])
+        replies = ask_function(Teacher(MeteredClient(), endpoint_at(other.url)), journal, redactor_from({}))(
+            [question()]
+        )
     assert replies[0].text == "other"
 
 
 def test_secrets_are_neither_sent_nor_kept(tmp_path: Path) -> None:
     secret, own = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2, "my-very-own-key-1234567890"
     with Provider(lambda _: Behaviour(text=f"you said {own}")) as provider:
-        ask = asking(
+        ask = ask_function(
             Teacher(MeteredClient(), endpoint_at(provider.url)),
             Journal(tmp_path / "teacher.jsonl"),
             redactor_from({"SOME_API_KEY": own}),

@@ -31,7 +31,7 @@ GROUPS = {
     "Skills and test cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "doctor"),
 }
-"""The order of the help. A name that is in no group comes last; one that is no command yet is left out."""
+"""The order of the help. A command that is in no group comes last."""
 
 
 def grouped() -> dict[str, list[str]]:
@@ -102,7 +102,7 @@ def main() -> None:
         click.echo("interrupted", err=True)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output went away, as `head` does: there is nobody left to tell.
+        # The reader of our output went away, as `head` does.
         sys.stderr.close()
         sys.exit(EXIT_FAILED)
     except UpskillError as error:
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def _explain_usage(error: click.ClickException) -> None:
-    """What was mistyped, in the shape of every other error. A group without a command shows its help instead."""
+    """Show a usage error like any other error. A group without a command shows its help instead."""
     from upskill.cli.output import print_lines
 
     context = getattr(error, "ctx", None)
@@ -132,7 +132,7 @@ def _explain_usage(error: click.ClickException) -> None:
 
 
 def explain(error: UpskillError) -> None:
-    """Problems first, the important line last."""
+    """Print the problems, then the message, then the hint."""
     from upskill.cli.output import print_lines
 
     lines = [f"  {problem}" for problem in error.problems]
@@ -144,7 +144,7 @@ def explain(error: UpskillError) -> None:
 
 
 def _without_own_keys(text: str) -> str:
-    """A server can send a key back in what it says went wrong."""
+    """Redact: a server can send a key back in an error message."""
     from upskill.redaction import redactor_from
 
     return redactor_from(os.environ).clean_own(text)

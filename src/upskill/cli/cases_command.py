@@ -8,7 +8,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -56,24 +56,23 @@ def check(
     chosen = options.resolved({**settings, "models": models})
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
-    with Steps(no_color=no_color) as steps:
+    with StepProgress(no_color=no_color) as steps:
         checked = check_cases(
             skill,
             case_file=case_file,
             runs_dir=None if probe else Path(chosen.values.runs_dir),
-            say=steps.say,
-            step=steps.step,
+            progress=steps,
         )
     if probe and any(one.state != "rejected" for one in checked.qualifications):
         from upskill.workflows.evaluating.probe_cases import probe_cases
 
-        with Steps(no_color=no_color) as steps:
+        with StepProgress(no_color=no_color) as steps:
             checked = probe_cases(
                 checked,
                 skill,
                 settings=chosen,
                 confirm=lambda estimate: yes or ask_to_spend(estimate),
-                step=steps.step,
+                progress=steps,
             )
     if as_json:
         print_json(cases_json(checked.skill, checked.qualifications, notes=checked.notes))
@@ -127,7 +126,7 @@ def write(
 
     Exit codes: 0 written, 2 wrong usage, or there are cases already, 3 could not be done.
     """
-    from upskill.cli.teaching_progress import Waiting
+    from upskill.cli.teaching_progress import TimedProgress
     from upskill.reporting.cases import show_written_cases, written_cases_json
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.generating.write_cases import CasesOrder, cases_for_skill, plan_cases
@@ -141,34 +140,35 @@ def write(
         replace=replace,
     )
     if dry_run:
-        _show_plan(plan_cases(order, chosen.values), str(order.counts), as_json=as_json)
+        _show_plan(plan_cases(order, chosen.values), as_json=as_json)
         return EXIT_DONE
-    with Waiting(quiet=quiet, no_color=no_color) as progress:
+    with TimedProgress(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(
             order,
             settings=chosen,
-            say=progress.say,
+            progress=progress,
             confirm=lambda estimate: yes or progress.ask(partial(ask_to_spend, estimate)),
         )
     if as_json:
-        told = written_cases_json(
-            found.skill,
+        written = written_cases_json(
+            found.plan.skill,
             found.cases,
-            path=str(found.path),
-            writer=found.writer.name,
+            path=str(found.plan.target),
+            writer=found.plan.writer.name,
             dropped=found.dropped,
             bought=found.bought,
-            notes=found.notes,
+            notes=found.plan.notes,
         )
-        print_json(told)
+        print_json(written)
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
-    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.notes)), err=True)
-    click.echo(f"Saved to {found.path}")
+    print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.plan.notes)), err=True)
+    click.echo(f"Saved to {found.plan.target}")
     return EXIT_DONE
 
 
-def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
+def _show_plan(plan: "WritingPlan", *, as_json: bool) -> None:
+    counts = str(plan.order.counts)
     if as_json:
         found = {
             "schema": "upskill.cases_plan/1",
@@ -176,13 +176,13 @@ def _show_plan(plan: "WritingPlan", counts: str, *, as_json: bool) -> None:
             "writer": {"name": plan.writer.name, "model": plan.writer.model},
             "cases": counts,
             "path": str(plan.target),
-            "estimate": plan.estimate.share.as_json(),
+            "estimate": plan.estimate.as_json(),
         }
         print_json(found)
         return
     print_lines(
         f"{counts} cases for {plan.skill.name} by {named(plan.writer)}",
-        plan.estimate.share.words,
+        plan.estimate.words,
         f"to be saved to {plan.target}",
         *(f"note: {note}" for note in plan.notes),
     )

@@ -6,7 +6,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, print_json
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.errors import EXIT_DONE, EXIT_FAILED
 
 
@@ -23,8 +23,8 @@ def command(as_json: bool, no_color: bool) -> int:
     from upskill.workflows.doctor import examine
 
     try:
-        with Steps(no_color=no_color) as steps:
-            diagnosis = examine(tell=lambda done, of: steps.step("attacks tried", done, of))
+        with StepProgress(no_color=no_color) as steps:
+            diagnosis = examine(progress=steps)
     except SandboxUnavailable as error:
         if as_json:
             print_json(refusal_json(error, kernel=platform.release()))

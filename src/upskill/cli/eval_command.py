@@ -15,8 +15,9 @@ from upskill.cli.output import (
     print_lines,
     refuse_what_resume_ignores,
     show_next_steps,
+    write_file,
 )
-from upskill.errors import EXIT_DONE, EngineError, UsageError
+from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
@@ -107,18 +108,18 @@ def command(
     from upskill.cli.progress import TrialProgress
     from upskill.reporting.next_step import next_steps
     from upskill.workflows.evaluate import evaluate
-    from upskill.workflows.evaluating.evaluate import Silence
     from upskill.workflows.evaluating.evaluate import resume as resume_run
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+    from upskill.workflows.progress import SILENT_RUN
 
     files = options.asked_formats("eval", settings)
     settings |= {"test_gen_model": test_gen_model, "teacher_base_url": test_gen_base_url}
     if test_gen_base_url:
         settings["teacher"] = test_gen_model
-    with nullcontext(Silence()) if quiet else TrialProgress(no_color=no_color) as progress:
+    with nullcontext(SILENT_RUN) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
-            kept = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
-            refuse_what_resume_ignores(kept | {format.name for format, _ in files})
+            allowed = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+            refuse_what_resume_ignores(allowed | {format.name for format, _ in files})
             evaluation = resume_run(resume, progress=progress)
         elif require is not None and no_baseline and compare is None:
             raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")
@@ -175,9 +176,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             "cases": len(prepared.plan.cases),
             "repeats": prepared.plan.repeats,
             "design": prepared.plan.design,
-            "calls": {"expected": estimate.calls_expected, "at_most": estimate.calls_at_most},
-            "price": {"expected": estimate.price_expected, "at_most": estimate.price_at_most},
-            "minutes": {"expected": estimate.minutes_expected, "at_most": estimate.minutes_at_most},
+            **estimate.as_json(),
             "price_unknown_for": list(estimate.unknown),
             "detectable": estimate.detectable,
         }
@@ -187,8 +186,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
         print_lines(f"students work with tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
-    print_lines(f"{estimate.calls}; price {estimate.price}; {estimate.minutes}", estimate.detectable)
-    print_lines(*(f"note: {note}" for note in prepared.notes))
+    print_lines(*prepared.lines)
 
 
 def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:
@@ -214,8 +212,4 @@ def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]")
     from upskill.workflows.list_runs import trials_of
 
     for format, path in files:
-        text = format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run))))
-        try:
-            Path(str(path)).write_text(text, encoding="utf-8", newline="")
-        except OSError as error:
-            raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+        write_file(str(path), format.render(Result(evaluation=evaluation, trials=trials_of(Path(evaluation.run)))))

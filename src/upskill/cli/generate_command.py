@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json, print_lines, refuse_what_resume_ignores, show_next_steps
+from upskill.cli.output import (
+    console,
+    is_interactive,
+    print_json,
+    print_lines,
+    refuse_what_resume_ignores,
+    show_next_steps,
+)
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
@@ -101,7 +108,7 @@ def command(
         with progress:
             if resume is not None:
                 refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, listener=progress)
+                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -120,13 +127,13 @@ def command(
                     raise UsageError("--require helps needs an evaluation", hint="leave out --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
-                    _show_plan(plan_generate(order, settings=chosen, listener=progress, piped=piped), as_json=as_json)
+                    _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
-                    order, settings=chosen, listener=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
+                    order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
     except KeyboardInterrupt:
-        # Said once the block is gone: it would take the last line with it.
+        # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
         click.echo("interrupted; everything that was bought is kept", err=True)
@@ -147,9 +154,9 @@ def _task(words: tuple[str, ...]) -> str | None:
 
 
 def _ask(plan: "GeneratePlan") -> bool:
-    """The one question, on stderr, with both shares. Where nobody can be asked, nothing is run."""
+    """Ask the person on stderr, with both shares of the price. Raises where there is no terminal."""
     question = " ".join(line.strip() + "." for line in plan.shares)
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         raise UsageError(f"{question} Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm("Go on?", err=True)
 
@@ -171,7 +178,7 @@ def _show(generated: "GenerateResult", *, as_json: bool, no_color: bool) -> None
 
 
 def exit_code(generated: "GenerateResult", *, required: bool) -> int:
-    """The tool's own trouble goes before what the skill did not show."""
+    """The exit code; a failure of the tool goes before what the skill did not show."""
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED
     helped = bool(generated.claims) and all(claim.status == "helps" for claim in generated.claims)

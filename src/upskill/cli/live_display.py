@@ -33,7 +33,7 @@ class Content(Protocol):
         ...
 
 
-class Live:
+class LiveDisplay:
     """Use it in a `with` block; afterwards the screen is as if nothing had been drawn."""
 
     def __init__(self, *, no_color: bool = False) -> None:
@@ -56,9 +56,8 @@ class Live:
             self._thread.join(timeout=2)
         self._screen.clear()
 
-    def say(self, text: str) -> None:
-        """A line that stays."""
-        self._screen.say(text)
+    def note(self, line: str) -> None:
+        self._screen.say(line)
 
     def show(self, content: Content | None) -> None:
         """Show this from now on; `None` takes the block away, so that a person can be asked something."""

@@ -19,13 +19,13 @@ _Command = TypeVar("_Command", bound=Callable[..., object])
 
 
 class Option(Protocol):
-    """Stands above a command and leaves its type as it is."""
+    """A decorator of a command that keeps its type."""
 
     def __call__(self, command: _Command, /) -> _Command: ...
 
 
 def resolved(settings: Mapping[str, object]) -> "Resolved":
-    """What holds for the command that runs now. Each value that was typed is known by the flag it was typed with."""
+    """The settings of the command that runs now; a typed value has its flag as origin."""
     from upskill.settings import resolve_settings
 
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
@@ -50,7 +50,7 @@ def formats(command: str) -> Option:
 
 
 def asked_formats(command: str, given: dict[str, object]) -> list[tuple[Format, object]]:
-    """The formats that were asked for, each with what was typed; all of them are taken out of `given`."""
+    """The formats that were asked for, each with what was typed; all formats are removed from `given`."""
     known = [(format, given.pop(format.name)) for format in FORMATS if format.command == command]
     return [(format, typed) for format, typed in known if typed]
 
@@ -79,12 +79,11 @@ SANDBOX = click.option(
 
 
 def students(help: str) -> Option:
-    """One or more, by -m."""
     return click.option("-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help=help)
 
 
 def teacher(help: str) -> Option:
-    """One, by -m as well: the model that a command is about."""
+    """The one model that a command is about, also by -m."""
     return click.option("-m", "--model", "--m", "teacher", metavar="TEACHER", help=help)
 
 
@@ -95,7 +94,7 @@ TEACHER_BASE_URL = click.option(
 
 
 def harness(*, auto: str) -> Option:
-    """`auto`: when students get tools, unless it is said."""
+    """`auto` says in the help when students get tools by default."""
     from upskill.domain.harness import harness_choices
 
     return click.option(
@@ -111,7 +110,6 @@ MAX_TURNS = click.option(
 
 
 def max_cost(help: str) -> Option:
-    """In dollars."""
     return click.option("--max-cost", type=float, metavar="DOLLARS", help=help)
 
 
@@ -123,29 +121,26 @@ MAX_TIME = click.option(
 
 
 def fresh(help: str) -> Option:
-    """The setting is called `store`: given, it is off, and otherwise nothing is said of it."""
+    """Turns the setting `store` off; without the flag the setting is not touched."""
     return click.option(
         "--fresh", "store", is_flag=True, callback=lambda *given: False if given[-1] else None, help=help
     )
 
 
 def concurrency(*, per: str) -> Option:
-    """`per`: whose calls are counted."""
+    """`per` says in the help whose calls are counted."""
     return click.option("--concurrency", type=int, metavar="N", help=f"Calls in flight per {per}.  [default: 8]")
 
 
 def temperature(help: str) -> Option:
-    """Whatever the model itself has, unless it is said."""
     return click.option("--temperature", type=float, metavar="T", help=f"{help}  [default: the model's own]")
 
 
 def max_output_tokens(help: str) -> Option:
-    """Of one answer."""
     return click.option("--max-output-tokens", type=int, metavar="N", help=f"{help}  [default: 2048]")
 
 
 def runs_dir(help: str = "Where the run folder is made.") -> Option:
-    """Of runs that were made, or of the one that will be."""
     return click.option("--runs-dir", metavar="DIR", help=f"{help}  [default: runs]")
 
 
@@ -153,7 +148,6 @@ def runs_dir(help: str = "Where the run folder is made.") -> Option:
 
 
 def dry_run(help: str) -> Option:
-    """Nothing is done, only shown."""
     return click.option("-n", "--dry-run", is_flag=True, help=help)
 
 

@@ -1,13 +1,14 @@
-"""What every command does alike: where output goes and whether it has colour."""
+"""What all commands share: where output goes, whether it has colour, and how a person is asked."""
 
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from upskill.errors import UsageError
+from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from upskill.domain import Student
     from upskill.models import Endpoint
     from upskill.reporting.next_step import NextStep
-    from upskill.workflows.evaluating.spending_rules import PricedPlan
+    from upskill.workflows.evaluating.spending import PricedPlan
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
@@ -42,7 +43,7 @@ def print_json(value: object) -> None:
 
 
 def print_lines(*lines: str, err: bool = False) -> None:
-    """Each as it is where it is piped; on a terminal broken between words."""
+    """Print each line unbroken where it is piped, wrapped between words on a terminal."""
     from upskill.cli.screen import wrapped
 
     stream = sys.stderr if err else sys.stdout
@@ -51,33 +52,46 @@ def print_lines(*lines: str, err: bool = False) -> None:
             click.echo(row, err=err)
 
 
+def write_file(path: str | Path, text: str) -> None:
+    """Write what an option asked for. Raises `EngineError` where that is not possible."""
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def is_interactive() -> bool:
+    """Whether there is a person who can be asked on stderr."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
 def named(model: "Endpoint | Student") -> str:
-    """What was typed, and what is asked where that is not the same."""
+    """The name that was typed, and the model where that differs."""
     return model.name if model.name == model.model else f"{model.name}, {model.model}"
 
 
 def show_next_steps(steps: "Iterable[NextStep]") -> None:
-    """The next useful commands, on stderr, because they are no part of the result."""
+    """Show the next useful commands on stderr: they are not part of the result."""
     for step in steps:
         click.echo(f"next, {step.what}:\n  {step.command}", err=True)
 
 
 def ask_to_spend(estimate: "PricedPlan") -> bool:
-    """Ask the person, on stderr. Where nobody can be asked, nothing is run."""
+    """Ask the person on stderr. Raises where there is no terminal."""
     question = f"Price {estimate.price}; {estimate.minutes}."
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
     return click.confirm(f"{question} Go on?", err=True)
 
 
-def refuse_what_resume_ignores(kept: set[str]) -> None:
-    """A resumed run goes on under its own settings: whatever else is typed would be ignored in silence."""
+def refuse_what_resume_ignores(allowed: set[str]) -> None:
+    """Refuse options that a resumed run would silently ignore: it has its own settings."""
     context = click.get_current_context()
     given = [
         max(parameter.opts, key=len) if isinstance(parameter, click.Option) else str(parameter.name).upper()
         for parameter in context.command.params
         if parameter.name is not None
-        and parameter.name not in kept
+        and parameter.name not in allowed
         and context.get_parameter_source(parameter.name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:

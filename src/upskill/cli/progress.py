@@ -1,76 +1,67 @@
-"""What `upskill eval` says on stderr while it works: what is planned, then how far it has come."""
+"""What `upskill eval` shows on stderr while it runs: the plan, then live figures."""
 
 import time
 from collections import Counter
 from collections.abc import Sequence
 
 from upskill.cli.screen import Line
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import MeteredClient
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
 from upskill.reporting.wording import arm_name
-from upskill.workflows.evaluating.estimate import PlanEstimate
+from upskill.workflows.progress import RunProgress
 
 _LEAST_PAIRS_FOR_A_PACE = 2
 
 
-class TrialProgress(Steps):
-    """Hears of trials and pairs on the engine's thread and only counts them there."""
+class TrialProgress(StepProgress, RunProgress):
+    """Shows an evaluation. On the engine's thread trials and pairs are only counted."""
 
     def __init__(self, *, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
         self._figures: Figures | None = None
 
-    def preparing(self, what: str) -> None:
-        """Say what is waited for."""
-        self.say(what)
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Say what will be run and what it can cost."""
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
         self.show(None)
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
-        self.say(f"Evaluating {skill.name} on {names}...")
+        self.note(f"Evaluating {skill.name} on {names}...")
         students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
         cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
         tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
-        self.say(f"  {cases}: {conditions}{students}{tools}")
-        self.say(f"  {estimate.calls}; price {estimate.price}; {estimate.minutes}")
-        self.say(f"  {estimate.detectable}")
-        for note in notes:
-            self.say(f"  note: {note}")
+        self.note(f"  {cases}: {conditions}{students}{tools}")
+        for line in lines:
+            self.note(f"  {line}")
 
-    def begun(self, client: MeteredClient) -> None:
-        """From here on something is shown all the time."""
+    def evaluation_begun(self, client: MeteredClient) -> None:
+        """Show live figures from here on."""
         if self._figures is not None:
             self._figures.begin(client)
             self.show(self._figures)
 
-    def paired(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
-        """Both answers to one case are there."""
+    def pair_finished(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
         if self._figures is not None:
             self._figures.add_pair(student, pair, over=over)
 
-    def finished(self, trial: Trial) -> None:
-        """One more trial has ended."""
+    def trial_finished(self, trial: Trial) -> None:
         if self._figures is not None:
             self._figures.add_trial(trial)
 
 
 class Figures:
-    """Counts, and what can be said of them at any moment."""
+    """The counts of a run, and the live table made from them."""
 
     def __init__(self, plan: TrialPlan) -> None:
         self._plan = plan
         self._compared = plan.against is not None
         self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
         self._over: set[str] = set()
-        # Both counts are there from the start: a dict that grows cannot be read from another thread.
+        # Both counts exist from the start: a dict that grows cannot be read from another thread.
         self._ended: dict[tuple[str, Arm], Counter[bool]] = {
             (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
         }
@@ -80,18 +71,16 @@ class Figures:
         self._before: dict[str, int] = {}
 
     def begin(self, client: MeteredClient) -> None:
-        """What was counted up to now was bought earlier and says nothing about the pace."""
+        """Start the clock: what was counted before was bought earlier and gives no pace."""
         self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
     def add_pair(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
-        """Counted per case, whatever it was."""
         self._lifts[student].add(pair)
         if over:
             self._over.add(student)
 
     def add_trial(self, trial: Trial) -> None:
-        """Scored or errored."""
         outcome = trial.outcome
         if isinstance(outcome, Errored):
             self._errored += outcome.was_run
@@ -109,7 +98,6 @@ class Figures:
         return list(log_lines(now)) if any(student.done for student in now.students) else []
 
     def now(self) -> LiveTable:
-        """The figures of this moment."""
         seconds = time.monotonic() - self._began
         return LiveTable(
             unit="pairs" if self._compared else "answers",

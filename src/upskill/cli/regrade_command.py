@@ -6,7 +6,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, print_json
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 
 
 @click.command("regrade")
@@ -20,8 +20,8 @@ def command(run: Path, case_file: Path | None, as_json: bool, no_color: bool) ->
     from upskill.reporting.terminal import show_evaluation
     from upskill.workflows.evaluating.regrade import regrade
 
-    with Steps(no_color=no_color) as steps:
-        evaluation = regrade(run, case_file=case_file, step=steps.step)
+    with StepProgress(no_color=no_color) as steps:
+        evaluation = regrade(run, case_file=case_file, progress=steps)
     if as_json:
         print_json(evaluation_json(evaluation))
     else:

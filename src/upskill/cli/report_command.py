@@ -9,8 +9,10 @@ from upskill.cli import options
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from upskill.reporting.formats import Format
-    from upskill.reporting.pictures import Picture
+    from upskill.reporting.pictures import DrawnPicture, Picture
 
 
 @click.command("report")
@@ -58,18 +60,13 @@ def _report(
 ) -> None:
     from upskill import storage
     from upskill.reporting.formats import Result
-    from upskill.reporting.pictures import Drawer
-    from upskill.workflows.evaluating.report import REPORT_FILE, draw, read_report, write_page
+    from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
     report = read_report(storage.evaluation_in(run), enough=enough)
     addresses = _plots(report.pictures, plots, say=not printed) if plots is not None else {}
     if output is not None or open_it or not (plots or printed):
-        with Drawer() as drawer:
-            drawn, problem = draw(report.pictures, drawer)
-        if problem is not None:
-            click.echo(f"note: {problem}", err=True)
         target = output or run / REPORT_FILE
-        write_page(report.page(drawn), target)
+        write_page(report.page(_drawn(report.pictures)), target)
         _say(target, open_it=open_it, quiet=bool(printed))
     for format in printed:
         day = report.record.started_at[:10]
@@ -78,9 +75,9 @@ def _report(
 
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
     from upskill.reporting.html import history_page
-    from upskill.reporting.pictures import Drawer, history_picture
-    from upskill.workflows.evaluating.history import read_history
-    from upskill.workflows.evaluating.report import draw, write_page
+    from upskill.reporting.pictures import history_picture
+    from upskill.workflows.evaluating.plots import read_history
+    from upskill.workflows.evaluating.report import write_page
 
     picture = history_picture(skill, read_history(skill, folder))
     if picture is None:
@@ -88,13 +85,22 @@ def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, pl
     if plots is not None:
         _plots((picture,), plots, say=True)
     if output is not None or plots is None:
-        with Drawer() as drawer:
-            drawn, problem = draw((picture,), drawer)
-        if problem is not None:
-            click.echo(f"note: {problem}", err=True)
+        drawn = _drawn((picture,))
         target = output or folder / f"history-{_file_name(skill)}.html"
         write_page(history_page(skill, picture, drawn.get(picture.name)), target)
         _say(target, open_it=open_it)
+
+
+def _drawn(pictures: "tuple[Picture, ...]") -> "Mapping[str, DrawnPicture]":
+    """The drawings by name; none, and a note, where they cannot be made."""
+    from upskill.reporting.pictures import Drawer
+    from upskill.workflows.evaluating.report import draw
+
+    with Drawer() as drawer:
+        drawn, problem = draw(pictures, drawer)
+    if problem is not None:
+        click.echo(f"note: {problem}", err=True)
+    return drawn
 
 
 def _newest(folder: Path) -> Path:
@@ -111,7 +117,7 @@ def _newest(folder: Path) -> Path:
 
 def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[str, str]:
     """Where each picture was written, by its title."""
-    from upskill.workflows.plots import draw_all, write_plots
+    from upskill.workflows.evaluating.plots import draw_all, write_plots
 
     if not pictures:
         raise UsageError("there is nothing to draw in this run")

@@ -1,4 +1,4 @@
-"""`upskill runs`: what past runs found, and taking old ones away."""
+"""`upskill runs`: what past runs found, and pruning old ones."""
 
 import re
 import sys
@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json, print_lines
-from upskill.errors import EXIT_DONE, EXIT_FAILED, EngineError, UsageError
+from upskill.cli.output import console, is_interactive, print_json, print_lines, write_file
+from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain.evaluation import PastRun
     from upskill.workflows.prune_runs import PrunePlan
 
 NEWEST = 10
-"""So many runs are listed, and half as many drawn as bars; the matrix is of all."""
+"""How many runs are listed; half as many are drawn as bars, and the matrix shows all."""
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 class _Age(click.ParamType[timedelta]):
-    """An age such as 30d, 12h or 4w."""
-
     name = "age"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
@@ -99,7 +97,7 @@ def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color:
         show_history(runs, out)
         return
     listed = runs if show_all else runs[:NEWEST]
-    # A folder is there to be copied, so it is never broken: what was found goes under it where there is no room beside.
+    # A path must stay whole to be copied: the result goes below it where there is no room beside.
     if max(len(run.folder) for run in listed) <= out.width * 0.6:
         rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
         show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
@@ -123,10 +121,7 @@ def _write_csv(runs: "list[PastRun]", name: str) -> None:
     if name == "-":
         sys.stdout.buffer.write(text.encode())
         return
-    try:
-        Path(name).write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise EngineError(f"{name}: cannot be written ({error.strerror})") from None
+    write_file(name, text)
 
 
 def _prune(
@@ -141,22 +136,22 @@ def _prune(
 ) -> int:
     from datetime import UTC, datetime
 
-    from upskill.cli.step_display import Steps
+    from upskill.cli.step_display import StepProgress
     from upskill.workflows.prune_runs import choose, prune
 
-    pruning = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
-    gone, freed, problems = pruning.going, pruning.bytes, tuple[str, ...]()
+    plan = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
+    gone, freed, problems = plan.going, plan.bytes, tuple[str, ...]()
     if not as_json:
-        _tell(pruning)
-    if pruning.going and not dry_run:
-        _ask(pruning, yes=yes)
-        with Steps() as steps:
-            pruned = prune(pruning, step=steps.step)
+        _show_plan(plan)
+    if plan.going and not dry_run:
+        _ask(plan, yes=yes)
+        with StepProgress() as steps:
+            pruned = prune(plan, progress=steps)
         gone, freed, problems = pruned.gone, pruned.bytes, pruned.problems
     if as_json:
         removed = [run.folder for run in gone]
-        said = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
-        print_json(said)
+        result = {"schema": "upskill.prune/1", "dry_run": dry_run, "removed": removed, "bytes": freed}
+        print_json(result)
     else:
         would = "would remove" if dry_run else "removed"
         click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
@@ -165,23 +160,23 @@ def _prune(
     return EXIT_FAILED if problems else EXIT_DONE
 
 
-def _tell(pruning: "PrunePlan") -> None:
-    """What is about to go, on stderr."""
-    for run in pruning.going[:NEWEST]:
+def _show_plan(plan: "PrunePlan") -> None:
+    """List on stderr what is about to be removed."""
+    for run in plan.going[:NEWEST]:
         click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
-    if len(pruning.going) > NEWEST:
-        click.echo(f"  and {len(pruning.going) - NEWEST} older ones", err=True)
-    for run in pruning.at_work:
+    if len(plan.going) > NEWEST:
+        click.echo(f"  and {len(plan.going) - NEWEST} older ones", err=True)
+    for run in plan.at_work:
         click.echo(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
 
 
-def _ask(pruning: "PrunePlan", *, yes: bool) -> None:
-    """Ask the person. Where nobody can be asked, nothing is removed."""
+def _ask(plan: "PrunePlan", *, yes: bool) -> None:
+    """Ask the person on stderr. Raises where there is no terminal."""
     if yes:
         return
-    count = len(pruning.going)
-    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(pruning.bytes)}?"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    count = len(plan.going)
+    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(plan.bytes)}?"
+    if not is_interactive():
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
         )

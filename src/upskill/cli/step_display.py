@@ -3,8 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from upskill.cli.live_display import Live
+from upskill.cli.live_display import LiveDisplay
 from upskill.cli.screen import Line
+from upskill.domain.progress import Progress
 
 
 class Step:
@@ -17,7 +18,6 @@ class Step:
         self._began = time.monotonic()
 
     def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
-        """One line."""
         text = f"  {self._text()}"
         return [Line(text if len(text) < width else text[: max(1, width - 1)], "dim")]
 
@@ -33,15 +33,18 @@ class Step:
         return f"{self.what}{count}, {clock(time.monotonic() - self._began)}"
 
 
-class Steps(Live):
-    """Hears of steps. Use it in a `with` block."""
+class StepProgress(LiveDisplay, Progress):
+    """Shows notes and steps. Use it in a `with` block."""
 
     def __init__(self, *, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
         self._step: Step | None = None
 
     def step(self, what: str, done: int, of: int | None) -> None:
-        """So far this many of that many."""
+        self.show_step(what, done, of)
+
+    def show_step(self, what: str, done: int, of: int | None) -> None:
+        """Change the line below the notes; its clock goes on while `what` stays the same."""
         if self._step is None or self._step.what != what:
             self._step = Step(what)
             self._step.done, self._step.of = done, of

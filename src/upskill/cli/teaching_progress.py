@@ -1,71 +1,79 @@
-"""What is said on stderr while a teacher works: a line for every stage, and how far the present one is."""
+"""What is shown on stderr while a teacher works: a line for every stage, and how far the present one is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from upskill.cli.step_display import Steps
-from upskill.domain import Trial
+from upskill.cli.step_display import StepProgress
+from upskill.domain import Skill, Trial, TrialPlan
+from upskill.workflows.progress import RunProgress
 
-if TYPE_CHECKING:
-    from upskill.workflows.generating.generate import GeneratePlan
+_ANSWERS = "answers of students, at most"
 
 
-class Waiting(Steps):
+class TimedProgress(StepProgress):
     """A teacher can take minutes to answer: a clock runs under the last line meanwhile."""
 
     def __init__(self, *, quiet: bool = False, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
         self._quiet = quiet
 
-    def say(self, text: str) -> None:
-        """A line for a person, and a clock that begins now."""
+    def note(self, line: str) -> None:
+        """Show the line, and a clock that begins now."""
         if not self._quiet:
-            super().say(text)
+            super().note(line)
             self._begin("at work", None)
 
     def ask(self, question: Callable[[], bool]) -> bool:
-        """What the person says. No clock runs meanwhile."""
+        """What the person answers. No clock runs meanwhile."""
         self.show(None)
         answer = question()
         self._begin("at work", None)
         return answer
 
     def _begin(self, what: str, of: int | None) -> None:
-        """Something new: its clock begins now."""
         if not self._quiet:
             self._step = None
-            self.step(what, 0, of)
+            self.show_step(what, 0, of)
 
 
-class TeachingProgress(Waiting):
-    """How far a `generate` has come. Nothing is waited for before there is a run."""
+class TeachingProgress(TimedProgress, RunProgress):
+    """Shows the stages of a `generate`. No clock runs before there is a run."""
 
     def __init__(self, *, quiet: bool = False, no_color: bool = False) -> None:
         super().__init__(quiet=quiet, no_color=no_color)
         self._total = self._done = 0
+        self._indent = ""
         self.run: Path | None = None
         """The run folder, once there is one."""
 
-    def planned(self, plan: "GeneratePlan") -> None:
-        """Who is asked, and for how much."""
-        for line in plan.lines:
-            self.say(line)
+    def note(self, line: str) -> None:
+        """Show the line, indented where it belongs to a stage."""
+        super().note(f"{self._indent}{line}")
 
-    def begun(self, run: Path) -> None:
-        """Remembers where to go on."""
+    def step(self, what: str, done: int, of: int | None) -> None:
+        """Steps within a stage are not shown: its answers are."""
+
+    def generate_planned(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.note(line)
+
+    def run_created(self, run: Path) -> None:
         self.run = run
 
-    def measuring(self, trials: int) -> None:
-        """So many trials come next, at most."""
-        self._total, self._done = trials, 0
-        self._begin("answers of students, at most", trials)
+    def stage_begun(self, line: str) -> None:
+        """Show the line; the notes that follow are indented."""
+        super().note(line)
+        self._indent = "  "
 
-    def trial(self, trial: Trial) -> None:
-        """One more trial has ended."""
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
+        """Show only how many answers there will be: the price of the whole was shown before."""
+        self._total, self._done = len(plan), 0
+        self._begin(_ANSWERS, self._total)
+
+    def trial_finished(self, trial: Trial) -> None:
         self._done += 1
         if not self._quiet:
-            self.step("answers of students, at most", self._done, self._total)
+            self.show_step(_ANSWERS, self._done, self._total)
 
     def _begin(self, what: str, of: int | None) -> None:
         if self.run is not None:

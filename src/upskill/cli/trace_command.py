@@ -9,7 +9,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, print_json
-from upskill.cli.step_display import Steps
+from upskill.cli.step_display import StepProgress
 
 
 @click.command("trace")
@@ -31,14 +31,14 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
 
     if digest_only and as_json:
         raise click.UsageError("--digest and --json exclude each other: the object holds the digest as well.")
-    with Steps(no_color=no_color) as steps:
+    with StepProgress(no_color=no_color) as steps:
         steps.step("reading", 0, None)
         read = read_trace(
             source,
             budget=DEFAULT_BUDGET if budget is None else budget,
             folder=Path.cwd(),
             environment=os.environ,
-            say=steps.say,
+            progress=steps,
             now=time.time(),
             piped=None if sys.stdin.isatty() else sys.stdin.buffer,
         )

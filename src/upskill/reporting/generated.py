@@ -27,12 +27,12 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         name = f"{report.student.name}: " if len(evaluation.students) > 1 else ""
         on = f"on {count(cases, 'learn case')}"
         if before is None or after is None:
-            yield f"  {name}nothing could be measured {on}"
+            yield f"{name}nothing could be measured {on}"
             continue
         mark = "OK" if after > before else "no better" if after == before else "worse"
         errored = sum(one.errored for one in report.arms)
         lost = f", {errored} errored" if errored else ""
-        yield f"  {name}{percent(before)} -> {percent(after)} ({signed(after - before)}) {mark}, {on}{lost}"
+        yield f"{name}{percent(before)} -> {percent(after)} ({signed(after - before)}) {mark}, {on}{lost}"
 
 
 def show_generated(generated: GenerateResult, console: Console) -> None:

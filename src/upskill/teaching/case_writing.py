@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from upskill.domain import Case, CheckOffer, Qualification
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count, shortened
 from upskill.models import Ask, Question
 from upskill.redaction import Redactor
@@ -45,7 +46,7 @@ def write_cases(
     examine: Examine,
     check_problems: CheckProblems,
     offers: tuple[CheckOffer, ...],
-    say: Callable[[str], None] = lambda _: None,
+    progress: Progress = SILENT,
     clean: Clean | None = None,
     window: int | None = None,
     programs: bool = True,
@@ -71,7 +72,9 @@ def write_cases(
         missing = sum(writing.missing)
         if not missing:
             break
-        say(f"{missing} of {counts.total} cases are missing or of no use; asked for again ({attempt} of {REWRITES})")
+        progress.note(
+            f"{missing} of {counts.total} cases are missing or of no use; asked for again ({attempt} of {REWRITES})"
+        )
         writing.write_again()
     return writing.result()
 

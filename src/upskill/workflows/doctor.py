@@ -2,16 +2,16 @@
 
 import os
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from upskill.domain.progress import SILENT, Progress
 from upskill.sandbox import SandboxFacts, describe_sandbox, open_sandbox
 from upskill.sandbox.probes import PROBES, Result, run_probes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnosis:
-    """What was found."""
+    """The sandbox of this machine, and how each attack on it ended."""
 
     facts: SandboxFacts
     results: tuple[Result, ...]
@@ -23,11 +23,11 @@ class Diagnosis:
         return all(result.held for result in self.results)
 
 
-def examine(*, tell: Callable[[int, int], None] = lambda done, of: None) -> Diagnosis:
+def examine(*, progress: Progress = SILENT) -> Diagnosis:
     """Run the whole suite. Raises `SandboxUnavailable` when there is nothing to attack."""
     facts = describe_sandbox()
     results = []
     for result in run_probes(open_sandbox):
         results.append(result)
-        tell(len(results), len(PROBES))
+        progress.step("attacks tried", len(results), len(PROBES))
     return Diagnosis(facts=facts, results=tuple(results), started_by_root=os.geteuid() == 0, kernel=platform.release())

@@ -1,4 +1,4 @@
-"""What `upskill eval` does: a skill without cases gets them first, then it is evaluated, under one set of caps."""
+"""Evaluates a skill as `upskill eval` does: a skill without cases gets them first, under the same caps."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,11 @@ from upskill.domain import Evaluation
 from upskill.settings import Resolved
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
-from upskill.workflows.evaluating.evaluate import Progress, Silence, resume
+from upskill.workflows.evaluating.evaluate import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
-from upskill.workflows.evaluating.spending_rules import PricedPlan, client_for
+from upskill.workflows.evaluating.spending import PricedPlan, client_for
 from upskill.workflows.generating.write_cases import write_missing_cases
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 __all__ = ["EvaluationOrder", "evaluate", "resume"]
 
@@ -19,14 +20,13 @@ def evaluate(
     order: EvaluationOrder,
     *,
     settings: Resolved,
-    progress: Progress | None = None,
+    progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
 ) -> Evaluation:
     """Evaluate a skill. Raises before any call if it could not succeed; afterwards it always returns a result.
 
     The teacher writes missing cases once, and saves them with the skill.
     """
-    progress = progress or Silence()
     client = client_for(settings.values)
     if order.case_file is None:
         storage.read_skill(order.skill)
@@ -34,7 +34,7 @@ def evaluate(
             write_missing_cases(
                 order.skill,
                 settings=settings,
-                say=progress.preparing,
+                progress=progress,
                 confirm=confirm,
                 students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
                 sandbox=order.sandbox,

@@ -1,4 +1,4 @@
-"""Write an example project that works at once. The files lie in `example/`, as they are written."""
+"""Write an example project that works at once. Its files are in `example/`."""
 
 from dataclasses import dataclass
 from importlib.resources import files

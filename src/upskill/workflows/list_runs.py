@@ -24,12 +24,12 @@ class ListedRun:
 
 
 def summarise_runs(folder: Path) -> Iterator[PastRun]:
-    """Every run in a folder at a glance, newest first: what it found, without its record and its trials."""
+    """A summary of every run in a folder, newest first, without reading its record and trials."""
     return storage.past_runs(folder)
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:
-    """Every run in a folder. A folder that is not there holds no runs."""
+    """Every run in a folder; none where there is no folder."""
     for path in storage.runs_in(folder):
         try:
             yield ListedRun(folder=path, record=storage.read_run(path))

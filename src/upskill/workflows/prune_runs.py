@@ -1,29 +1,30 @@
-"""Take old runs away: chosen by age or by number, never one that is at work, never anything that is no run folder."""
+"""Prunes old runs, chosen by age or number: never one that is running, never a folder that is no run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from upskill import storage
 from upskill.domain.evaluation import PastRun
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UpskillError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PrunePlan:
-    """What would go, and what stays although it is old."""
+    """The runs that will be removed, and those that stay although they are old."""
 
     going: tuple[PastRun, ...]
     """Newest first."""
     bytes: int
     at_work: tuple[PastRun, ...]
-    """Old enough to go, but somebody may still be writing there."""
+    """Old enough to go, but possibly still running."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PruneResult:
-    """What went."""
+    """The runs that were removed, and why others could not be."""
 
     gone: tuple[PastRun, ...]
     bytes: int
@@ -33,9 +34,9 @@ class PruneResult:
 def choose(
     runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skill: str | None, now: datetime
 ) -> PrunePlan:
-    """Runs that are older than so much, except the newest `keep`; without an age, all but the newest `keep`.
+    """Choose runs older than `older_than`, except the newest `keep`; without an age, all but the newest `keep`.
 
-    With a skill, only its runs are looked at. A run that cannot be read is left to a person.
+    With a skill, only its runs are considered. Runs that cannot be read are never chosen.
     """
     mine = [run for run in runs if run.problem is None and skill in (None, run.skill)]
     old = [run for run in mine[keep or 0 :] if older_than is None or _is_older(run, now - older_than)]
@@ -50,7 +51,7 @@ def choose(
 
 
 def _is_older(run: PastRun, moment: datetime) -> bool:
-    """By its own record. A run whose record has no time is left alone."""
+    """Whether a run ended before a moment, by its own record; `False` where that has no time."""
     try:
         ended = datetime.fromisoformat(run.finished_at or run.started_at or "")
     except ValueError:
@@ -58,10 +59,10 @@ def _is_older(run: PastRun, moment: datetime) -> bool:
     return (ended if ended.tzinfo else ended.replace(tzinfo=UTC)) < moment
 
 
-def prune(pruning: PrunePlan, *, step: Callable[[str, int, int | None], None] = lambda *_: None) -> PruneResult:
-    """Remove what was chosen. One that cannot be removed is named, and the others still go."""
+def prune(plan: PrunePlan, *, progress: Progress = SILENT) -> PruneResult:
+    """Remove the chosen runs. One that cannot be removed is reported, and the others are still removed."""
     gone, freed, problems = [], 0, []
-    for number, run in enumerate(pruning.going, 1):
+    for number, run in enumerate(plan.going, 1):
         size = storage.size_of(Path(run.folder))
         try:
             storage.remove(Path(run.folder))
@@ -70,5 +71,5 @@ def prune(pruning: PrunePlan, *, step: Callable[[str, int, int | None], None] = 
             continue
         gone.append(run)
         freed += size
-        step("removing runs", number, len(pruning.going))
+        progress.step("removing runs", number, len(plan.going))
     return PruneResult(gone=tuple(gone), bytes=freed, problems=tuple(problems))

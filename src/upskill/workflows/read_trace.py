@@ -1,12 +1,14 @@
-"""Reading recorded work: one file, a folder of them, what is piped in, or the newest session of this folder."""
+"""Reads recorded work: one file, a folder of them, what is piped in, or the newest session of a folder."""
 
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.domain.trace_digest import TraceSource, TraceSummary
 from upskill.errors import UpskillError, UsageError
@@ -18,8 +20,6 @@ from upskill.traces.readers import detect, recordings_below
 from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 
-Say = Callable[[str], None]
-
 MOST_FILES = 5_000
 _RECENT_SECONDS = 60
 _TRIED = 20
@@ -28,71 +28,96 @@ _MOST_PIPED = 4_000_000_000
 
 
 def read_trace(
-    asked: str,
-    *,
+    *asked: str,
     budget: int = DEFAULT_BUDGET,
     folder: Path,
     environment: Mapping[str, str],
-    say: Say,
     now: float,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> TraceSource:
-    """What `asked` names, read, redacted and digested.
+    """What `asked` names, read, redacted and digested as one source: a lesson that several of them hold is kept once.
 
-    A path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to read.
+    Each is a path, `last`, `last:AGENT`, or `-` for what is piped in. Raises `UsageError` where there is nothing to
+    read.
     """
-    return read_all([asked], budget=budget, folder=folder, environment=environment, say=say, now=now, piped=piped)
-
-
-def read_all(
-    asked: Sequence[str],
-    *,
-    budget: int = DEFAULT_BUDGET,
-    folder: Path,
-    environment: Mapping[str, str],
-    say: Say,
-    now: float,
-    piped: BinaryIO | None = None,
-) -> TraceSource:
-    """The same for several, read as one source: a lesson that several of them hold is told once."""
     if budget < SMALLEST_BUDGET:
         raise UsageError(f"a budget of {budget} tokens holds no digest", hint=f"give at least {SMALLEST_BUDGET}")
-    source = _Source(budget=budget, environment=environment)
-    places = [
-        _read_one(one, source, folder=folder, environment=environment, say=say, now=now, piped=piped) for one in asked
-    ]
-    return source.finished(", ".join(places))
+    reader = _Reader(
+        source=_Source(budget=budget, environment=environment),
+        folder=folder,
+        environment=environment,
+        now=now,
+        progress=progress,
+        piped=piped,
+    )
+    return reader.source.finished(", ".join([reader.read(one) for one in asked]))
 
 
-def _read_one(
-    asked: str,
-    source: "_Source",
-    *,
-    folder: Path,
-    environment: Mapping[str, str],
-    say: Say,
-    now: float,
-    piped: BinaryIO | None,
-) -> str:
-    if asked == "last" or asked.startswith("last:"):
-        if (folder / asked).exists():
-            say(f"there is a file named {asked} here; to read that one, type ./{asked}")
-        return _read_last(asked, source, folder=folder, environment=environment, say=say, now=now)
-    if asked == "-":
-        with _spooled(piped) as path:
-            source.read(path, name="stdin", called="stdin")
-        return "stdin"
-    path = Path(asked).expanduser()
-    mode = _mode(path, asked)
-    if stat.S_ISDIR(mode):
-        _read_folder(path, source)
-    elif stat.S_ISFIFO(mode):
-        # What a shell makes of `<(command)`.
-        with path.open("rb") as pipe, _spooled(pipe) as spooled:
-            source.read(spooled, name=path.name, called=asked)
-    else:
-        source.read(path, name=path.name)
-    return path.as_posix()
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Reader:
+    """Finds what was asked for, and reads it into one source."""
+
+    source: "_Source"
+    folder: Path
+    environment: Mapping[str, str]
+    now: float
+    progress: Progress
+    piped: BinaryIO | None
+
+    def read(self, asked: str) -> str:
+        """Read one; returns where it was."""
+        if asked == "last" or asked.startswith("last:"):
+            return self._read_last(asked)
+        if asked == "-":
+            with _spooled(self.piped) as path:
+                self.source.read(path, name="stdin", called="stdin")
+            return "stdin"
+        path = Path(asked).expanduser()
+        mode = _mode(path, asked)
+        if stat.S_ISDIR(mode):
+            _read_folder(path, self.source)
+        elif stat.S_ISFIFO(mode):
+            # What a shell makes of `<(command)`.
+            with path.open("rb") as pipe, _spooled(pipe) as spooled:
+                self.source.read(spooled, name=path.name, called=asked)
+        else:
+            self.source.read(path, name=path.name)
+        return path.as_posix()
+
+    def _read_last(self, asked: str) -> str:
+        if (self.folder / asked).exists():
+            self.progress.note(f"there is a file named {asked} here; to read that one, type ./{asked}")
+        agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
+        search = find_sessions(self.folder, environment=self.environment, agent=agent)
+        refused: list[str] = []
+        for session in search.sessions[:_TRIED]:
+            try:
+                return self._read_session(session)
+            except UsageError as error:
+                # The newest session can still be empty.
+                self.progress.note(f"passed over: {error.message}")
+                refused.append(error.message)
+        raise UsageError(
+            f"{asked}: no session of this folder was found ({self.folder})",
+            hint="pass the file of the session; it may have been recorded in another folder",
+            problems=[*refused, *(f"looked at {where}" for where in search.looked)],
+        )
+
+    def _read_session(self, session: Session) -> str:
+        if session.id is not None:
+            self.progress.note(f"newest session: {session.id} of opencode, as `opencode export` prints it")
+            exported = export_opencode(session, folder=self.folder, environment=self.environment)
+            with tempfile.TemporaryDirectory(prefix="upskill-") as place:
+                path = Path(place) / f"{session.id}.json"
+                path.touch(mode=0o600)
+                path.write_text(exported, encoding="utf-8")
+                self.source.read(path, name=session.id, called=f"opencode session {session.id}")
+            return session.id
+        growing = ", still being written" if self.now - session.written_at < _RECENT_SECONDS else ""
+        self.progress.note(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
+        self.source.read(session.path, name=session.path.name)
+        return session.path.as_posix()
 
 
 class _Source:
@@ -100,17 +125,18 @@ class _Source:
 
     def __init__(self, *, budget: int, environment: Mapping[str, str]) -> None:
         self._redactor = redactor_from(environment)
-        # Once more over what was found: texts that were put together could show what their pieces did not.
+        # Findings are redacted again: joined texts could show a secret that their pieces did not.
         self._again = redactor_from(environment)
         self._digesting = Digester(budget=budget, clean=self._again.clean)
-        self._traces: list[TraceSummary] = []
-        self._notes: list[str] = []
-        self._refused: list[str] = []
+        self.traces: list[TraceSummary] = []
+        self.notes: list[str] = []
+        self.refused: list[str] = []
+        """Files of a folder that could not be read, with the reasons."""
         self._bytes = 0
         self._bad_lines = 0
 
     def read(self, path: Path, *, name: str, called: str | None = None) -> None:
-        """Take in all traces of one file. `called` is what a person knows it by, where that is not its path."""
+        """Read all traces of one file. `called` names it in errors where its path means nothing to a person."""
         try:
             recording = Recording(path, clean=self._redactor.clean)
             if detect(recording) == "text":
@@ -120,53 +146,35 @@ class _Source:
         except UsageError as error:
             if called is None:
                 raise
-            # A file of our own, of which nobody has heard.
+            # A temporary file of ours: its name says nothing to a person.
             raise UsageError(error.message.replace(str(path), called), hint=error.hint) from error
 
     def _read_text(self, recording: Recording, *, name: str) -> None:
-        self._traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
+        self.traces.append(self._digesting.add_text(cleaned_lines(recording), name=name))
         self._bytes += recording.size
 
     def _read_traces(self, path: Path, *, name: str) -> None:
         reading = read_traces(path, clean=self._redactor.clean)
         for number, trace in enumerate(reading.traces, start=1):
             each = name if len(reading.traces) == 1 else f"{name}#{number}"
-            self._traces.append(self._digesting.add(trace, name=each))
-            self._notes.extend(trace.notes)
+            self.traces.append(self._digesting.add(trace, name=each))
+            self.notes.extend(trace.notes)
         # A log inside an archive is not counted while it is read.
         self._bytes += reading.size or path.stat().st_size
-        self._notes.extend(reading.notes)
+        self.notes.extend(reading.notes)
         self._bad_lines += reading.bad_lines
-
-    def refuse(self, why: str) -> None:
-        """Remember a file of a folder that could not be read."""
-        self._refused.append(why)
-
-    def note(self, what: str) -> None:
-        """Something a person should know."""
-        self._notes.append(what)
-
-    @property
-    def empty(self) -> bool:
-        """Nothing was read yet."""
-        return not self._traces
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """What could not be read, with the reasons."""
-        return tuple(self._refused)
 
     def finished(self, place: str) -> TraceSource:
         """The source as a value."""
         return TraceSource(
             place=place,
-            traces=tuple(self._traces),
+            traces=tuple(self.traces),
             digest=self._digesting.digest(),
             bytes=self._bytes,
             bad_lines=self._bad_lines,
             redactions=_summed(self._redactor.found.by_kind, self._again.found.by_kind),
-            notes=tuple(dict.fromkeys(self._notes)),
-            refused=self.refused,
+            notes=tuple(dict.fromkeys(self.notes)),
+            refused=tuple(self.refused),
         )
 
 
@@ -175,7 +183,7 @@ def _summed(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, in
 
 
 def _mode(path: Path, asked: str) -> int:
-    """What kind of file is there; refuses what is no file, folder or pipe."""
+    """The mode of a file, folder or pipe. Raises for anything else."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -196,7 +204,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
     for path in recordings_below(folder):
         found += 1
         if found > MOST_FILES:
-            source.note(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
+            source.notes.append(f"{folder.as_posix()}: more than {MOST_FILES:,} files; the rest was not looked at")
             break
         name = path.relative_to(folder).as_posix()
         try:
@@ -205,10 +213,10 @@ def _read_folder(folder: Path, source: _Source) -> None:
                 continue
             source.read(path, name=name)
         except UpskillError as error:
-            source.refuse(f"{name}: {error.message.removeprefix(f'{path}: ')}")
+            source.refused.append(f"{name}: {error.message.removeprefix(f'{path}: ')}")
     if texts:
-        source.note(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
-    if source.empty:
+        source.notes.append(f"{count(texts, 'plain text file')} not read: pass such a file by its own name")
+    if not source.traces:
         raise UsageError(
             f"{folder.as_posix()}: no recording in it",
             hint="pass a file that an agent recorded, or `last` for the newest session of this folder",
@@ -220,51 +228,13 @@ def _read_folder(folder: Path, source: _Source) -> None:
 
 
 def _is_text(path: Path) -> bool:
-    """Whether a file of a folder is plain text: notes and readmes are no recordings unless they are named."""
+    """Whether a file of a folder is plain text, which is read only if it is named itself."""
     return path.suffix in {".md", ".txt"} and detect(Recording(path)) == "text"
-
-
-def _read_last(
-    asked: str, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
-) -> str:
-    agent = agent_named(asked.removeprefix("last:")) if asked != "last" else None
-    search = find_sessions(folder, environment=environment, agent=agent)
-    refused: list[str] = []
-    for session in search.sessions[:_TRIED]:
-        try:
-            return _read_session(session, source, folder=folder, environment=environment, say=say, now=now)
-        except UsageError as error:
-            # The newest can be a session in which nothing was said yet.
-            say(f"passed over: {error.message}")
-            refused.append(error.message)
-    raise UsageError(
-        f"{asked}: no session of this folder was found ({folder})",
-        hint="pass the file of the session; it may have been recorded in another folder",
-        problems=[*refused, *(f"looked at {where}" for where in search.looked)],
-    )
-
-
-def _read_session(
-    session: Session, source: _Source, *, folder: Path, environment: Mapping[str, str], say: Say, now: float
-) -> str:
-    if session.id is not None:
-        say(f"newest session: {session.id} of opencode, as `opencode export` prints it")
-        exported = export_opencode(session, folder=folder, environment=environment)
-        with tempfile.TemporaryDirectory(prefix="upskill-") as place:
-            path = Path(place) / f"{session.id}.json"
-            path.touch(mode=0o600)
-            path.write_text(exported, encoding="utf-8")
-            source.read(path, name=session.id, called=f"opencode session {session.id}")
-        return session.id
-    growing = ", still being written" if now - session.written_at < _RECENT_SECONDS else ""
-    say(f"newest session: {session.path} ({AGENTS[session.agent]}{growing})")
-    source.read(session.path, name=session.path.name)
-    return session.path.as_posix()
 
 
 @contextmanager
 def _spooled(piped: BinaryIO | None) -> Iterator[Path]:
-    """What is piped in, as a private file for as long as it is read: readers read more than once."""
+    """What is piped in, as a temporary private file: readers read more than once."""
     if piped is None:
         raise UsageError("-: nothing is piped in", hint="pipe a recording in, or pass its path")
     with tempfile.TemporaryDirectory(prefix="upskill-") as place:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from noted_progress import NotedLines
 from unit.teaching.asking import Teacher
 from unit.teaching.case_teacher import CaseTeacher, good_case
 from upskill.checks import check_problems, offers
@@ -83,14 +84,14 @@ def test_the_same_replies_give_the_same_cases() -> None:
 
 def test_cases_that_do_not_qualify_go_back_with_what_was_seen() -> None:
     teacher = CaseTeacher(spoil=leaking)
-    said: list[str] = []
-    result = written(teacher, say=said.append)
+    noted = NotedLines()
+    result = written(teacher, progress=noted)
     assert uses(result) == (10, 16, 4)
     assert result.dropped == ()
     assert len(teacher.asked) == 6, "three calls, and one more of each"
     again = teacher.asked[3].messages[0].text
     assert "its answer stands in `input`; ask without giving it away" in again
-    assert said == ["15 of 30 cases are missing or of no use; asked for again (1 of 2)"]
+    assert noted.lines == ["15 of 30 cases are missing or of no use; asked for again (1 of 2)"]
 
 
 def test_a_check_that_any_answer_passes_is_told_in_the_words_of_the_qualifier() -> None:

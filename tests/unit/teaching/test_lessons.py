@@ -227,7 +227,7 @@ def test_there_is_always_some_room(window: int | None) -> None:
 
 def test_every_place_of_a_real_digest_can_be_named_from_its_own_piece() -> None:
     samples = Path(__file__).parents[2] / "samples" / "traces"
-    source = read_trace(str(samples), budget=60_000, folder=samples, environment={}, say=lambda line: None, now=0.0)
+    source = read_trace(str(samples), budget=60_000, folder=samples, environment={}, now=0.0)
     made_from = Material(task="x", digest=source.digest)
     asked: list[str] = []
 

@@ -34,7 +34,7 @@ GULL = Reader(
 
 
 def _shown(path: Path) -> tuple[str, object]:
-    source = read_trace(str(path), folder=path.parent, environment={}, say=lambda _: None, now=0.0)
+    source = read_trace(str(path), folder=path.parent, environment={}, now=0.0)
     out = StringIO()
     show_trace(source, Console(file=out, width=100))
     traces = trace_json(source)["traces"]

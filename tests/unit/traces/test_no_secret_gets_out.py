@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from long_session import Session
+from noted_progress import NotedLines
 from secret_corpus.chats import chat_with
 from secret_corpus.leaks import left_of
 from secret_corpus.made_up import Planted
@@ -51,10 +52,12 @@ def test_no_planted_secret_is_in_anything_that_gets_out(number: int, tmp_path: P
     write = (_claude_code, chat_with, _text)[number % 3]
     path = tmp_path / "recording"
     path.write_text(write(group), encoding="utf-8")
-    said: list[str] = []
+    noted = NotedLines()
     # A budget in which everything found has room, so that nothing is hidden by a cut.
-    source = read_trace(str(path), budget=200_000, folder=tmp_path, environment={}, say=said.append, now=0)
-    out = "\n".join([_shown(source), json.dumps(trace_json(source), ensure_ascii=False), source.digest.text, *said])
+    source = read_trace(str(path), budget=200_000, folder=tmp_path, environment={}, progress=noted, now=0)
+    out = "\n".join(
+        [_shown(source), json.dumps(trace_json(source), ensure_ascii=False), source.digest.text, *noted.lines]
+    )
     bare = out
     for kind in source.redactions:
         # The names of kinds are meant to be seen, and some begin as the secret does.

@@ -7,8 +7,8 @@ import pytest
 
 from upskill.domain import Case, CaseUse, Check
 from upskill.settings import Settings
-from upskill.workflows.evaluating.counted_cases import cases_that_count, without_copies
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+from upskill.workflows.evaluating.select_cases import cases_that_count, without_copies
 
 
 def some(*uses: CaseUse | None) -> list[Case]:

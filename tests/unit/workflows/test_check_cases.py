@@ -6,7 +6,8 @@ from unit.checks.cases import case, skill
 from upskill.domain import Qualification
 from upskill.errors import SkillInvalid
 from upskill.measuring import BaselineTally
-from upskill.workflows.evaluating.check_cases import admit, with_baselines
+from upskill.workflows.evaluating.check_cases import with_baselines
+from upskill.workflows.evaluating.select_cases import admit
 
 GOOD = case("Which port?", {"contains": "8472"}, reference="8472", name="port")
 OPEN = case("Which file?", {"contains": "quay.lock"}, name="file")

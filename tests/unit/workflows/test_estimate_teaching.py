@@ -12,13 +12,14 @@ from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.material import Material
 from upskill.teaching.search import PROPOSALS_PER_REVISION
-from upskill.workflows.generating.estimate import Share, Teaching, TeachingEstimate, estimate_teaching
+from upskill.workflows.evaluating.estimate import Estimate
+from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 
 PRICE = Price(input_per_million=5.0, output_per_million=25.0)
 TEACHER = Endpoint(name="t", model="x/t", how="", price=PRICE)
 STUDENT = Student(name="s", model="x/s", price=PRICE, max_output_tokens=4096)
 OLD = Draft(name="tarn", description="d", body="b")
-NEW_SKILL = Teaching(
+NEW_SKILL = TeachingWorkload(
     material=Material(task="t"),
     counts=CaseCounts(learn=10, held_out=16, negative=4),
     cases_to_write=30,
@@ -28,12 +29,12 @@ NEW_SKILL = Teaching(
 )
 
 
-def estimate(teaching: Teaching, students: int = 1) -> TeachingEstimate:
+def estimate(teaching: TeachingWorkload, students: int = 1) -> TeachingEstimate:
     named = [replace(STUDENT, name=f"s{number}") for number in range(students)]
     return estimate_teaching(teaching, teacher=TEACHER, writer=TEACHER, students=named, settings=Settings())
 
 
-def of_students(teaching: Teaching, students: int = 1) -> Share:
+def of_students(teaching: TeachingWorkload, students: int = 1) -> Estimate:
     found = estimate(teaching, students).students
     assert found is not None
     return found

@@ -11,7 +11,6 @@ from upskill.domain import Case, Check, Skill, Student, TrialPlan
 from upskill.storage import RunRecord
 from upskill.trials import Requests
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.spending_rules import is_much
 
 STUDENT = Student(name="local", model="openai-api/local/x", endpoint="http://localhost:8080/v1")
 PLAN = TrialPlan(
@@ -71,11 +70,11 @@ def test_a_damaged_run_is_passed_over(tmp_path: Path) -> None:
 def test_where_no_run_is_like_it_the_time_is_unknown_and_nobody_is_asked_for_it(tmp_path: Path) -> None:
     assert seconds_per_call(PLAN, tmp_path / "none") is None
     assert estimate(None).minutes == "time unknown until the first pair"
-    assert not is_much(estimate(None))
+    assert not estimate(None).is_much
 
 
 def test_a_plan_of_more_than_ten_minutes_is_asked_for_and_a_cap_bounds_it() -> None:
     assert estimate(15).minutes == "about 25 min, at most 25, at the pace of the last run"
-    assert is_much(estimate(15))
-    assert not is_much(estimate(15, most_minutes=5))
+    assert estimate(15).is_much
+    assert not estimate(15, most_minutes=5).is_much
     assert estimate(0.1).minutes == "less than a minute, at the pace of the last run"

@@ -42,7 +42,7 @@ def measure(*passes: int, students: Sequence[str] = ("small",)) -> SimulatedMeas
 def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     heard: list[Attempt] = []
-    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 5, 4, 7, 9), ask=teacher, attempted=heard.append)
+    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 5, 4, 7, 9), ask=teacher, on_attempt=heard.append)
     assert [attempt.share for attempt in refined.attempts] == ["2 of 10", "5 of 10", "4 of 10", "7 of 10"]
     assert refined.best.number == 4
     assert refined.stopped == "3 revisions made"

@@ -52,7 +52,7 @@ class Run:
     def improve(self, *, own_cases: tuple[Case, ...] | None, cases: tuple[Case, ...]) -> None:
         """Saves the second draft in the place of the first."""
         previous, kept = self.kept
-        save_revision(self.skill, NEW, META, cases, previous=previous, kept=kept, own_cases=own_cases)
+        save_revision(self.skill, NEW, META, cases, previous=previous, copy=kept, own_cases=own_cases)
 
 
 @pytest.fixture
@@ -61,24 +61,24 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_a_run_that_goes_on_saves_over_what_it_saved_itself(run: Run) -> None:
-    save_new(run.skill, OLD, META, [FIRST], kept=run.kept[0])
-    save_new(run.skill, NEW, META, [FIRST], kept=run.kept[1])
+    save_new(run.skill, OLD, META, [FIRST], copy=run.kept[0])
+    save_new(run.skill, NEW, META, [FIRST], copy=run.kept[1])
     assert "New." in (run.skill / "SKILL.md").read_text()
 
 
 def test_a_run_that_goes_on_does_not_save_over_what_somebody_changed_since(run: Run) -> None:
-    save_new(run.skill, OLD, META, [FIRST], kept=run.kept[0])
+    save_new(run.skill, OLD, META, [FIRST], copy=run.kept[0])
     mine = run.edit()
     with pytest.raises(UsageError, match="was changed since this run saved it, and is not overwritten"):
-        save_new(run.skill, NEW, META, [FIRST], kept=run.kept[1])
+        save_new(run.skill, NEW, META, [FIRST], copy=run.kept[1])
     assert (run.skill / "SKILL.md").read_bytes() == mine
 
 
 def test_a_skill_of_somebody_else_is_not_saved_over(run: Run) -> None:
     other = replace(META, provenance=replace(META.provenance, run="run-2")) if META.provenance else META
-    save_new(run.skill, replace(NEW, body="# Other\n"), other, [FIRST], kept=run.kept[1])
+    save_new(run.skill, replace(NEW, body="# Other\n"), other, [FIRST], copy=run.kept[1])
     with pytest.raises(UsageError, match="has come into being meanwhile"):
-        save_new(run.skill, NEW, META, [FIRST], kept=run.kept[1])
+        save_new(run.skill, NEW, META, [FIRST], copy=run.kept[1])
 
 
 def test_a_better_version_brings_its_cases(run: Run) -> None:

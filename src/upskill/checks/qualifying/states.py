@@ -1,7 +1,7 @@
 """The state of every case: rejected, unproven or qualified, with the reason and what to change."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
@@ -25,6 +25,7 @@ from upskill.checks.qualifying.mutants import (
 )
 from upskill.domain import Answer, Case, Label, Qualification, Reason, Skill, State, digest_of
 from upskill.domain.answer import answer_digest
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import shortened
 
 VERSION = 1
@@ -49,12 +50,9 @@ def qualify(
     skill: Skill,
     *,
     context: GradingContext = GradingContext(),  # noqa: B008 - frozen
-    tell: Callable[[int], None] = lambda done: None,
+    progress: Progress = SILENT,
 ) -> tuple[Qualification, ...]:
-    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge.
-
-    `tell` is called with the number of cases that are done.
-    """
+    """What is known of each case, in the order of the cases. Calls no model unless the grading context has a judge."""
     keys = _keys(cases, skill, context)
     found = {key: _remembered[key] for key in keys if key in _remembered}
     stop = Event()
@@ -66,13 +64,13 @@ def qualify(
     for key, one in new.items():
         if not one.is_slow:
             found[key] = _qualify(one, cases, skill)
-            tell(len(found))
+            progress.step("test cases checked", len(found), len(cases))
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
             try:
                 for key, known in zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True):
                     found[key] = known
-                    tell(len(found))
+                    progress.step("test cases checked", len(found), len(cases))
             except BaseException:
                 stop.set()
                 raise

@@ -1,6 +1,6 @@
-"""Whether the cases of a skill can tell right from wrong: for `upskill cases check`, and before any evaluation."""
+"""Checks whether the cases of a skill can tell right from wrong, for `upskill cases check` and before evaluations."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,11 +9,12 @@ from upskill import checks, storage
 from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
-from upskill.errors import SkillInvalid, UsageError
+from upskill.domain.progress import SILENT, Progress
+from upskill.domain.text import count
+from upskill.errors import UsageError
 from upskill.measuring import BaselineTally, label_of, tally_baselines
 from upskill.sandbox import Backend, SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.workflows.list_runs import list_runs, trials_of
-from upskill.workflows.telling import Step, nobody
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,38 +33,38 @@ def check_cases(
     *,
     case_file: Path | None = None,
     runs_dir: Path | None = None,
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> CheckedCases:
-    """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` say which are saturated or impossible."""
+    """Qualify the cases of a skill. Calls no model. Past runs in `runs_dir` show which are saturated or impossible."""
     skill = storage.read_skill(skill_folder)
-    found = _read(skill_folder, case_file, skill)
-    context, notes = _bench(found.cases)
-    say_what_takes_long(found.cases, say)
-    qualifications = qualify(found.cases, skill, context=context, tell=_telling(step, found.cases))
+    found = find_cases(skill_folder, case_file, judge=True)
+    if found is None:
+        raise UsageError(
+            f"{skill.name}: there are no test cases to check",
+            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
+        )
+    context, notes = _sandbox_context(found.cases)
+    if (note := slow_cases_note(found.cases)) is not None:
+        progress.note(note)
+    qualifications = qualify(found.cases, skill, context=context, progress=progress)
     if runs_dir is not None:
-        step("looking at past runs", 0, None)
+        progress.step("looking at past runs", 0, None)
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
     return CheckedCases(
         skill=skill, case_file=found.path, cases=found.cases, qualifications=qualifications, notes=notes
     )
 
 
-def _read(skill_folder: Path, case_file: Path | None, skill: Skill) -> storage.CaseFile:
-    problems = partial(checks.check_problems, judge=True)
+def find_cases(skill_folder: Path, case_file: Path | None, *, judge: bool) -> storage.CaseFile | None:
+    """The cases of a file, or those of a skill; `None` where it has none. `judge`: whether there is one to ask."""
+    problems = partial(checks.check_problems, judge=judge)
     if case_file is not None:
         return storage.read_case_file(case_file, check_problems=problems)
-    found = storage.read_skill_cases(skill_folder, check_problems=problems)
-    if found is None:
-        raise UsageError(
-            f"{skill.name}: there are no test cases to check",
-            hint="name a file of them with -t FILE, or put them into skill_meta.json; see docs/how-to/write-cases.md",
-        )
-    return found
+    return storage.read_skill_cases(skill_folder, check_problems=problems)
 
 
-def _bench(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
-    """With a sandbox where a check runs something and one can be had. Nobody is asked to judge."""
+def _sandbox_context(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
+    """A context with a sandbox where a check runs programs and one is available; without a judge."""
     if not any("sandbox" in checks.needs(case) for case in cases):
         return GradingContext(), ()
     try:
@@ -74,7 +75,7 @@ def _bench(cases: Iterable[Case]) -> tuple[GradingContext, tuple[str, ...]]:
 
 
 def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[str, str, bool]]:
-    """Student, case and whether it passed, of every scored baseline trial of these very cases in past runs."""
+    """Student, case and whether it passed, of every scored baseline trial of exactly these cases in past runs."""
     known = {case.id: case.digest for case in cases}
     for listed in list_runs(runs_dir):
         record = listed.record
@@ -84,7 +85,7 @@ def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[st
         if not mine:
             continue
         for trial in trials_of(listed.folder):
-            # A trial from the store was bought by another run, which may be here as well.
+            # A trial from the store was bought by another run, which may be in the same folder.
             if trial.arm == "baseline" and trial.case_id in mine and trial.outcome.kind == "scored" and trial.calls:
                 yield trial.student, trial.case_id, trial.outcome.passed
 
@@ -92,7 +93,7 @@ def _baseline_trials(runs_dir: Path, cases: Sequence[Case]) -> Iterable[tuple[st
 def with_baselines(
     qualifications: Sequence[Qualification], tallies: Iterable[BaselineTally]
 ) -> tuple[Qualification, ...]:
-    """Labels from what students did without the skill. Where students differ, a case is neither."""
+    """Label cases by what students did without the skill. A case on which students differ gets no label."""
     by_case: dict[str, list[BaselineTally]] = {}
     for tally in tallies:
         by_case.setdefault(tally.case_id, []).append(tally)
@@ -104,93 +105,26 @@ def _with_baseline(one: Qualification, tallies: Sequence[BaselineTally]) -> Qual
     label = labels.pop() if len(labels) == 1 else None
     if label is None:
         return one
-    told = ", ".join(f"{tally.student} passed {tally.passed} of {tally.trials}" for tally in tallies[:3])
-    return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {told}")))
+    passes = ", ".join(f"{tally.student} passed {tally.passed} of {tally.trials}" for tally in tallies[:3])
+    return replace(one, labels=(*one.labels, label), reasons=(*one.reasons, Reason(saw=f"without the skill {passes}")))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdmittedCases:
-    """The cases that count in an evaluation, with what is known of all of them."""
-
-    cases: tuple[Case, ...]
-    qualifications: tuple[Qualification, ...]
-    notes: tuple[str, ...]
-
-
-def admit(
-    cases: Sequence[Case],
-    skill: Skill,
-    *,
-    backend: Backend | None,
-    only: frozenset[str] | None = None,
-    known: Sequence[Qualification] = (),
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
-) -> AdmittedCases:
-    """Leave out the rejected cases, and say so. Raises if none is left. `backend` confines what checks run.
-
-    `only` names the cases of a run that is taken up again: what was admitted then stays admitted. `known` is what was
-    known of them; without it they are looked at again.
-    """
-    if known:
-        by_id = {one.case_id: one for one in known}
-        # One that came into the file since is unproven; it is not run, because the run began without it.
-        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
-        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
-    else:
-        say_what_takes_long(cases, say)
-        qualifications = qualify_within(cases, skill, backend=backend, step=step)
-    rejected = [one for one in qualifications if one.state == "rejected"]
-    if only is not None:
-        rejected = [one for one in qualifications if one.case_id not in only]
-    dropped = {one.case_id for one in rejected}
-    if len(dropped) == len(cases):
-        raise SkillInvalid(
-            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
-            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
-            hint="`upskill cases check` says what to change in each",
-        )
-    return AdmittedCases(
-        cases=tuple(case for case in cases if case.id not in dropped),
-        qualifications=qualifications,
-        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
-    )
-
-
-def say_what_takes_long(cases: Iterable[Case], say: Callable[[str], None]) -> None:
-    """A check of text takes no time; one that runs a program is run some dozens of times."""
+def slow_cases_note(cases: Iterable[Case]) -> str | None:
+    """A note that checking these cases takes long: a check that runs a program is run some dozens of times."""
     slow = sum("sandbox" in checks.needs(case) for case in cases)
-    if slow:
-        cases_that_do = f"{slow} test case{'' if slow == 1 else 's'} whose assertions run programs"
-        say(f"checking that {cases_that_do} can tell right from wrong...")
-
-
-def _telling(step: Step, cases: Sequence[Case]) -> Callable[[int], None]:
-    return lambda done: step("test cases checked", done, len(cases))
+    if not slow:
+        return None
+    return f"checking that {count(slow, 'test case')} whose assertions run programs can tell right from wrong..."
 
 
 def qualify_within(
-    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, step: Step = nobody
+    cases: Sequence[Case], skill: Skill, *, backend: Backend | None, progress: Progress = SILENT
 ) -> tuple[Qualification, ...]:
-    """Qualify cases where a sandbox was or was not had. Without one that confines, no check runs a program."""
+    """Qualify cases. Without a sandbox that confines, no check runs a program."""
     context = GradingContext(open_sandbox=open_sandbox) if backend == "bubblewrap" else GradingContext()
-    return qualify(cases, skill, context=context, tell=_telling(step, cases))
-
-
-def _notes(rejected: Sequence[Qualification], kept: Sequence[Qualification]) -> Iterable[str]:
-    for one in rejected[:3]:
-        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
-        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
-    if len(rejected) > 3:
-        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
-    unproven = [one.case_id for one in kept if one.state == "unproven"]
-    if unproven:
-        names = (
-            "" if len(unproven) == len(kept) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
-        )
-        yield f"{len(unproven)} of {len(kept)} test cases are unproven{names}; `upskill cases check` says why"
+    return qualify(cases, skill, context=context, progress=progress)
 
 
 def has_cases(folder: Path) -> bool:
-    """Whether a skill brings cases along. Raises where they cannot be read."""
+    """Whether a skill has cases. Raises where they cannot be read."""
     return storage.read_skill_cases(folder, check_problems=lambda _: []) is not None

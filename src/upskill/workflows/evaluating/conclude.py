@@ -1,12 +1,14 @@
-"""From finished trials to what is said of each student, and of the whole evaluation."""
+"""Concludes from finished trials: the report of each student, and the evaluation."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from upskill import measuring, storage
 from upskill.domain import (
     Errored,
     Evaluation,
+    JudgeReport,
     Label,
     Lift,
     Purchase,
@@ -23,6 +25,7 @@ from upskill.domain import (
 )
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
+from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
 from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 
@@ -48,11 +51,10 @@ def summarise(
     notes: tuple[str, ...],
     end: RunEnd,
     sandbox: str | None = None,
+    judge: JudgeReport | None = None,
 ) -> Evaluation:
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
-    mine: dict[str, list[Trial]] = defaultdict(list)
-    for trial in finished:
-        mine[trial.student].append(trial)
+    mine = by_student(finished)
     labels = {one.case_id: one.labels for one in case_states}
     return Evaluation(
         skill=skill,
@@ -79,11 +81,55 @@ def summarise(
         notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
         end=end,
         sandbox=sandbox,
+        judge=judge,
     )
 
 
+def by_student(trials: Iterable[Trial]) -> defaultdict[str, list[Trial]]:
+    """The trials of each student, in their order."""
+    found: defaultdict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        found[trial.student].append(trial)
+    return found
+
+
+def students_end(end: RunEnd, students: Iterable[Endpoint], clean: Callable[[str], str]) -> RunEnd:
+    """The end without outages of other models: a judge that is down makes trials err, and each of them says so."""
+    models = {endpoint.model for endpoint in students}
+    outages = (replace(outage, said=clean(outage.said)) for outage in end.outages if outage.model in models)
+    return replace(end, outages=tuple(outages))
+
+
+def end_notes(end: RunEnd, students: Iterable[Endpoint]) -> tuple[str, ...]:
+    """The cap that a run reached and the endpoints that went down, for people."""
+    names = {endpoint.model: endpoint.name for endpoint in students}
+    return (
+        *cap_notes(end),
+        *(
+            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
+            for outage in end.outages
+        ),
+    )
+
+
+def cap_notes(end: RunEnd) -> tuple[str, ...]:
+    """The cap that a run reached, for people; empty where it reached none."""
+    return () if end.cap is None else (f"stopped at {end.cap}",)
+
+
+def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort | None:
+    """What ended a student's trials before its schedule did; `None` where nothing did."""
+    if end.interrupted:
+        return "interrupted"
+    # Cases that are never answered are run again at the end, all together, and look like an endpoint that is down.
+    # By then every case was asked once: what is missing are dropped pairs, and those have a rule of their own.
+    if end.has_outage(student.model) and not schedule.has_begun_all:
+        return "down"
+    return "budget" if end.cap is not None else None
+
+
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
-    """An answer that was cut may have been on its way to the right one: whoever reads a low pass rate should know."""
+    """Notes on answers that were cut at the token limit, which explain a low pass rate."""
     for student in plan.students:
         scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
         cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
@@ -98,7 +144,7 @@ def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[s
 
 
 def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
-    """A student that never used a tool may be one whose server knows none: a pass rate of 0 would hide that."""
+    """Notes on students that never used a tool: their server may not support tools, and a pass rate of 0 hides that."""
     if not harness_info(plan.harness).with_tools:
         return ()
     notes = []
@@ -116,7 +162,7 @@ def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple
 
 
 def _refusal_of_tools(trial: Trial) -> str | None:
-    """What a server said that wants no tools; `None` where it did not say so."""
+    """The error message of a server that refuses tools; `None` where there is none."""
     outcome = trial.outcome
     if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
         return outcome.message
@@ -139,33 +185,30 @@ def conclude(
     counted = [trial for trial in finished if schedule.counts(trial)]
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
     spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
-    if plan.against is None:
-        return StudentReport(
-            student=student,
-            harness=plan.harness,
-            verdict=None,
-            sentence="no baseline was run, so nothing is said about lift",
-            arms=arms,
-            lifts=(),
-            spent=spent,
-            end=_end_of(None, cut_short),
-            answered_by=_answered_by(student, counted),
-        )
-    pairing, z = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
-    return StudentReport(
+    report = StudentReport(
         student=student,
         harness=plan.harness,
+        verdict=None,
+        sentence="no baseline was run, so nothing is said about lift",
+        arms=arms,
+        lifts=(),
+        spent=spent,
+        end=_end_of(None, cut_short),
+        answered_by=_answered_by(student, counted),
+    )
+    if plan.against is None:
+        return report
+    pairing, z = _paired(schedule, counted, plan)
+    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    return replace(
+        report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
-        arms=arms,
         lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
-        spent=spent,
         claim=judgement.claim,
         stopped=judgement.reason,
         end=_end_of(judgement.reason, cut_short),
         clears=judgement.clears,
-        answered_by=_answered_by(student, counted),
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
@@ -173,7 +216,7 @@ def conclude(
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:
-    """The latest scored trial per case, arm and repeat; what was called off goes once it has been run after all."""
+    """The latest scored trial per case, arm and repeat; a trial that was called off goes once it was run after all."""
     latest: dict[tuple[str, str, int], Trial] = {}
     for trial in finished:
         if isinstance(trial.outcome, Scored):
@@ -217,7 +260,7 @@ def _judge(
     if isinstance(schedule, SequentialSchedule):
         decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
     tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", z=z)
-    # A decision that fell before the endpoint went down, or before the person stopped, stands.
+    # A decision stands that was reached before the endpoint went down or the person stopped.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(
         pairing,
@@ -230,13 +273,13 @@ def _judge(
 
 
 def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
-    """A decision that fell stands, whatever ended the run after it."""
+    """How a student's trials ended. A decision stands, whatever ended the run after it."""
     if reason == "decided" or reason == "no difference" or reason == "futile":
         return reason
     return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 
 
 def _answered_by(student: Student, trials: Iterable[Trial]) -> tuple[str, ...]:
-    """Names that servers gave, but for the one that was asked for."""
+    """The model names that servers reported, without the one that was asked for."""
     names = {trial.served_model for trial in trials if trial.served_model}
     return tuple(sorted(name for name in names if name != student.model and not student.model.endswith(f"/{name}")))

@@ -9,6 +9,7 @@ from pathlib import Path
 from upskill import measuring, storage
 from upskill.checks import judge_questions
 from upskill.domain import TrialPlan, estimate_tokens
+from upskill.domain.case import Json
 from upskill.domain.text import count
 from upskill.errors import UpskillError
 from upskill.models import Endpoint
@@ -17,68 +18,94 @@ from upskill.reporting import dollars
 from upskill.storage import RunRecord
 from upskill.trials import Requests, TrialLimits
 
+ASK_ABOVE_DOLLARS = 1.0
+ASK_ABOVE_MINUTES = 10.0
+"""A person is asked before more is spent."""
 EXPECTED_SHARE = 0.5
 """A sequential design uses about half of its cap where there is no lift, and less where there is a large one."""
 EXPECTED_ANSWER_TOKENS = 300
-"""How long an answer is taken to be, where it may be longer."""
+"""The assumed length of an answer, where it may be longer."""
 JUDGE_INPUT_TOKENS = 1_200
-"""What a judge is taken to read for one question: its instructions, the task and the answer."""
+"""The assumed input of a judge for one question: instructions, task and answer."""
 JUDGE_OUTPUT_TOKENS = 120
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PlanEstimate:
-    """Expected, and at most: every answer as long as allowed, every trial run, no retries."""
+class Estimate:
+    """What something will take: expected, and at most. Retries are not counted."""
 
     calls_expected: int
     calls_at_most: int
-    price_expected: float
-    price_at_most: float
-    """In dollars, for the students whose price is known."""
-    unknown: tuple[str, ...]
-    """Students whose price is unknown."""
-    detectable: str
-    """The smallest lift the plan can find, in words."""
+    price_expected: float | None
+    price_at_most: float | None
+    """In dollars, for the models whose price is known; `None` where no sum is known."""
     minutes_expected: float | None = None
     minutes_at_most: float | None = None
     """At the pace of the last run like this one; `None` where there was none."""
+    unknown: tuple[str, ...] = ()
+    """Models whose price is unknown."""
 
     @property
     def calls(self) -> str:
         """In words."""
-        return calls_in_words(self.calls_expected, self.calls_at_most)
-
-    @property
-    def minutes(self) -> str:
-        """In words: nobody knows how fast a model answers before it was asked."""
-        said = minutes_in_words(self.minutes_expected, self.minutes_at_most)
-        return said if self.minutes_at_most is None else f"{said}, at the pace of the last run"
+        if self.calls_expected == self.calls_at_most:
+            return count(self.calls_at_most, "call")
+        return f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
 
     @property
     def price(self) -> str:
         """In words: an unknown price is never called nothing."""
+        if self.price_expected is None or self.price_at_most is None or (self.unknown and self.price_at_most == 0):
+            return "unknown"
         known = f"about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
         if self.price_at_most == 0:
             known = "$0"
-        if not self.unknown:
-            return known
-        if self.price_at_most == 0:
-            return "unknown"
-        return f"{known}, and unknown for {', '.join(self.unknown)}"
+        return known if not self.unknown else f"{known}, and unknown for {', '.join(self.unknown)}"
+
+    @property
+    def duration(self) -> str:
+        """In words; never `0 min`."""
+        if self.minutes_expected is None or self.minutes_at_most is None:
+            return "time unknown until the first pair"
+        if self.minutes_at_most < 1:
+            return "less than a minute"
+        return f"about {max(1, round(self.minutes_expected))} min, at most {max(1, round(self.minutes_at_most))}"
+
+    @property
+    def minutes(self) -> str:
+        """In words."""
+        return self.duration
+
+    @property
+    def words(self) -> str:
+        """All of it in one line."""
+        return f"{self.calls}; price {self.price}; {self.minutes}"
+
+    def as_json(self) -> dict[str, Json]:
+        """The same for programs; what is unknown is null."""
+        return {
+            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
+            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
+            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
+        }
 
 
-def calls_in_words(expected: int, at_most: int) -> str:
-    """How many calls."""
-    return count(at_most, "call") if expected == at_most else f"about {expected:,} calls, at most {at_most:,}"
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlanEstimate(Estimate):
+    """What an evaluation will take; at most: every answer as long as allowed, every trial run."""
 
+    detectable: str
+    """The smallest lift the plan can find, in words."""
 
-def minutes_in_words(expected: float | None, at_most: float | None) -> str:
-    """How long; nobody waits for no minutes."""
-    if expected is None or at_most is None:
-        return "time unknown until the first pair"
-    if at_most < 1:
-        return "less than a minute"
-    return f"about {max(1, round(expected))} min, at most {max(1, round(at_most))}"
+    @property
+    def is_much(self) -> bool:
+        """Whether a person is asked first."""
+        return (self.price_at_most or 0) > ASK_ABOVE_DOLLARS or (self.minutes_at_most or 0) > ASK_ABOVE_MINUTES
+
+    @property
+    def minutes(self) -> str:
+        """In words, and where they come from."""
+        return self.duration if self.minutes_at_most is None else f"{self.duration}, at the pace of the last run"
 
 
 def estimate_plan(
@@ -90,7 +117,7 @@ def estimate_plan(
     pace: float | None = None,
     most_minutes: float | None = None,
 ) -> PlanEstimate:
-    """Prompt tokens are estimated; retries are not counted. Students with tools work under `trial_limits`.
+    """Estimate an evaluation from its prompts. Students with tools work under `trial_limits`.
 
     `pace` is in seconds per call, where it is known; `most_minutes` is the cap on time, if there is one.
     """
@@ -122,7 +149,7 @@ def estimate_plan(
     unknown = tuple(student.name for student in plan.students if student.price is None)
     if judge is not None and judge.price is not None:
         expected += judged * share * judge.price.of(input_tokens=JUDGE_INPUT_TOKENS, output_tokens=JUDGE_OUTPUT_TOKENS)
-        # Every reply may have to be asked for once more.
+        # Every question may have to be asked twice.
         at_most += 2 * judged * judge.price.of(input_tokens=2 * JUDGE_INPUT_TOKENS, output_tokens=MOST_OUTPUT_TOKENS)
     elif judge is not None and judge.name not in unknown:
         unknown += (judge.name,)
@@ -145,7 +172,7 @@ def estimate_plan(
 
 
 def _judge_calls(plan: TrialPlan) -> int:
-    """Questions put to the judge if every trial is run and every reply can be read."""
+    """Questions to the judge if every trial is run and every reply can be read."""
     trials = len(plan.students) * len(plan.arms) * plan.repeats
     return trials * sum(judge_questions(case) for case in plan.cases)
 
@@ -156,7 +183,7 @@ LEAST_CALLS = 10
 
 
 def seconds_per_call(plan: TrialPlan, runs_dir: Path) -> float | None:
-    """By the clock, in the newest run that asked the same models in the same way; `None` where there is none."""
+    """The pace of the newest run of the same models and harness, by the clock; `None` where there is none."""
     asked = {(student.model, student.endpoint) for student in plan.students}
     for folder in islice(storage.runs_in(runs_dir), MOST_RUNS):
         try:
@@ -177,5 +204,5 @@ def _pace(record: RunRecord, asked: set[tuple[str, str | None]], harness: str) -
     if not isinstance(calls, int) or calls < LEAST_CALLS:
         return None
     seconds = (datetime.fromisoformat(record.finished_at) - datetime.fromisoformat(record.started_at)).total_seconds()
-    # A resumed run lay idle in between, and a clock can be set back: neither is a pace.
+    # A resumed run was idle in between, and a clock can be set back: neither gives a pace.
     return seconds / calls if 0 <= seconds < 86_400 else None

@@ -1,4 +1,4 @@
-"""Evaluate a skill: put it on trial, measure, and keep everything in one run folder that can be resumed."""
+"""Evaluate a skill that has cases: prepare, execute and conclude, and record it all in one run folder."""
 
 import os
 from collections.abc import Callable
@@ -6,135 +6,81 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from upskill import checks, measuring, reporting, storage
-from upskill.domain import Evaluation, Purchase, RunEnd, Scored, Skill, Student, Trial, TrialPlan
+from upskill import measuring, storage
+from upskill.domain import Evaluation, RunEnd, Scored, Student, Trial
 from upskill.errors import EngineError, UsageError
-from upskill.measuring.verdict import CutShort
-from upskill.models import JudgeClient, MeteredClient, Spending
+from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
-from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.estimate import PlanEstimate
-from upskill.workflows.evaluating.execute import run_prepared
-from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend
-from upskill.workflows.evaluating.judge import identity, judge_report, with_judge
-from upskill.workflows.evaluating.own_keys import clean_logs
-from upskill.workflows.evaluating.prepare import (
-    EvaluationOrder,
-    PreparedEvaluation,
-    prepare,
+from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
+from upskill.workflows.evaluating.execute import execute
+from upskill.workflows.evaluating.judge import identity, judge_report
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
+from upskill.workflows.evaluating.record import (
+    clean_logs,
+    first_record,
+    last_record,
+    recorded_backend,
+    recorded_settings,
+    relative,
+    require_unchanged,
 )
-from upskill.workflows.evaluating.record import first_record, recorded_settings, relative, require_unchanged
 from upskill.workflows.evaluating.report import drawer_for, keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
 from upskill.workflows.evaluating.schedule import ResumedSchedule, Schedule, schedule_for
-from upskill.workflows.evaluating.spending_rules import PricedPlan, client_for, is_much
-
-
-class Progress(Protocol):
-    """Hears what happens, as it happens. Called on the engine's thread: it must return at once."""
-
-    def preparing(self, what: str) -> None:
-        """Something that takes long is done before anything can be planned."""
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Everything was checked and nothing has been spent yet."""
-
-    def step(self, what: str, done: int, of: int | None) -> None:
-        """What is done before, or between, has come so far."""
-
-    def begun(self, client: MeteredClient) -> None:
-        """The first call is about to be made. What is spent can be read at the metered client.
-
-        What a resumed run had finished was told before this.
-        """
-
-    def finished(self, trial: Trial) -> None:
-        """A trial ended and is on disk."""
-
-    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
-        """A pair counts, in planned order; `over` with the one that ended the student's schedule."""
-
-
-class Silence:
-    """A progress that says nothing."""
-
-    def preparing(self, what: str) -> None:
-        """Says nothing."""
-
-    def planned(self, plan: TrialPlan, *, skill: Skill, estimate: PlanEstimate, notes: tuple[str, ...]) -> None:
-        """Says nothing."""
-
-    def step(self, what: str, done: int, of: int | None) -> None:
-        """Says nothing."""
-
-    def begun(self, client: MeteredClient) -> None:
-        """Says nothing."""
-
-    def finished(self, trial: Trial) -> None:
-        """Says nothing."""
-
-    def paired(self, student: str, pair: measuring.Pair | measuring.Dropped, *, over: bool) -> None:
-        """Says nothing."""
+from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_since
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ParentRun:
-    """What an evaluation shares with the larger thing that it is a part of."""
+    """What an evaluation shares with the longer run that it is a part of."""
 
     client: MeteredClient
     """One budget for all parts."""
     folder: RunFolder
-    """Where this part is kept."""
+    """The run folder of this part."""
     recall: Callable[[str], Trial | None] = lambda _: None
     """Finds a trial that another part bought, by its id."""
     open_store: Callable[[PreparedEvaluation, Settings], AbstractContextManager[storage.TrialStore | None]] = open_store
     """Opens the trial store that this part reads and fills."""
     is_over: bool = False
-    """Whether this part came to its end before: then what errored stays so, and nothing of it is bought any more."""
+    """Whether this part came to its end before: then errored trials stay errored, and nothing more is bought."""
 
 
 def evaluate(
     order: EvaluationOrder,
     *,
     settings: Resolved,
-    progress: Progress | None = None,
+    progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
-    part_of: ParentRun | None = None,
+    parent: ParentRun | None = None,
 ) -> Evaluation:
-    """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it always returns a
-    result.
+    """Evaluate a skill that has cases. Raises before any call if it could not succeed; later it returns a result.
 
-    `client` is one that has been spent through already, so that its caps hold for both.
+    `client` is one through which something was bought before, so that its caps hold for both.
     """
-    progress = progress or Silence()
-    client = part_of.client if part_of is not None else client or client_for(settings.values)
-    prepared = prepare(order, settings.values, say=progress.preparing, step=progress.step)
-    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+    client = parent.client if parent is not None else client or client_for(settings.values)
+    prepared = prepare(order, settings.values, progress=progress)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
+    if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
-    if part_of is None:
+    if parent is None:
         folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     else:
-        folder = storage.run_folder_at(part_of.folder.path)
+        folder = storage.run_folder_at(parent.folder.path)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
-    if part_of is not None:  # a stage of a longer run: `upskill report` draws it for whoever asks
-        return _carry_out(prepared, settings.values, folder, record, progress, client=client, part_of=part_of)
-    with drawer_for(settings.values) as drawer:
-        evaluation = _carry_out(prepared, settings.values, folder, record, progress, client=client)
-        return keep_report(folder.path, evaluation, cases=prepared.plan.cases, drawer=drawer)
+    run = _Run(prepared, settings.values, folder, record, progress, client, parent)
+    return _run_and_report(run, resumed=False)
 
 
-def resume(run: Path, *, progress: Progress | None = None, part_of: ParentRun | None = None) -> Evaluation:
-    """Go on with a run that was killed or interrupted, under its own settings. Nothing finished is bought again."""
-    progress = progress or Silence()
+def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun | None = None) -> Evaluation:
+    """Resume a run that was killed or interrupted, under its own settings. No finished trial is bought again."""
     record = storage.read_run(run)
-    folder = RunFolder(path=run)
     settings = recorded_settings(record.settings).values
     prepared = prepare(
         EvaluationOrder(
@@ -152,207 +98,152 @@ def resume(run: Path, *, progress: Progress | None = None, part_of: ParentRun | 
     )
     require_unchanged(prepared, record, run)
     prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
-    progress.planned(prepared.plan, skill=prepared.skill, estimate=prepared.estimate, notes=prepared.notes)
-    if part_of is not None:
-        client = part_of.client
-        return _carry_out(prepared, settings, folder, record, progress, client=client, part_of=part_of, go_on=True)
-    with drawer_for(settings) as drawer:
-        client = client_for(settings)
-        evaluation = _carry_out(prepared, settings, folder, record, progress, client=client, go_on=True)
-        return keep_report(run, evaluation, cases=prepared.plan.cases, drawer=drawer)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
+    client = client_for(settings) if parent is None else parent.client
+    return _run_and_report(
+        _Run(prepared, settings, RunFolder(path=run), record, progress, client, parent), resumed=True
+    )
 
 
-def _carry_out(
-    prepared: PreparedEvaluation,
-    settings: Settings,
-    folder: RunFolder,
-    record: RunRecord,
-    progress: Progress,
-    *,
-    client: MeteredClient,
-    part_of: ParentRun | None = None,
-    go_on: bool = False,
-) -> Evaluation:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    prepared: PreparedEvaluation
+    settings: Settings
+    folder: RunFolder
+    record: RunRecord
+    progress: RunProgress
+    client: MeteredClient
+    parent: ParentRun | None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Execution:
+    """The trials of a run so far, and how it ended."""
+
+    trials: list[Trial]
+    """Without answers and files, which are on disk: memory need not grow with them."""
+    schedules: dict[str, Schedule]
+    reused: int = 0
+    oldest_reused_days: float | None = None
+    end: RunEnd = RunEnd()  # noqa: RUF009 - frozen
+    notes: tuple[str, ...] = ()
+
+
+def _run_and_report(run: _Run, *, resumed: bool) -> Evaluation:
+    if run.parent is not None:  # `upskill report` draws a part of a longer run when it is asked for
+        return _run(run, resumed=resumed)
+    with drawer_for(run.settings) as drawer:
+        evaluation = _run(run, resumed=resumed)
+        return keep_report(run.folder.path, evaluation, cases=run.prepared.plan.cases, drawer=drawer)
+
+
+def _run(run: _Run, *, resumed: bool) -> Evaluation:
+    folder = run.folder
     with storage.only_one_in(folder.path):
-        if go_on:
-            progress.step("reading what was finished", 0, None)
-        before = folder.trials.load() if go_on else []
-        return _put_on_trial(
-            prepared, settings, folder, record, progress, before=before, client=client, part_of=part_of
-        )
-
-
-def _put_on_trial(
-    prepared: PreparedEvaluation,
-    settings: Settings,
-    folder: RunFolder,
-    record: RunRecord,
-    progress: Progress,
-    *,
-    before: list[Trial],
-    client: MeteredClient,
-    part_of: ParentRun | None,
-) -> Evaluation:
-    folder.set_space_aside()
-    record = replace(record, status="running", finished_at=None, end=None)
-    folder.write_record(record)
-    finished = list(before)
-    spent_before = replace(client.spent)
-    schedules = {student.name: _schedule(student, prepared, progress) for student in prepared.plan.students}
-    for trial in before:
-        progress.finished(trial)
-    try:
-        opened = open_store if part_of is None else part_of.open_store
-        with opened(prepared, settings) as store, folder.trials.open() as log:
-
-            def write(trial: Trial) -> None:
-                log.append(trial)
-                # What was left is on disk; memory need not grow with it.
-                finished.append(replace(trial, answer="", files={}))
-                progress.finished(trial)
-
-            context, judge_client = with_judge(
-                grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client
-            )
-            known = before if part_of is not None and part_of.is_over else _scored(before)
-            reuse = Reuse(prepared, known, store=store, days=settings.store_days, note=write, context=context)
-            if part_of is not None:
-                reuse.also_from(part_of.recall)
-            end = _run(prepared, client, folder, schedules, reuse, write, context, judge_client, begun=progress.begun)
-        stored_notes = () if store is None else store.notes
-    except BaseException:
+        if resumed:
+            run.progress.step("reading what was finished", 0, None)
+        before = folder.trials.load() if resumed else []
+        folder.set_space_aside()
+        record = replace(run.record, status="running", finished_at=None, end=None)
+        folder.write_record(record)
+        spent_before = replace(run.client.spent)
+        try:
+            execution = _execute(run, before)
+        except BaseException:
+            folder.release_space()
+            with suppress(EngineError):  # what happened matters more than that it could not be recorded
+                folder.write_record(replace(record, status="failed", finished_at=now()))
+            clean_logs(folder)
+            raise
         folder.release_space()
-        with suppress(EngineError):  # what happened matters more than that it could not be noted
-            folder.write_record(replace(record, status="failed", finished_at=now()))
-        clean_logs(folder)
-        raise
-    folder.release_space()
-    unread = clean_logs(folder)
-    clean = redactor_from(os.environ).clean_own
-    end = _of_students(end, prepared, clean)
-    notes = tuple(map(clean, (*prepared.notes, *_end_notes(end, prepared), *stored_notes, *unread)))
-    evaluation = summarise(
-        prepared.plan,
-        finished,
-        skill=prepared.skill,
-        run=relative(folder.path, Path.cwd()),
-        schedules=schedules,
-        cut_short=lambda student: _cut_short(student, end, schedules[student.name]),
-        min_lift=prepared.min_lift,
-        case_states=prepared.qualifications,
-        bought=_bought(client.spent, spent_before, reuse),
-        notes=notes,
-        end=end,
-        sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
-    )
-    evaluation = replace(evaluation, judge=judge_report(identity(prepared.judge), finished, client))
-    folder.write_record(
-        replace(
-            record,
-            status="interrupted" if end.interrupted else "finished",
-            finished_at=now(),
-            notes=evaluation.notes,
-            end=end,
-            results=reporting.evaluation_json(evaluation),
+        evaluation = _conclude(run, execution, spent_before)
+        folder.write_record(last_record(record, evaluation))
+        return evaluation
+
+
+def _execute(run: _Run, before: list[Trial]) -> _Execution:
+    """Run what is missing of the plan; every trial is on disk before it counts."""
+    prepared, parent = run.prepared, run.parent
+    schedules = {student.name: _schedule(student, run) for student in prepared.plan.students}
+    execution = _Execution(trials=list(before), schedules=schedules)
+    for trial in before:
+        run.progress.trial_finished(trial)
+    opened = open_store if parent is None else parent.open_store
+    with opened(prepared, run.settings) as store, run.folder.trials.open() as log:
+
+        def write(trial: Trial) -> None:
+            log.append(trial)
+            execution.trials.append(replace(trial, answer="", files={}))
+            run.progress.trial_finished(trial)
+
+        def write_bought(trial: Trial) -> None:
+            write(trial)
+            reuse.keep(trial)
+
+        reuse = Reuse(
+            prepared,
+            before if parent is not None and parent.is_over else _scored(before),
+            store=store,
+            days=run.settings.store_days,
+            record=write,
+            scratch=run.folder.engine_data,
+            recall_bought=(lambda _: None) if parent is None else parent.recall,
         )
-    )
-    return evaluation
+        with storage.collector_paused():
+            resumed = {
+                student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
+                for student in prepared.plan.students
+            }
+        if not all(schedule.is_over for schedule in resumed.values()):
+            run.progress.evaluation_begun(run.client)
+            execution.end = execute(
+                prepared,
+                client=run.client,
+                folder=run.folder,
+                schedules=resumed,
+                record=write_bought,
+                recall=reuse.recall,
+            )
+    execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
+    execution.notes = () if store is None else store.notes
+    return execution
 
 
-def _scored(finished: list[Trial]) -> list[Trial]:
-    """What errored is worth another try."""
-    return [trial for trial in finished if isinstance(trial.outcome, Scored)]
+def _scored(trials: list[Trial]) -> list[Trial]:
+    """The scored trials; errored ones are run again."""
+    return [trial for trial in trials if isinstance(trial.outcome, Scored)]
 
 
-def _bought(spent: Spending, before: Spending, reuse: Reuse) -> Purchase:
-    return Purchase(
-        calls=spent.calls - before.calls,
-        failed_calls=spent.failed_calls - before.failed_calls,
-        tokens=spent.tokens - before.tokens,
-        # Once a price was unknown the sum is unknown; what was bought since may still be known to be nothing.
-        cost=0.0 if spent.calls == before.calls else _less(spent.cost, before.cost),
-        lost=spent.cost_lost - before.cost_lost,
-        reused=reuse.reused,
-        oldest_reused_days=reuse.oldest_days,
-    )
-
-
-def _less(cost: float | None, before: float | None) -> float | None:
-    return None if cost is None or before is None else cost - before
-
-
-def _schedule(student: Student, prepared: PreparedEvaluation, progress: Progress) -> Schedule:
+def _schedule(student: Student, run: _Run) -> Schedule:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
-        progress.paired(student.name, pair, over=over)
+        run.progress.pair_finished(student.name, pair, over=over)
 
-    return schedule_for(prepared.plan, min_lift=prepared.min_lift, after_pair=after_pair)
-
-
-def _run(
-    prepared: PreparedEvaluation,
-    client: MeteredClient,
-    folder: RunFolder,
-    schedules: dict[str, Schedule],
-    reuse: Reuse,
-    write: Callable[[Trial], None],
-    context: checks.GradingContext,
-    judge_client: JudgeClient | None,
-    *,
-    begun: Callable[[MeteredClient], None],
-) -> RunEnd:
-    def bought(trial: Trial) -> None:
-        write(trial)
-        reuse.keep(trial)
-
-    with storage.collector_paused():
-        resumed = {
-            student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
-            for student in prepared.plan.students
-        }
-    if all(schedule.is_over for schedule in resumed.values()):
-        return RunEnd()
-    begun(client)
-    return run_prepared(
-        prepared,
-        client=client,
-        folder=folder,
-        schedules=resumed,
-        context=context,
-        judge_client=judge_client,
-        record=bought,
-        recall=reuse.recall,
-    )
+    return schedule_for(run.prepared.plan, min_lift=run.prepared.order.min_lift, after_pair=after_pair)
 
 
-def _cut_short(student: Student, end: RunEnd, schedule: Schedule) -> CutShort | None:
-    if end.interrupted:
-        return "interrupted"
-    # Cases that are never answered come again at the end, among themselves, and look like an endpoint that is down.
-    # By then everything has been put once: what is missing are dropped pairs, and those have a rule of their own.
-    if end.has_outage(student.model) and not schedule.has_begun_all:
-        return "down"
-    return "budget" if end.cap is not None else None
-
-
-def _end_notes(end: RunEnd, prepared: PreparedEvaluation) -> tuple[str, ...]:
-    names = {endpoint.model: endpoint.name for endpoint in prepared.endpoints.values()}
-    return (
-        *cap_notes(end),
-        *(
-            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
-            for outage in end.outages
+def _conclude(run: _Run, execution: _Execution, spent_before: Spending) -> Evaluation:
+    prepared, schedules = run.prepared, execution.schedules
+    unread = clean_logs(run.folder)
+    clean = redactor_from(os.environ).clean_own
+    end = students_end(execution.end, prepared.endpoints.values(), clean)
+    notes = (*prepared.notes, *end_notes(end, prepared.endpoints.values()), *execution.notes, *unread)
+    return summarise(
+        prepared.plan,
+        execution.trials,
+        skill=prepared.skill,
+        run=relative(run.folder.path, Path.cwd()),
+        schedules=schedules,
+        cut_short=lambda student: cut_short_by(end, student, schedules[student.name]),
+        min_lift=prepared.order.min_lift,
+        case_states=prepared.qualifications,
+        bought=replace(
+            purchase_since(run.client.spent, spent_before),
+            reused=execution.reused,
+            oldest_reused_days=execution.oldest_reused_days,
         ),
+        notes=tuple(map(clean, notes)),
+        end=end,
+        sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
+        judge=judge_report(identity(prepared.judge), execution.trials, run.client),
     )
-
-
-def cap_notes(end: RunEnd) -> tuple[str, ...]:
-    """The cap that a run reached, for people; empty where it reached none."""
-    return () if end.cap is None else (f"stopped at {end.cap}",)
-
-
-def _of_students(end: RunEnd, prepared: PreparedEvaluation, clean: Callable[[str], str]) -> RunEnd:
-    """Without outages of models that are no students: a judge that is down errs trials, and each of them says so."""
-    students = {endpoint.model for endpoint in prepared.endpoints.values()}
-    outages = (replace(outage, said=clean(outage.said)) for outage in end.outages if outage.model in students)
-    return replace(end, outages=tuple(outages))

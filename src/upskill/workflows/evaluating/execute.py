@@ -1,4 +1,4 @@
-"""Hands a prepared plan to the engine. Knows neither what is kept of its trials nor what is said of them."""
+"""Hands a prepared plan to the engine. Knows neither what is stored of its trials nor what is concluded from them."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -6,30 +6,31 @@ from functools import partial
 
 from upskill import checks, trials
 from upskill.domain import PlannedTrial, RunEnd, Student, Trial
-from upskill.models import JudgeClient, MeteredClient
+from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
+from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable
 from upskill.storage.runs import RunFolder
-from upskill.workflows.evaluating.grading import no_sandbox
-from upskill.workflows.evaluating.own_keys import without_own_keys
+from upskill.workflows.evaluating.grading import grading_context, with_judge
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
+from upskill.workflows.evaluating.record import without_own_keys
 
 
-def run_prepared(
+def execute(
     prepared: PreparedEvaluation,
     *,
     client: MeteredClient,
     folder: RunFolder,
     schedules: Mapping[str, trials.Schedule],
-    context: checks.GradingContext,
-    judge_client: JudgeClient | None,
     record: Callable[[Trial], None],
     recall: Callable[[Student, PlannedTrial, str], Trial | None],
 ) -> RunEnd:
     """Run the schedules of all students.
 
-    `record` hears of every trial that was bought, without the user's own keys; `recall` finds those that need not be.
+    `record` is given every trial that was bought, without the user's own keys; `recall` finds trials that need not be
+    bought.
     """
     clean = redactor_from(os.environ).clean_own
+    context, judge_client = with_judge(grading_context(prepared.sandbox, folder.engine_data), prepared.judge, client)
     return trials.run_trials(
         trials.TrialRun(
             plan=prepared.plan,
@@ -45,7 +46,11 @@ def run_prepared(
             engine_data=folder.engine_data,
             trial_limits=prepared.trial_limits,
             contents=prepared.contents,
-            open_sandbox=context.open_sandbox or no_sandbox,
+            open_sandbox=context.open_sandbox or _no_sandbox,
             close=None if judge_client is None else judge_client.close,
         )
     )
+
+
+def _no_sandbox(spec: SandboxSpec) -> Sandbox:  # noqa: ARG001 - the signature of what opens one
+    raise SandboxUnavailable("this run was prepared without a sandbox, so nothing is executed in it")

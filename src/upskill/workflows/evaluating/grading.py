@@ -1,42 +1,49 @@
-"""What confines whatever is executed in a run: asked for once, recorded, and kept when the run is taken up again."""
+"""How the answers of a run are graded: in which sandbox, by which judge, and without a new judgement."""
 
-from dataclasses import asdict
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pydantic import JsonValue
+from upskill.checks import CheckOutcome, GradingContext, JudgeMissing, JudgeQuestion, grade
+from upskill.domain import Case, Grade, Scored, Trial
+from upskill.domain.thinking import without_thinking
+from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose
+from upskill.sandbox import SandboxFacts, open_sandbox
+from upskill.workflows.evaluating.judge import identity
 
-from upskill.checks import GradingContext
-from upskill.sandbox import Backend, Sandbox, SandboxFacts, SandboxSpec, SandboxUnavailable, open_sandbox
-from upskill.storage import RunRecord
 
-
-def grading_context_for(sandbox: SandboxFacts | None, scratch: Path) -> GradingContext:
-    """The grading context: with sandboxes where something is executed, without them elsewhere."""
+def grading_context(sandbox: SandboxFacts | None, scratch: Path) -> GradingContext:
+    """The context without a judge; with sandboxes in `scratch` where anything is executed."""
     if sandbox is None:
         return GradingContext()
     return GradingContext(open_sandbox=partial(open_sandbox, backend=sandbox.backend, scratch=scratch))
 
 
-def no_sandbox(spec: SandboxSpec) -> Sandbox:  # noqa: ARG001 - the signature of whoever opens one
-    """Where nothing was to be executed, nothing is."""
-    raise SandboxUnavailable("this run was prepared without a sandbox, so nothing is executed in it")
+def with_judge(
+    context: GradingContext, endpoint: Endpoint | None, client: MeteredClient
+) -> tuple[GradingContext, JudgeClient | None]:
+    """The context with a judge to ask, and the client by which it is asked, to be closed at the end."""
+    if endpoint is None:
+        return context, None
+    judge_client = JudgeClient(client, endpoint)
+
+    def ask(question: JudgeQuestion) -> str:
+        purpose = Purpose(role="judge", case_id=question.case_id)
+        return without_thinking(judge_client.ask(system=question.system, prompt=question.prompt, purpose=purpose))
+
+    return replace(context, ask=ask, judge=identity(endpoint)), judge_client
 
 
-def recorded(sandbox: SandboxFacts | None) -> dict[str, JsonValue] | None:
-    """As a run records it."""
-    if sandbox is None:
+def grade_without_asking(case: Case, trial: Trial, context: GradingContext, *, judge: str | None) -> Grade | None:
+    """Grade a stored answer; judgements are those of its own last grade. `None` where one would have to be bought."""
+    judged: dict[str, CheckOutcome] = {}
+    if isinstance(trial.outcome, Scored):
+        judged = {
+            result.basis: CheckOutcome(result.passed, result.saw, result.basis)
+            for result in trial.outcome.grade.results
+            if result.basis is not None
+        }
+    try:
+        return grade(case, trial.full_answer, context=replace(context, ask=None, judge=judge, judged=judged))
+    except JudgeMissing:
         return None
-    return {**asdict(sandbox), "probes": list(sandbox.probes)}
-
-
-def recorded_backend(record: RunRecord) -> Backend:
-    """What confined a run. Only somebody who typed it can have asked for nothing."""
-    return "none" if record.sandbox is not None and record.sandbox.get("backend") == "none" else "bubblewrap"
-
-
-def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
-    """What every report of a run says where nothing was confined."""
-    if backend != "none":
-        return ()
-    return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)

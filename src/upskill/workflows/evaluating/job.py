@@ -1,7 +1,8 @@
-"""Runs a job: one evaluation in whatever process this is, JSON in and JSON out. Knows nothing of who schedules it."""
+"""Runs a job: one evaluation in the present process, JSON in and JSON out. Knows nothing of who schedules it."""
 
 import os
 import traceback
+from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import replace
 from functools import partial
@@ -20,7 +21,7 @@ from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.reuse import open_store
-from upskill.workflows.evaluating.spending_rules import client_for, spent_in
+from upskill.workflows.evaluating.spending import client_for, spent_in
 
 JOB_SETTINGS = frozenset(
     {
@@ -41,7 +42,7 @@ JOB_SETTINGS = frozenset(
         "temperature",
     }
 )
-"""What a job may set by name. The others have a key of their own, or do not belong to an evaluation."""
+"""Settings that a job may name. The others have a key of their own, or are not about an evaluation."""
 
 
 def run_job(text: str, *, root: str) -> str:
@@ -62,20 +63,20 @@ def run_job(text: str, *, root: str) -> str:
             evaluation = _evaluate(job, settings, client)
         result = JobResult(run=run, exit_code=evaluation.exit_code(), evaluation=reporting.evaluation_json(evaluation))
     except UpskillError as error:
-        told = JobError(
-            kind=type(error).__name__, message=error.message, hint=error.hint, problems=tuple(error.problems)
+        result = JobResult(
+            run=run, exit_code=error.exit_code, error=_job_error(error, hint=error.hint, problems=error.problems)
         )
-        result = JobResult(run=run, exit_code=error.exit_code, error=told)
     except Exception as error:  # noqa: BLE001 - the top of a process that somebody else started: it answers in data
-        told = JobError(
-            kind=type(error).__name__,
-            message=str(error),
-            hint="this is a fault of upskill",
-            problems=tuple(traceback.format_exc().splitlines()),
-        )
-        result = JobResult(run=run, exit_code=EXIT_FAILED, error=told)
+        lines = traceback.format_exc().splitlines()
+        problem = _job_error(error, hint="this is a fault of upskill", problems=lines)
+        result = JobResult(run=run, exit_code=EXIT_FAILED, error=problem)
     spent = JobSpending(calls=client.spent.calls, tokens=client.spent.tokens, cost=client.spent.cost)
     return redactor_from(os.environ).clean_own(result_text(replace(result, spending=spent)))
+
+
+def _job_error(error: Exception, *, hint: str | None, problems: Sequence[str]) -> JobError:
+    message = error.message if isinstance(error, UpskillError) else str(error)
+    return JobError(kind=type(error).__name__, message=message, hint=hint, problems=tuple(problems))
 
 
 def _working_in(root: Path) -> chdir[str]:
@@ -85,7 +86,7 @@ def _working_in(root: Path) -> chdir[str]:
 
 
 def _settings(job: Job) -> Resolved:
-    """Only what the job says: two machines with other settings files measure the same."""
+    """The settings of the job alone: two machines with different settings files measure the same."""
     if strangers := sorted(job.settings.keys() - JOB_SETTINGS):
         raise UsageError(
             f"the job cannot be read: {', '.join(strangers)} cannot be set in `settings`",
@@ -116,9 +117,8 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
     )
     if (folder.path / RUN_FILE).exists():
         _require_same(job, folder.path / JOB_FILE)
-        calls, tokens, cost = spent_in(folder)
-        client.spent = replace(client.spent, calls=calls, tokens=tokens, cost=cost, cost_known=cost or 0.0)
-        return resume(folder.path, part_of=part)
+        client.spent = spent_in(folder)
+        return resume(folder.path, parent=part)
     skill = Path(job.skill)
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):
@@ -129,13 +129,13 @@ def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation
             skill=skill, case_file=None if job.case_file is None else Path(job.case_file), repeats=job.runs
         ),
         settings=settings,
-        part_of=part,
+        parent=part,
     )
 
 
-def _require_same(job: Job, kept: Path) -> None:
-    """A run folder belongs to one job: a result must not be that of another."""
-    if not kept.is_file():
+def _require_same(job: Job, path: Path) -> None:
+    """Raise where a run folder belongs to another job."""
+    if not path.is_file():
         raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
-    if not job.measures_the_same_as(job_from_text(kept.read_text(encoding="utf-8"))):
+    if not job.measures_the_same_as(job_from_text(path.read_text(encoding="utf-8"))):
         raise UsageError(f"{job.run}: holds the run of another job", hint="name another run folder")

@@ -1,14 +1,14 @@
-"""Everything that is checked before a run folder exists or a call is made."""
+"""Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.domain.harness import choose_harness as harness_for
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Endpoint, ServedModel, probe, resolve_model
@@ -16,12 +16,10 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
-from upskill.workflows.evaluating.check_cases import admit
-from upskill.workflows.evaluating.counted_cases import cases_that_count, without_copies
+from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.grading import unconfined_notes
 from upskill.workflows.evaluating.judge import judge_endpoint
-from upskill.workflows.telling import Step, nobody
+from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -29,115 +27,86 @@ MOST_ESTIMATE_ERROR = 0.67
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EvaluationOrder:
-    """What a person asked for."""
+    """What a person asks an evaluation for."""
 
     skill: Path
     case_file: Path | None = None
     repeats: int | None = None
-    """Runs per case of a fixed design; `None` for the design that stops when it knows."""
+    """Repeats per case of a fixed design; `None` for the sequential design."""
     baseline: bool = True
     min_lift: float | None = None
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
     only: frozenset[str] | None = None
-    """For a run that is taken up again: the ids of the cases it was begun with."""
+    """For a run that is resumed: the ids of the cases it began with."""
     known_states: tuple[Qualification, ...] = ()
-    """For the same: what was known of the cases then, so that they need not prove themselves again."""
+    """For a run that is resumed: the recorded states of its cases, so that they are not checked again."""
     every_case: bool = False
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     sandbox: Backend = "bubblewrap"
-    """What confines whatever is executed. `none` is never read from a file: somebody asked for it just now."""
+    """What confines executed programs. `none` is never read from a file: a person typed it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PreparedEvaluation:
-    """An evaluation that can begin."""
+    """An evaluation that was checked and planned, with everything it needs."""
 
+    order: EvaluationOrder
     skill: Skill
-    skill_folder: Path
     previous: Skill | None
-    previous_folder: Path | None
     case_file: Path
     plan: TrialPlan
-    min_lift: float | None
     endpoints: dict[str, Endpoint]
     served: dict[str, ServedModel]
     estimate: PlanEstimate
     notes: tuple[str, ...]
     trial_limits: trials.TrialLimits = field(default_factory=trials.TrialLimits)
-    """What students with tools work under."""
+    """Limits of students with tools."""
     contents: Mapping[str, Files] = field(default_factory=dict)
     """For students with tools, the files of each skill by its digest."""
     qualifications: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones are not in the plan."""
     sandbox: SandboxFacts | None = None
-    """What confines whatever is executed; `None` where nothing is."""
+    """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Calls, price, time, the detectable lift and notes, for a person."""
+        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
 
-def prepare(
-    order: EvaluationOrder,
-    settings: Settings,
-    *,
-    say: Callable[[str], None] = lambda _: None,
-    step: Step = nobody,
-) -> PreparedEvaluation:
-    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
 
-    `say` hears what takes long, `step` how far it has come.
-    """
+def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
     skill = storage.read_skill(order.skill)
-    whole_file = _cases(order, skill, judge=settings.judge is not None)
+    case_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = cases_that_count(whole_file.cases, every_case=order.every_case, only=order.only)
-    if order.only is None:
-        once = without_copies(counted.cases)
-        counted = replace(once, notes=(*counted.notes, *once.notes))
-    case_file = replace(whole_file, cases=counted.cases)
-    harness = choose_harness(settings.harness, case_file.cases)
-    sandbox = require_place(case_file.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
+    counted = _counted(order, case_file.cases)
+    harness = choose_harness(settings.harness, counted.cases)
+    sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge = (
-        judge_endpoint(settings, endpoints) if any("judge" in checks.needs(case) for case in case_file.cases) else None
-    )
-    unused_judge = ("no case asks for a judge, so --judge is not used",) if settings.judge and judge is None else ()
-    judge_notes = unused_judge if judge is None or judge.name in endpoints else probe(judge).notes
-    # Last, because it can take a minute where checks run programs: a wrong name is told at once.
+    judge, judge_notes = _judge(settings, endpoints, counted.cases)
+    # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
-        case_file.cases, skill, backend=backend, only=order.only, known=order.known_states, say=say, step=step
+        counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
     )
-    plan = _plan(
-        order,
-        admitted.cases,
-        tuple(student_of(endpoint, settings) for endpoint in endpoints.values()),
-        seed=settings.seed,
-        harness=harness,
-    )
-    previous = None if order.previous is None else storage.read_skill(order.previous)
-    if previous is not None and previous.digest == skill.digest:
-        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    plan = _plan(order, settings, admitted.cases, endpoints.values(), harness=harness)
+    previous = _previous(order, skill)
     trial_limits = _trial_limits(settings, order.sandbox)
-    contents = {}
-    if harness_info(harness).with_tools:
-        contents[skill.digest] = storage.read_contents(order.skill, skill)
-        if previous is not None and order.previous is not None:
-            contents[previous.digest] = storage.read_contents(order.previous, previous)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
     return PreparedEvaluation(
+        order=order,
         skill=skill,
-        skill_folder=order.skill,
         previous=previous,
-        previous_folder=order.previous,
         case_file=case_file.path,
         plan=plan,
-        min_lift=order.min_lift,
         endpoints=endpoints,
         served=served,
         estimate=estimate_plan(
@@ -159,15 +128,48 @@ def prepare(
             *judge_notes,
         ),
         trial_limits=trial_limits,
-        contents=contents,
+        contents=_contents(order, skill, previous) if harness_info(harness).with_tools else {},
         qualifications=admitted.qualifications,
         sandbox=sandbox,
         judge=judge,
     )
 
 
+def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
+    counted = cases_that_count(cases, every_case=order.every_case, only=order.only)
+    if order.only is not None:
+        return counted
+    once = without_copies(counted.cases)
+    return replace(once, notes=(*counted.notes, *once.notes))
+
+
+def _judge(
+    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
+) -> tuple[Endpoint | None, tuple[str, ...]]:
+    """The judge that the cases need, if any, and notes on it."""
+    if not any("judge" in checks.needs(case) for case in cases):
+        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
+    judge = judge_endpoint(settings, students)
+    return judge, () if judge is None or judge.name in students else probe(judge).notes
+
+
+def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
+    previous = None if order.previous is None else storage.read_skill(order.previous)
+    if previous is not None and previous.digest == skill.digest:
+        raise UsageError(f"{order.previous}: is the same as {order.skill}, so there is nothing to compare")
+    return previous
+
+
+def _contents(order: EvaluationOrder, skill: Skill, previous: Skill | None) -> dict[str, Files]:
+    """The files of each skill, by its digest."""
+    contents = {skill.digest: storage.read_contents(order.skill, skill)}
+    if previous is not None and order.previous is not None:
+        contents[previous.digest] = storage.read_contents(order.previous, previous)
+    return contents
+
+
 def students_named(settings: Settings) -> tuple[str, ...]:
-    """Who is put on trial. Raises if nobody is."""
+    """The students that are measured. Raises if none is named."""
     names = tuple(dict.fromkeys(settings.models))
     if not names:
         raise UsageError(
@@ -178,7 +180,7 @@ def students_named(settings: Settings) -> tuple[str, ...]:
 
 
 def student_endpoint(name: str, settings: Settings) -> Endpoint:
-    """Where a student is served. The teacher's key is for it too only where both are asked at the same base URL."""
+    """Where a student is served. It may use the teacher's key only where both have the same base URL."""
     endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
     teachers = settings.teacher_base_url
     if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
@@ -187,12 +189,12 @@ def student_endpoint(name: str, settings: Settings) -> Endpoint:
 
 
 def choose_harness(wanted: str, cases: Iterable[Case]) -> str:
-    """What was asked for; with `auto`, students get tools where a case has files, or a check that wants some."""
+    """The harness that was asked for; with `auto`, students get tools where a case has files or a check needs some."""
     return harness_for(wanted, tools=any(case.files or checks.needs(case) & {"files", "sandbox"} for case in cases))
 
 
-def require_place(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
-    """What confines whatever these cases execute; `None` where they execute nothing. Raises if they cannot be put."""
+def require_sandbox_for(cases: Sequence[Case], *, harness: str, backend: Backend, where: str) -> SandboxFacts | None:
+    """What confines what these cases execute; `None` where they execute nothing. Raises if they cannot be run."""
     if problems := [problem for case in cases for problem in checks.case_problems(case)]:
         raise UsageError(f"{where}: the checks do not fit their cases", problems=problems)
     info = harness_info(harness)
@@ -223,27 +225,29 @@ def _check_order(order: EvaluationOrder) -> None:
 
 
 def _plan(
-    order: EvaluationOrder, cases: tuple[Case, ...], students: tuple[Student, ...], *, seed: int, harness: str
+    order: EvaluationOrder,
+    settings: Settings,
+    cases: tuple[Case, ...],
+    endpoints: Iterable[Endpoint],
+    *,
+    harness: str,
 ) -> TrialPlan:
-    """A number of runs is a fixed design; without a baseline there is nothing to decide, so one run will do."""
+    """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
     arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
-    repeats, sequential = order.repeats or 1, order.repeats is None and len(arms) > 1
+    sequential = order.repeats is None and len(arms) > 1
     return TrialPlan(
         cases=cases,
-        students=students,
+        students=tuple(student_of(endpoint, settings) for endpoint in endpoints),
         arms=arms,
-        repeats=measuring.default_rounds(len(cases)) if sequential else repeats,
-        seed=seed,
+        repeats=measuring.default_rounds(len(cases)) if sequential else order.repeats or 1,
+        seed=settings.seed,
         harness=harness,
         design="sequential" if sequential else "fixed",
     )
 
 
 def _cases(order: EvaluationOrder, skill: Skill, *, judge: bool) -> storage.CaseFile:
-    check_problems = partial(checks.check_problems, judge=judge)
-    if order.case_file is not None:
-        return storage.read_case_file(order.case_file, check_problems=check_problems)
-    found = storage.read_skill_cases(order.skill, check_problems=check_problems)
+    found = find_cases(order.skill, order.case_file, judge=judge)
     if found is None:
         raise UsageError(
             f"{skill.name}: there are no test cases to put to a student",
@@ -268,7 +272,7 @@ def student_of(endpoint: Endpoint, settings: Settings) -> Student:
 def _require_window(
     endpoint: Endpoint, served: ServedModel, skill: Skill, requests: trials.Requests, plan: TrialPlan
 ) -> None:
-    """Refuse a skill that cannot fit, before anything is spent on finding out."""
+    """Raise where the skill and the longest case do not fit into the context window of a student."""
     window = served.window or endpoint.window
     if window is None:
         return
@@ -285,8 +289,15 @@ def _require_window(
         )
 
 
+def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
+    """What every report of a run says where nothing was confined."""
+    if backend != "none":
+        return ()
+    return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
+
+
 def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
-    """A script throws its own dice, whatever the temperature."""
+    """Scripted students draw at random, whatever the temperature."""
     if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
         return ()
     return (

@@ -1,6 +1,6 @@
-"""Saturated or impossible: put each case to a student without any skill, until two outcomes differ or five are equal.
+"""Labels cases saturated or impossible: each is run without the skill until two outcomes differ or five are equal.
 
-The trials are a run of their own, with the baseline arm only. No evaluation takes its baseline from it.
+The trials are a run of their own, with the baseline arm only. No evaluation reuses its trials.
 """
 
 from collections import Counter, defaultdict, deque
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from upskill import storage, trials
 from upskill.domain import Arm, Errored, RunEnd, Scored, Trial, TrialPlan, Turn
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
 from upskill.measuring.lift import EQUAL_OUTCOMES
@@ -18,19 +19,15 @@ from upskill.settings import Resolved
 from upskill.storage.runs import Status, now
 from upskill.workflows.evaluating.check_cases import CheckedCases, with_baselines
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluating.execute import run_prepared
-from upskill.workflows.evaluating.grading import grading_context_for
-from upskill.workflows.evaluating.judge import with_judge
-from upskill.workflows.evaluating.own_keys import clean_logs
+from upskill.workflows.evaluating.execute import execute
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import first_record
+from upskill.workflows.evaluating.record import clean_logs, first_record
 from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
-from upskill.workflows.evaluating.spending_rules import client_for, is_much
-from upskill.workflows.telling import Step, nobody
+from upskill.workflows.evaluating.spending import client_for
 
 
 class ProbeSchedule:
-    """Each case again, as long as its outcomes are equal, at most five times."""
+    """Repeats each case while its outcomes are equal, at most five times."""
 
     def __init__(self, plan: TrialPlan) -> None:
         self._arms = plan.arms
@@ -40,7 +37,7 @@ class ProbeSchedule:
         self._tries: Counter[tuple[str, int]] = Counter()
 
     def take(self) -> Turn | None:
-        """The next case that is still open. A case is not put twice at a time."""
+        """The next case that is still open. A case never runs twice at the same time."""
         return self._ready.popleft() if self._ready else None
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
@@ -63,18 +60,18 @@ def probe_cases(
     *,
     settings: Resolved,
     confirm: Callable[[PlanEstimate], bool] = lambda _: True,
-    step: Step = nobody,
+    progress: Progress = SILENT,
 ) -> CheckedCases:
     """Buy baseline trials of every case that can be run, and label the cases by them.
 
-    Raises before any call if none could succeed, or if somebody who was asked said no.
+    Raises before any call if none could succeed, or if a person who was asked refused.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
     prepared = prepare(order, settings.values)
     plan = replace(prepared.plan, arms=("baseline",))
     requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
     prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))
-    if is_much(prepared.estimate) and not confirm(prepared.estimate):
+    if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
@@ -82,7 +79,7 @@ def probe_cases(
     client = client_for(settings.values)
     finished: list[Trial] = []
     try:
-        end = _run(prepared, client, folder, finished, step)
+        end = _run(prepared, client, folder, finished, progress)
     except BaseException:
         folder.write_record(replace(record, status="failed", finished_at=now()))
         raise
@@ -105,26 +102,25 @@ def probe_cases(
 
 
 def _run(
-    prepared: PreparedEvaluation, client: MeteredClient, folder: storage.RunFolder, finished: list[Trial], step: Step
+    prepared: PreparedEvaluation,
+    client: MeteredClient,
+    folder: storage.RunFolder,
+    finished: list[Trial],
+    progress: Progress,
 ) -> RunEnd:
-    step("answers without the skill", 0, len(prepared.plan))
+    progress.step("answers without the skill", 0, len(prepared.plan))
     with folder.trials.open() as log:
 
         def write(trial: Trial) -> None:
             log.append(trial)
             finished.append(replace(trial, answer="", files={}))
-            step("answers without the skill", len(finished), len(prepared.plan))
+            progress.step("answers without the skill", len(finished), len(prepared.plan))
 
-        context, judge_client = with_judge(
-            grading_context_for(prepared.sandbox, folder.engine_data), prepared.judge, client
-        )
-        return run_prepared(
+        return execute(
             prepared,
             client=client,
             folder=folder,
             schedules={student.name: ProbeSchedule(prepared.plan) for student in prepared.plan.students},
-            context=context,
-            judge_client=judge_client,
             record=write,
             recall=lambda *_: None,
         )

@@ -1,23 +1,27 @@
-"""What a run records of itself when it begins, and whether it can be resumed."""
+"""What a run folder records: the run's own record, and trials and logs without the user's own keys."""
 
 import importlib.metadata
 import os
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from upskill import __version__, trials
+from pydantic import JsonValue
+
+from upskill import __version__, reporting, storage, trials
+from upskill.domain import Evaluation, Scored, Trial
 from upskill.errors import UsageError
+from upskill.redaction import redactor_from
+from upskill.sandbox import Backend, SandboxFacts
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
-from upskill.workflows.evaluating.grading import recorded
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers of a run rest on."""
+    """The versions that the figures of a run depend on."""
     return {
         "upskill": __version__,
         "inspect-ai": importlib.metadata.version("inspect-ai"),
@@ -41,16 +45,16 @@ def recorded_settings(record: Mapping[str, SettingRecord]) -> Resolved:
 
 
 def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFolder) -> RunRecord:
-    """What is known of a run before it begins."""
-    plan = prepared.plan
+    """The record of a run before its first trial."""
+    order, plan = prepared.order, prepared.plan
     harness = trials.load_harness(plan.harness)
     return RunRecord(
         started_at=now(),
         versions=versions(),
         skill_name=prepared.skill.name,
         skill_digest=prepared.skill.digest,
-        skill_source=relative(prepared.skill_folder, folder.path),
-        previous_source=None if prepared.previous_folder is None else relative(prepared.previous_folder, folder.path),
+        skill_source=relative(order.skill, folder.path),
+        previous_source=None if order.previous is None else relative(order.previous, folder.path),
         previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=relative(prepared.case_file, folder.path),
         cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
@@ -59,19 +63,40 @@ def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFo
         arms=plan.arms,
         repeats=plan.repeats,
         design=plan.design,
-        min_lift=prepared.min_lift,
+        min_lift=order.min_lift,
         seed=plan.seed,
         harness=harness.version,
         frame=harness.frame,
-        sandbox=recorded(prepared.sandbox),
+        sandbox=_sandbox_record(prepared.sandbox),
         judge=identity(prepared.judge),
         settings=settings_record(settings),
         notes=prepared.notes,
     )
 
 
+def last_record(record: RunRecord, evaluation: Evaluation) -> RunRecord:
+    """The record of a run that ended, with its results."""
+    return replace(
+        record,
+        status="interrupted" if evaluation.interrupted else "finished",
+        finished_at=now(),
+        notes=evaluation.notes,
+        end=evaluation.end,
+        results=reporting.evaluation_json(evaluation),
+    )
+
+
+def _sandbox_record(sandbox: SandboxFacts | None) -> dict[str, JsonValue] | None:
+    return None if sandbox is None else {**asdict(sandbox), "probes": list(sandbox.probes)}
+
+
+def recorded_backend(record: RunRecord) -> Backend:
+    """What confined a run. `none` is recorded only where a person typed it."""
+    return "none" if record.sandbox is not None and record.sandbox.get("backend") == "none" else "bubblewrap"
+
+
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:
-    """Raise, with everything that is different now, where a run cannot be gone on with."""
+    """Raise, with everything that differs now, where a run cannot be resumed."""
     problems = []
     if prepared.skill.digest != record.skill_digest:
         problems.append(f"the skill {prepared.skill.name} has changed since")
@@ -99,3 +124,23 @@ def relative(path: Path, start: Path) -> str:
     except ValueError:
         return path.resolve().as_posix()
     return Path(seen).as_posix()
+
+
+def without_own_keys(trial: Trial, clean: Callable[[str], str]) -> Trial:
+    """The same trial with every text in it cleaned. Nothing else of it changes; the grade was given before."""
+    outcome = trial.outcome
+    if isinstance(outcome, Scored):
+        results = tuple(replace(result, saw=clean(result.saw)) for result in outcome.grade.results)
+        outcome = replace(outcome, grade=replace(outcome.grade, results=results))
+    else:
+        outcome = replace(outcome, message=clean(outcome.message))
+    # latin-1 decodes any bytes and gives the same bytes back.
+    files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in trial.files.items()}
+    served = None if trial.served_model is None else clean(trial.served_model)
+    return replace(trial, outcome=outcome, answer=clean(trial.answer), files=files, served_model=served)
+
+
+def clean_logs(folder: RunFolder) -> tuple[str, ...]:
+    """Take the user's own keys out of the engine's logs. Returns a note for each log that cannot be read."""
+    redactor = redactor_from(os.environ)
+    return storage.clean_logs(folder.logs, redactor.clean_own) if redactor.knows_any else ()

@@ -1,6 +1,5 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -9,20 +8,22 @@ from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
 from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
-from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.grading import grading_context_for, recorded_backend, unconfined_notes
-from upskill.workflows.evaluating.judge import grade_without_asking, judge_report
+from upskill.workflows.evaluating.conclude import by_student, summarise
+from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
+from upskill.workflows.evaluating.judge import judge_report
+from upskill.workflows.evaluating.prepare import unconfined_notes
+from upskill.workflows.evaluating.record import recorded_backend
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
-from upskill.workflows.telling import Step, nobody
 
 
-def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) -> Evaluation:
-    """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
+def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SILENT) -> Evaluation:
+    """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded."""
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
@@ -41,21 +42,18 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     sandbox = require_sandbox(backend) if executes else None
     with storage.collector_paused(), TemporaryDirectory() as scratch:
-        context = grading_context_for(sandbox, Path(scratch))
+        context = grading_context(sandbox, Path(scratch))
         regraded, changed = _grade_again(
-            _told(RunFolder(path=run).trials.read(), step), known, context, judge=record.judge
+            _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge
         )
-    by_student: dict[str, list[Trial]] = defaultdict(list)
-    for trial in regraded:
-        by_student[trial.student].append(trial)
-    evaluation = summarise(
+    mine = by_student(regraded)
+    return summarise(
         plan,
         regraded,
         skill=skill,
         run=run.as_posix(),
         schedules={
-            student.name: replay_trials(plan, by_student[student.name], min_lift=record.min_lift)
-            for student in plan.students
+            student.name: replay_trials(plan, mine[student.name], min_lift=record.min_lift) for student in plan.students
         },
         cut_short=lambda _: _cut_short(record),
         min_lift=record.min_lift,
@@ -68,8 +66,8 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
         ),
         end=RunEnd(cap=None if record.end is None else record.end.cap),
         sandbox=None if record.sandbox is None and not executes else backend,
+        judge=judge_report(record.judge, regraded, None),
     )
-    return replace(evaluation, judge=judge_report(record.judge, regraded, None))
 
 
 def _cut_short(record: RunRecord) -> CutShort | None:
@@ -78,16 +76,16 @@ def _cut_short(record: RunRecord) -> CutShort | None:
     return "budget" if record.end is not None and record.end.cap is not None else None
 
 
-def _told(trials: Iterable[Trial], step: Step) -> Iterator[Trial]:
+def _reported(trials: Iterable[Trial], progress: Progress) -> Iterator[Trial]:
     for number, trial in enumerate(trials):
-        step("answers graded again", number, None)
+        progress.step("answers graded again", number, None)
         yield trial
 
 
 def _states(
     cases: tuple[Case, ...], skill: Skill, record: RunRecord, *, backend: Backend | None
 ) -> tuple[Qualification, ...]:
-    """As they were found when the run began, while skill and cases are what they were."""
+    """The recorded states of the cases, or new ones where the skill or the cases have changed."""
     unchanged = [case.digest for case in cases] == [case.digest for case in record.cases]
     if record.case_states and unchanged and skill.digest == record.skill_digest:
         return record.case_states

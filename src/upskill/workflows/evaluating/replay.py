@@ -1,4 +1,4 @@
-"""Replays the stored trials of a run through its schedule, and how the estimate moved while it did."""
+"""Replays the stored trials of a run through its schedule, and follows the estimate after each pair."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def replay_trials(
     schedule = schedule_for(plan, min_lift=min_lift, after_pair=after_pair)
     taken: Counter[tuple[str, int]] = Counter()
     while (turn := schedule.take()) is not None:
-        # A pair that errored was put again at the end: the first time its first try counts, then the next.
+        # A pair that errored was run again at the end: the first time its first try counts, then the next.
         mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
         if all(mine.values()):
             taken[turn.key] += 1
@@ -54,7 +54,7 @@ MOST_POINTS = 60
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replay:
-    """One student's schedule, gone through again."""
+    """One student's schedule, replayed, and how its estimate moved."""
 
     schedule: Schedule
     path: StudentPath
@@ -97,7 +97,7 @@ def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int
 
 
 def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:
-    """Every pair, or as many as an eye can tell apart; the ends of rounds and the last are always among them."""
+    """The numbers of pairs that are plotted, at most about 60; ends of rounds and the last are always among them."""
     step = max(1, -(-pairs // MOST_POINTS))
     ends = round_ends if len(round_ends) <= MOST_POINTS else [pairs]
     return sorted({*range(1, pairs + 1, step), *ends, *([pairs] if pairs else [])})

@@ -2,9 +2,9 @@
 
 import os
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,13 +26,13 @@ from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
-from upskill.workflows.evaluating.conclude import summarise
-from upskill.workflows.evaluating.own_keys import without_own_keys
+from upskill.workflows.evaluating.conclude import by_student, summarise
+from upskill.workflows.evaluating.record import without_own_keys
 from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
-"""Nobody waits for the report of more at the end of an evaluation; it is made when it is asked for."""
+"""With more trials the report takes too long at the end of an evaluation; `upskill report` makes it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,7 +64,7 @@ class Report:
         return clean(page)
 
     def _logged(self) -> Iterator[LoggedTrial]:
-        """Those of them that are shown, with where each stands."""
+        """The trials that are shown, each with its line and its place in the logs."""
         log = RunFolder(path=self.run).trials
         redactor = redactor_from(os.environ)
         samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
@@ -84,7 +84,7 @@ class Report:
 
 
 def _readable(trials: Iterator[Trial]) -> Iterator[Trial]:
-    """As far as they can be read; damage was noted when they were read first."""
+    """The trials up to the first damaged one, which was noted when they were read first."""
     try:
         yield from trials
     except UpskillError:
@@ -98,25 +98,23 @@ def read_report(
     cases: Sequence[Case] | None = None,
     enough: float = ENOUGH,
 ) -> Report:
-    """Read a run. `evaluation` and `cases` are taken from its folder where they are not at hand."""
+    """Read a run. `evaluation` and `cases` are read from its folder where they are not given."""
     record = storage.read_run(run)
     problems: list[str] = []
     trials = _trials(run, problems)
     known = _known_cases(run, record, cases, problems)
     stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
     plan = recorded_plan(record, stubs)
-    by_student: dict[str, list[Trial]] = defaultdict(list)
-    for trial in trials:
-        by_student[trial.student].append(trial)
+    mine = by_student(trials)
     with storage.collector_paused():
         replays = {
-            student.name: replay(plan, student.name, by_student[student.name], min_lift=record.min_lift)
+            student.name: replay(plan, student.name, mine[student.name], min_lift=record.min_lift)
             for student in plan.students
         }
     if evaluation is None:
         evaluation = _evaluation(run, record, plan, trials, replays, problems)
     clean = redactor_from(os.environ).clean_own
-    ratios = _ratios(plan, by_student, replays)
+    ratios = _ratios(plan, mine, replays)
     return Report(
         run=run,
         evaluation=evaluation,
@@ -161,7 +159,7 @@ def _trials(run: Path, problems: list[str]) -> list[Trial]:
 
 
 def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, problems: list[str]) -> dict[str, Case]:
-    """The cases that are still what was put to the students."""
+    """The cases that have not changed since the run."""
     if cases is None:
         try:
             cases = storage.read_case_file(run / record.case_source, check_problems=lambda _: []).cases
@@ -191,24 +189,16 @@ def _evaluation(
     replays: Mapping[str, Replay],
     problems: list[str],
 ) -> Evaluation:
-    """As it was recorded; for a run that was killed, as far as it came."""
-    skill = skill_of(run, record)
-    if record.results is not None:
-        try:
-            return read_evaluation(
-                record.results,
-                run=run.as_posix(),
-                skill=skill,
-                students=record.students,
-                min_lift=record.min_lift,
-                end=record.end,
-            )
-        except UnreadableResult as error:
-            problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
+    """The recorded evaluation; for a run that was killed, one made from its trials."""
+    try:
+        if (recorded := recorded_evaluation(run, record, name=run.as_posix())) is not None:
+            return recorded
+    except UnreadableResult as error:
+        problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
     return summarise(
         plan,
         trials,
-        skill=skill,
+        skill=_skill(run, record),
         run=run.as_posix(),
         schedules={name: one.schedule for name, one in replays.items()},
         cut_short=lambda _: "interrupted",
@@ -225,15 +215,27 @@ def _evaluation(
     )
 
 
-def skill_of(run: Path, record: RunRecord) -> Skill:
+def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluation | None:
+    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`."""
+    if record.results is None:
+        return None
+    return read_evaluation(
+        record.results,
+        run=name,
+        skill=_skill(run, record),
+        students=record.students,
+        min_lift=record.min_lift,
+        end=record.end,
+    )
+
+
+def _skill(run: Path, record: RunRecord) -> Skill:
     """The skill as it is now, if it is what was measured; otherwise only its name."""
-    try:
+    with suppress(UpskillError):
         skill = storage.read_skill(run / record.skill_source)
-    except UpskillError:
-        skill = None
-    if skill is None or skill.digest != record.skill_digest:
-        return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
-    return skill
+        if skill.digest == record.skill_digest:
+            return skill
+    return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
 
 
 def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
@@ -275,17 +277,17 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
 
 
 def _plain(value: object) -> str:
-    """A setting as somebody would say it."""
+    """A setting in words."""
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
 def drawer_for(settings: Settings) -> AbstractContextManager[Drawer | None]:
-    """What draws, loading its library while the students work; nothing where no report is wanted."""
+    """The process that draws, which loads its library while students work; `None` where no report is wanted."""
     return Drawer() if settings.report else nullcontext()
 
 
 def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], drawer: Drawer | None) -> Evaluation:
-    """Write `report.html` into the run folder. Whatever goes wrong becomes a note: the result is not touched."""
+    """Write `report.html` into the run folder. A failure becomes a note: the result does not change."""
     if drawer is None:
         return evaluation
     trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
@@ -312,7 +314,7 @@ def draw(pictures: Sequence[Picture], drawer: Drawer) -> tuple[Mapping[str, Draw
 
 
 def write_page(page: str, target: Path) -> None:
-    """Whole or not at all."""
+    """Write the page atomically. Raises `EngineError` where that is not possible."""
     try:
         storage.write_atomically(target, page)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Buying nothing twice: trials of the same request to the same student, from this run or from the trial store."""
+"""Reuses trials of the same request to the same student, from this run or from the trial store."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -10,7 +10,8 @@ from upskill import checks, trials
 from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
 from upskill.settings import Settings
 from upskill.storage import SqliteStore, StoredTrial, TrialStore, default_store_path
-from upskill.workflows.evaluating.judge import grade_without_asking
+from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
+from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 Key = tuple[str, str, str, int]
@@ -26,7 +27,7 @@ def open_store(
 
 
 class Reuse:
-    """Finds trials that need not be bought, and keeps those that were."""
+    """Finds trials that need not be bought, and stores those that were."""
 
     def __init__(
         self,
@@ -35,15 +36,21 @@ class Reuse:
         *,
         store: TrialStore | None,
         days: float,
-        note: Callable[[Trial], None],
-        context: checks.GradingContext,
+        record: Callable[[Trial], None],
+        scratch: Path,
+        recall_bought: Callable[[str], Trial | None],
     ) -> None:
-        """`before` are the trials of this run that need not be run again; `note` hears of stored ones used."""
-        self._bench = context
+        """`before` are the trials of this run that need not be run again; `record` is given those found elsewhere.
+
+        `recall_bought` finds a trial that was bought a moment ago, by its id; it is asked before the store. Stored
+        answers are graded in `scratch`.
+        """
+        self._context = grading_context(prepared.sandbox, scratch)
+        self._judge = identity(prepared.judge)
         self._prepared = prepared
         self._store = store
         self._newest_after = datetime.now(UTC) - timedelta(days=days)
-        self._note = note
+        self._record = record
         self._known: dict[Key, Trial] = {}
         for trial in before:
             key = (trial.student, trial.case_id, trial.arm, trial.repeat)
@@ -52,30 +59,26 @@ class Reuse:
         self.reused = 0
         self.oldest_days: float | None = None
         self._graded: dict[tuple[str, str], Grade] = {}
-        self._elsewhere: Callable[[str], Trial | None] = lambda _: None
-        self._grade_what_takes_long()
-
-    def also_from(self, recall: Callable[[str], Trial | None]) -> None:
-        """Before the store is asked, look among trials of the same request that were bought a moment ago."""
-        self._elsewhere = recall
+        self._recall_bought = recall_bought
+        self._grade_slow_cases()
 
     def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
-        """A trial that had ended when the run was resumed. A run whose requests changed is not resumed at all."""
+        """A trial that had ended when the run was resumed."""
         return self._known.get((student.name, planned.case.id, planned.arm, planned.repeat))
 
-    def recall(self, student: Student, planned: PlannedTrial, identity: str) -> Trial | None:
-        """A trial of this run first, then a young one from the store, graded with the checks as they are now."""
+    def recall(self, student: Student, planned: PlannedTrial, trial_id: str) -> Trial | None:
+        """A trial of this run, or a recent one from the store, graded with the present checks."""
         known = self.of_this_run(student, planned)
-        if known is not None and known.id == identity:
+        if known is not None and known.id == trial_id:
             return known
-        if (bought := self._elsewhere(identity)) is not None and bought.case_id == planned.case.id:
+        if (bought := self._recall_bought(trial_id)) is not None and bought.case_id == planned.case.id:
             trial = replace(bought, student=student.name, arm=planned.arm, calls=0)
-            self._note(trial)
+            self._record(trial)
             return trial
-        stored = self._stored(student, identity)
+        stored = self._stored(student, trial_id)
         if stored is None or not isinstance(stored.trial.outcome, Scored):
             return None
-        graded = self._graded.get((identity, planned.case.id))
+        graded = self._graded.get((trial_id, planned.case.id))
         grade = graded or self._grade(planned.case, stored.trial)
         if grade is None:
             return None
@@ -91,17 +94,17 @@ class Reuse:
             calls=0,
             stored_at=stored.stored_at.isoformat(timespec="seconds"),
         )
-        self._note(trial)
+        self._record(trial)
         return trial
 
-    def _stored(self, student: Student, identity: str) -> StoredTrial | None:
+    def _stored(self, student: Student, trial_id: str) -> StoredTrial | None:
         if self._store is None or self._prepared.endpoints[student.name].is_scripted:
             return None
         fingerprint = self._prepared.served[student.name].fingerprint
-        return self._store.recall(identity, fingerprint=fingerprint, newest_after=self._newest_after)
+        return self._store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
 
-    def _grade_what_takes_long(self) -> None:
-        """Checks that run something block, and `recall` is asked on the engine's event loop: they are run before."""
+    def _grade_slow_cases(self) -> None:
+        """Grade stored answers whose checks block, before the engine's event loop calls `recall`."""
         prepared = self._prepared
         slow = {case.id for case in prepared.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
         if self._store is None or not slow:
@@ -117,14 +120,14 @@ class Reuse:
             for planned in prepared.plan.trials():
                 if planned.case.id not in slow:
                     continue
-                identity = requests.trial_id(planned, student)
-                stored = self._stored(student, identity)
+                trial_id = requests.trial_id(planned, student)
+                stored = self._stored(student, trial_id)
                 if stored is not None and (grade := self._grade(planned.case, stored.trial)) is not None:
-                    self._graded[identity, planned.case.id] = grade
+                    self._graded[trial_id, planned.case.id] = grade
 
     def _grade(self, case: Case, trial: Trial) -> Grade | None:
-        """`None` where a judgement would have to be bought: then the trial is bought anew, and judged in its turn."""
-        return grade_without_asking(case, trial, self._bench, judge=self._bench.judge)
+        """`None` where a judgement would have to be bought: then the trial is bought again, and judged."""
+        return grade_without_asking(case, trial, self._context, judge=self._judge)
 
     def keep(self, trial: Trial) -> None:
         """Put a trial that was bought into the store."""

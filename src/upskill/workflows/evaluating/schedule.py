@@ -8,25 +8,25 @@ from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan
 from upskill.measuring import Decision, Dropped, Pair, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
-"""A turn with an errored trial is run again at the end of the queue, but not for ever."""
+"""How often a turn with an errored trial is run, at most; it is run again at the end of the queue."""
 NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
-"""Faults that running the trial again would not mend."""
+"""Faults that another try would not mend."""
 
 AfterPair = Callable[[Pair | Dropped, bool], None]
-"""Hears of every pair that counts, and whether it was the one that ended the schedule."""
+"""Gets every pair that counts, and whether it ended the schedule."""
 
 
 def ignore_pair(pair: Pair | Dropped, over: bool) -> None:
-    """Where nobody wants to know."""
+    """Does nothing."""
 
 
 def _called_off(trials: Mapping[Arm, Trial]) -> bool:
-    """Whether a person or a cap ended one of these: then there was no pair, and none was lost."""
+    """Whether a person or a cap ended one of these trials: then there is no pair, and none was dropped."""
     return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
 
 
 class FixedSchedule:
-    """Every turn of the plan in order; then those that errored, again."""
+    """Runs every turn of the plan in order, then the errored ones again."""
 
     def __init__(self, plan: TrialPlan, *, after_pair: AfterPair = ignore_pair) -> None:
         self._plan = plan
@@ -48,7 +48,7 @@ class FixedSchedule:
 
     @property
     def has_begun_all(self) -> bool:
-        """Whether nothing of the plan is left but to run again what errored."""
+        """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._not_begun == 0
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
@@ -86,7 +86,7 @@ class SequentialSchedule:
 
     @property
     def has_begun_all(self) -> bool:
-        """Whether nothing of the plan is left but to run again what errored."""
+        """Whether every turn of the plan was begun, so that only errored ones are left."""
         return self._queue.has_begun_all
 
     @property
@@ -107,7 +107,7 @@ class SequentialSchedule:
         return turn
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        """Feed the design every pair whose turn it is; the others wait for theirs."""
+        """Feed pairs to the design in planned order; a pair that ends early waits."""
         self._waiting[turn.key] = dict(trials)
         while self._taken and self._taken[0].key in self._waiting:
             first = self._taken.popleft()
@@ -123,11 +123,11 @@ class SequentialSchedule:
         self._after_pair(pair, self._design.decision.stop)
 
     def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
-        """No more turns will come; a decision that fell before stands."""
+        """Tell the design that no more turns will come; an earlier decision stands."""
         return self._design.end(reason)
 
     def counts(self, trial: Trial) -> bool:
-        """Trials that were in flight when the decision fell are kept and paid, and change nothing."""
+        """Trials that were in flight when the decision fell are recorded and paid for, and change nothing."""
         return (trial.case_id, trial.repeat) in self._fed
 
 
@@ -149,7 +149,7 @@ def schedule_for(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPa
 
 
 class ResumedSchedule:
-    """A schedule that a resumed run goes on with: what had ended is fed to it before the engine is even loaded."""
+    """The schedule of a resumed run: finished trials are fed to it before the engine is loaded."""
 
     def __init__(
         self,
@@ -173,10 +173,9 @@ class ResumedSchedule:
         return self._next is None
 
     def take(self) -> Turn | None:
-        """First the turn that was not known."""
+        """The first unfinished turn, then those of the schedule."""
         turn, self._next = self._next, None
         return turn if turn is not None else self._schedule.take()
 
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        """As the schedule itself."""
         self._schedule.ended(turn, trials)

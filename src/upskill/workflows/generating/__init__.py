@@ -1,1 +1,1 @@
-"""Generating a skill."""
+"""Generating a skill: planned, run in stages that can be resumed, proved and saved."""

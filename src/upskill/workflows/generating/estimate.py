@@ -6,10 +6,8 @@ from pathlib import Path
 
 from upskill import measuring
 from upskill.domain import DEFAULT_HARNESS, Student, TrialPlan, estimate_tokens, harness_info
-from upskill.domain.case import Json
 from upskill.models import Endpoint
 from upskill.models.question import MOST_OUTPUT_TOKENS
-from upskill.reporting import dollars
 from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
@@ -18,14 +16,13 @@ from upskill.trials import TrialLimits, load_harness
 from upskill.workflows.evaluating.estimate import (
     EXPECTED_ANSWER_TOKENS,
     EXPECTED_SHARE,
-    calls_in_words,
-    minutes_in_words,
+    Estimate,
     seconds_per_call,
 )
-from upskill.workflows.generating.prove import SCREEN_ROUNDS
+from upskill.workflows.generating.measure import SCREEN_ROUNDS
 
 PROMPT_TOKENS = 2_000
-"""What the teacher is told around the material."""
+"""Instructions around the material."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
@@ -39,49 +36,11 @@ STUDENT_PROMPT_TOKENS = 1_200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Share:
-    """What one side will take."""
-
-    calls_expected: int
-    calls_at_most: int
-    price_expected: float | None
-    """Dollars; `None` where a price is unknown."""
-    price_at_most: float | None
-    minutes_expected: float | None
-    minutes_at_most: float | None
-
-    @property
-    def words(self) -> str:
-        """In one line."""
-        calls = calls_in_words(self.calls_expected, self.calls_at_most)
-        if self.price_expected is None or self.price_at_most is None:
-            price = "price unknown"
-        elif self.price_at_most == 0:
-            price = "price $0"
-        else:
-            price = f"price about {dollars(self.price_expected)}, at most {dollars(self.price_at_most)}"
-        return f"{calls}; {price}; {self.minutes}"
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes, in words."""
-        return minutes_in_words(self.minutes_expected, self.minutes_at_most)
-
-    def as_json(self) -> Json:
-        """The same for programs; what is unknown is null."""
-        return {
-            "calls": {"expected": self.calls_expected, "at_most": self.calls_at_most},
-            "price": {"expected": self.price_expected, "at_most": self.price_at_most},
-            "minutes": {"expected": self.minutes_expected, "at_most": self.minutes_at_most},
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class TeachingEstimate:
     """Both shares. Retries are not counted."""
 
-    teacher: Share
-    students: Share | None
+    teacher: Estimate
+    students: Estimate | None
     """`None` where nothing is measured."""
     cap: float | None
     """Dollars at which spending ends."""
@@ -94,17 +53,17 @@ class TeachingEstimate:
 
     @property
     def minutes_expected(self) -> float:
-        """As far as it is known. At most it can be many times that, if every answer must be mended."""
+        """As far as it is known. At most it can be many times that, if every answer must be repaired."""
         return sum(share.minutes_expected or 0.0 for share in (self.teacher, self.students) if share is not None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Teaching:
-    """What an estimate is made from."""
+class TeachingWorkload:
+    """What the estimate of a `generate` is made from."""
 
     material: Material
     counts: CaseCounts
-    """The cases that students are put to, whoever wrote them."""
+    """The cases that students get, whoever wrote them."""
     cases_to_write: int
     """How many of them a teacher writes."""
     drafts: bool
@@ -118,9 +77,9 @@ class Teaching:
 
 
 def estimate_teaching(
-    teaching: Teaching, *, teacher: Endpoint, writer: Endpoint, students: Sequence[Student], settings: Settings
+    teaching: TeachingWorkload, *, teacher: Endpoint, writer: Endpoint, students: Sequence[Student], settings: Settings
 ) -> TeachingEstimate:
-    """Expected, and at most: every answer mended as often as is allowed, every revision made, every trial run."""
+    """Expected, and at most: every answer repaired as often as is allowed, every revision made, every trial run."""
     return TeachingEstimate(
         teacher=_teacher(teaching, teacher, writer),
         students=_students(teaching, students, settings) if teaching.evaluates else None,
@@ -128,7 +87,7 @@ def estimate_teaching(
     )
 
 
-def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
+def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) -> Estimate:
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
@@ -142,22 +101,22 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     expected: float | None = 0.0
     at_most: float | None = 0.0
     calls = most_calls = seconds = most_seconds = 0.0
-    for who, usual, most, sent, said in asked:
+    for who, usual, most, sent, received in asked:
         calls += usual
         most_calls += most * (1 + REPAIRS)
-        seconds += usual * said / TOKENS_PER_SECOND
-        most_seconds += most * (1 + REPAIRS) * said / TOKENS_PER_SECOND
+        seconds += usual * received / TOKENS_PER_SECOND
+        most_seconds += most * (1 + REPAIRS) * received / TOKENS_PER_SECOND
         if not most:
             continue
         if who.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        expected += usual * who.price.of(input_tokens=sent, output_tokens=said)
+        expected += usual * who.price.of(input_tokens=sent, output_tokens=received)
         longest = MOST_OUTPUT_TOKENS
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
     scripted = teacher.is_scripted and writer.is_scripted
-    return Share(
+    return Estimate(
         calls_expected=int(calls),
         calls_at_most=int(most_calls),
         price_expected=expected,
@@ -167,7 +126,7 @@ def _teacher(teaching: Teaching, teacher: Endpoint, writer: Endpoint) -> Share:
     )
 
 
-def _students(teaching: Teaching, students: Sequence[Student], settings: Settings) -> Share:
+def _students(teaching: TeachingWorkload, students: Sequence[Student], settings: Settings) -> Estimate:
     trials, most_trials = _trials_of_a_student(teaching)
     harness = load_harness(teaching.harness)
     trial_limits = TrialLimits(turns=settings.max_turns, tokens=settings.max_trial_tokens)
@@ -176,8 +135,10 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
     at_most: float | None = 0.0
     for student in students:
         longest = student.max_output_tokens or EXPECTED_ANSWER_TOKENS
-        said = min(longest, EXPECTED_ANSWER_TOKENS)
-        usual = harness.expected(1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=said, trial_limits=trial_limits)
+        received = min(longest, EXPECTED_ANSWER_TOKENS)
+        usual = harness.expected(
+            1, prompt_tokens=STUDENT_PROMPT_TOKENS, answer_tokens=received, trial_limits=trial_limits
+        )
         most = harness.at_most(
             1, prompt_tokens=2 * STUDENT_PROMPT_TOKENS, answer_tokens=longest, trial_limits=trial_limits
         )
@@ -186,10 +147,10 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
         if student.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
-        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=said)
+        expected += trials * usual.turns * student.price.of(input_tokens=STUDENT_PROMPT_TOKENS, output_tokens=received)
         at_most += most_trials * most.cost(student.price)
     pace = _pace(students, settings)
-    return Share(
+    return Estimate(
         calls_expected=round(calls),
         calls_at_most=round(most_calls),
         price_expected=expected,
@@ -199,7 +160,7 @@ def _students(teaching: Teaching, students: Sequence[Student], settings: Setting
     )
 
 
-def _trials_of_a_student(teaching: Teaching) -> tuple[float, int]:
+def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     """Expected, and at most: every revision made, no decision before the last round, every case suspected."""
     counts, old = teaching.counts, teaching.material.skill is not None
     # Besides the baseline, which is bought once for the learn cases.

@@ -1,7 +1,7 @@
-"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with what is known.
+"""Generate: from a task, recordings or a skill to a skill that is measured, refined and saved with its provenance.
 
-Every stage is kept when it ends, every answer of a teacher when it comes, every trial when it ends. Going on with a
-run is running the same again: what was bought is found, and only what is missing is bought.
+The result of every stage, every answer of a teacher and every trial is saved when it is there. Resuming a run is
+running the same again: what was bought is found, and only what is missing is bought.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,6 @@ from upskill.workflows.evaluating.record import recorded_settings, settings_reco
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
 from upskill.workflows.generating.order import (
     GenerateOrder,
-    Roles,
     improved_skill,
     order_from,
     order_json,
@@ -33,55 +32,53 @@ from upskill.workflows.generating.order import (
     with_cap,
 )
 from upskill.workflows.generating.plan import (
+    GenerateInputs,
     GeneratePlan,
-    Listener,
-    Unheard,
-    drafts,
-    own_cases,
     plan_generate,
-    writes_cases,
+    read_own_cases,
 )
 from upskill.workflows.generating.stages import GenerateStages
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["GenerateOrder", "GeneratePlan", "Listener", "Unheard", "generate", "plan_generate", "resume_generate"]
+__all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume_generate"]
 
 
 def generate(
     order: GenerateOrder,
     *,
     settings: Resolved,
-    listener: Listener | None = None,
+    progress: RunProgress = SILENT_RUN,
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
     """Make a skill, or a better one. Raises before any call if it could not succeed."""
-    listener = listener or Unheard()
     settings = with_cap(settings)
-    plan = plan_generate(order, settings=settings, listener=listener, piped=piped)
-    order, gathered, roles = plan.order, plan.gathered, plan.roles
-    listener.planned(plan)
+    plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
+    progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
+    inputs, gathered = plan.inputs, plan.inputs.gathered
     folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
-    own = own_cases(order, gathered.skill_folder, judge=True)
+    # They may have been edited while a person thought about the price: what is improved is what is saved now.
+    own = read_own_cases(inputs.order, gathered.skill_folder, judge=True)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
         previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
-        # It may have been edited while a person thought about the price: what is improved is what was set aside.
         gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
-    record = _first_record(order, roles, settings, gathered)
+    inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
+    record = _first_record(inputs)
     folder.write_record(record)
-    return _carry_out(folder, record, order, gathered, roles, settings, listener)
+    return _run_stages(folder, record, inputs, progress)
 
 
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
 
 
-def resume_generate(run: Path, *, max_cost: float | None = None, listener: Listener | None = None) -> GenerateResult:
-    """Go on with a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
+def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunProgress = SILENT_RUN) -> GenerateResult:
+    """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
     `max_cost` raises the cap; what was spent before counts.
     """
@@ -103,62 +100,46 @@ def resume_generate(run: Path, *, max_cost: float | None = None, listener: Liste
             f"{run}: cannot be gone on with: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
             hint="start a new run instead",
         )
-    return _carry_out(folder, record, order, gathered, roles, settings, listener or Unheard())
+    inputs = GenerateInputs(
+        order=order, gathered=gathered, roles=roles, settings=settings, own_cases=_saved_own_cases(folder)
+    )
+    return _run_stages(folder, record, inputs, progress)
 
 
-def _carry_out(
-    folder: TeachingFolder,
-    record: TeachingRecord,
-    order: GenerateOrder,
-    gathered: GatheredMaterial,
-    roles: Roles,
-    settings: Resolved,
-    listener: Listener,
+def _run_stages(
+    folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress
 ) -> GenerateResult:
     with storage.only_one_in(folder.path):
         record = replace(record, status="running", finished_at=None)
         folder.write_record(record)
-        listener.begun(folder.path)
-        kept = _kept_own_cases(folder)
-        schedule = GenerateStages(
-            folder,
-            record,
-            order=order,
-            gathered=gathered,
-            roles=roles,
-            settings=settings,
-            own_cases=kept,
-            writes_cases=writes_cases(order, gathered, kept),
-            drafts=drafts(order, gathered),
-            listener=listener,
-        )
-
+        progress.run_created(folder.path)
+        stages = GenerateStages(folder, record, inputs, progress=progress)
         try:
-            return schedule.run()
+            return stages.run()
         except KeyboardInterrupt:
-            _note_end(folder, schedule.record, "interrupted")
+            _record_end(folder, stages.record, "interrupted")
             raise
         except NoAnswer as error:
-            _note_end(folder, schedule.record, "failed")
+            _record_end(folder, stages.record, "failed")
             raise _unanswered(error, folder) from None
         except UpskillError as error:
-            _note_end(folder, schedule.record, "failed")
+            _record_end(folder, stages.record, "failed")
             if error.hint is None:
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
             raise
         except BaseException:
-            _note_end(folder, schedule.record, "failed")
+            _record_end(folder, stages.record, "failed")
             raise
 
 
-def _note_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
-    """Where a disk is full, what happened matters more than that it could not be noted; it can be gone on with."""
+def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
+    """Where a disk is full, what happened matters more than that it could not be recorded; it can still be resumed."""
     with suppress(EngineError):
         folder.write_record(replace(record, status=status, finished_at=now()))
 
 
 def resume_command(run: Path) -> str:
-    """What to type to go on."""
+    """The command that resumes a run."""
     return f"`upskill generate --resume {run.as_posix()}`"
 
 
@@ -173,7 +154,7 @@ def _unanswered(error: NoAnswer, folder: TeachingFolder) -> UpskillError:
     return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"go on with {command}")
 
 
-def _kept_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:
+def _saved_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:
     path = folder.path / OWN_CASES
     if not path.exists():
         return ()
@@ -185,7 +166,8 @@ def _about(gathered: GatheredMaterial) -> str:
     return skill.name if skill is not None else " ".join(gathered.material.task.split())[:30]
 
 
-def _first_record(order: GenerateOrder, roles: Roles, settings: Resolved, gathered: GatheredMaterial) -> TeachingRecord:
+def _first_record(inputs: GenerateInputs) -> TeachingRecord:
+    order, gathered, roles = inputs.order, inputs.gathered, inputs.roles
     return TeachingRecord(
         started_at=now(),
         versions=versions(),
@@ -194,6 +176,6 @@ def _first_record(order: GenerateOrder, roles: Roles, settings: Resolved, gather
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
-        settings=settings_record(settings),
+        settings=settings_record(inputs.settings),
         notes=gathered.notes,
     )

@@ -1,4 +1,4 @@
-"""What a teacher is given to work from: recordings, documents, a repository, a skill, examples; all without secrets."""
+"""Gathers what a teacher works from: recordings, documents, a repository, a skill, examples; all without secrets."""
 
 import os
 import stat
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import whole_characters
 from upskill.domain.trace_digest import TraceDigest
@@ -24,20 +25,18 @@ from upskill.storage.skill_meta import read_meta
 from upskill.teaching.material import Document, Material
 from upskill.traces.readers import detect, learnable_below, recordings_below
 from upskill.traces.recording import Recording
-from upskill.workflows.read_trace import read_all
-
-Say = Callable[[str], None]
+from upskill.workflows.read_trace import read_trace
 
 DIGEST_BUDGET = 24_000
-"""Tokens of what is kept of recordings: more than a person would read, and a tenth of a large teacher's window."""
+"""Tokens of the digest of all recordings: a tenth of a large teacher's window."""
 MOST_DOCUMENT_CHARACTERS = 200_000
 """Of all documents together, about 50,000 tokens."""
 MOST_OF_ONE = 60_000
 MOST_FILE_BYTES = 2_000_000
 MOST_FILES = 20_000
-"""Of a repository. More are not even looked at."""
+"""Of a repository. More are ignored."""
 _TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
-"""A text of such a name that a person calls a source is taken for a record of work; other texts are documents."""
+"""A text with such a suffix is taken for a recording of work; other texts are documents."""
 _FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _CODE = frozenset(
@@ -48,19 +47,19 @@ _CODE = frozenset(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GatheredMaterial:
-    """The material, and what a person should know of how it came to be."""
+    """The material, where it came from, and notes on it for a person."""
 
     material: Material
     skill_folder: Path | None = None
     """The skill that is to be improved."""
     sources: tuple[str, ...] = ()
     trace_digest: str | None = None
-    """The SHA-256 of what was kept of the traces."""
+    """The SHA-256 of the digest of the traces."""
     redacted: int = 0
     """How many secrets were taken out."""
     notes: tuple[str, ...] = ()
     wish: str | None = None
-    """What to improve, in the person's words; `None` where nothing was said, or the skill is new."""
+    """What to improve, in the person's words; `None` where the skill is new, or nothing was asked for."""
 
 
 def gather(
@@ -71,7 +70,7 @@ def gather(
     folder: Path,
     unseen: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    say: Say = lambda _: None,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GatheredMaterial:
     """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
@@ -82,7 +81,7 @@ def gather(
     redactor = redactor_from(environment)
 
     def clean(text: str) -> str:
-        # What is typed, and names of files, need not be UTF-8; what is kept and sent must be.
+        # What is typed, and names of files, need not be UTF-8; what is saved and sent must be.
         return redactor.clean(whole_characters(text))
 
     skills = [found for source in sources if (found := skill_in(source)) is not None]
@@ -107,12 +106,12 @@ def gather(
             documents += texts
     digest, taken_out = None, 0
     if recordings:
-        read = read_all(
-            recordings,
+        read = read_trace(
+            *recordings,
             budget=DIGEST_BUDGET,
             folder=folder,
             environment=environment,
-            say=say,
+            progress=progress,
             now=time.time(),
             piped=piped,
         )
@@ -148,7 +147,7 @@ def skill_in(source: str) -> Path | None:
 
 
 def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> str:
-    """What was typed; for a skill what it was made for; for a recording what its person asked."""
+    """The task that was typed; else what the skill was made for, or what the person in the recording asked."""
     if task:
         return task
     if skill is not None:
@@ -184,7 +183,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
         if detect(Recording(path)) != "text":
             return None
     except UsageError:
-        # JSON of no known format is a document as good as any; what is binary is refused when it is read.
+        # JSON of no known format is a document; binary files are refused when they are read.
         if path.suffix.lower() not in {".json", ".jsonl"}:
             return None
     text = _text(path)
@@ -192,7 +191,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
 
 
 def _holds_recordings(folder: Path) -> bool:
-    """Whether a folder is one of recordings: a README among them makes no repository of it."""
+    """Whether a folder holds recordings, and so is no repository even if it has a README."""
     for number, path in enumerate(recordings_below(folder)):
         if number >= MOST_FILES:
             return False
@@ -205,7 +204,7 @@ def _holds_recordings(folder: Path) -> bool:
 
 
 def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
-    """Its prose first, then its code, as much as a teacher can read; not the cases that will be put to a student."""
+    """The prose of a repository, then its code, as much as a teacher can read; without the cases of students."""
     below = list(islice(_below(folder), MOST_FILES + 1))
     if len(below) > MOST_FILES:
         notes.append(
@@ -241,7 +240,7 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             path = place / name
-            # What begins with a dot is for machines, and `.env` for nobody else.
+            # Files whose name begins with a dot are for machines, and `.env` holds secrets.
             if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
                 continue
             yield path
@@ -257,7 +256,7 @@ def _text(path: Path) -> str | None:
     """The text of a file; `None` where it is none, or too large to be one."""
     try:
         found = path.stat()
-        # A pipe would be waited for until somebody writes into it.
+        # Reading a pipe could block for ever.
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_FILE_BYTES:
             return None
         data = path.read_bytes()
@@ -283,8 +282,8 @@ def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Kept:
-    """`material.json`: everything but the skill, which is kept as a folder."""
+class _MaterialFile:
+    """`material.json`: everything but the skill, which is saved as a folder."""
 
     task: str
     examples: tuple[str, ...]
@@ -297,13 +296,13 @@ class _Kept:
     wish: str | None
 
 
-_KEPT = TypeAdapter(_Kept)
+_MATERIAL_FILE = TypeAdapter(_MaterialFile)
 
 
 def gathered_text(gathered: GatheredMaterial) -> str:
-    """The material as it is kept in the run folder."""
+    """The material as it is saved in the run folder."""
     material = gathered.material
-    kept = _Kept(
+    saved = _MaterialFile(
         task=material.task,
         examples=material.examples,
         digest=material.digest,
@@ -314,26 +313,26 @@ def gathered_text(gathered: GatheredMaterial) -> str:
         notes=gathered.notes,
         wish=gathered.wish,
     )
-    return record_text(_KEPT, kept)
+    return record_text(_MATERIAL_FILE, saved)
 
 
 def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | None) -> GatheredMaterial:
-    """What was kept; the skill is read from where it was set aside, not from where it may have changed."""
+    """The saved material; the skill is read from its copy in the run folder, since the original may have changed."""
     try:
-        kept = _KEPT.validate_json(text)
+        saved = _MATERIAL_FILE.validate_json(text)
     except ValidationError as error:
         raise EngineError(
             f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run instead"
         ) from None
-    material = Material(task=kept.task, examples=kept.examples, digest=kept.digest, documents=kept.documents)
+    material = Material(task=saved.task, examples=saved.examples, digest=saved.digest, documents=saved.documents)
     if previous is not None:
         material = replace(material, skill=read_draft(previous))
     return GatheredMaterial(
         material=material,
         skill_folder=skill_folder,
-        sources=kept.sources,
-        trace_digest=kept.trace_digest,
-        redacted=kept.redacted,
-        notes=kept.notes,
-        wish=kept.wish,
+        sources=saved.sources,
+        trace_digest=saved.trace_digest,
+        redacted=saved.redacted,
+        notes=saved.notes,
+        wish=saved.wish,
     )

@@ -9,27 +9,27 @@ from upskill.errors import UsageError
 from upskill.models import MeteredClient
 from upskill.sandbox import Backend
 from upskill.settings import Resolved
-from upskill.storage import RunFolder, read_run, read_skill, run_folder_at, write_case_file
+from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.evaluate import ParentRun, Progress, Silence, evaluate, resume
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, choose_harness
+from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
-    """One draft put on trial."""
+    """The evaluation of one draft, with its trials."""
 
     evaluation: Evaluation
     """As `evaluate` reports it: one report per student, with the arms that were compared."""
     trials: tuple[Trial, ...]
-    """All trials of all students, with answers and files left: a teacher is shown what a student did."""
+    """All trials of all students, with answers and files, which the teacher is shown."""
     cut_short: str | None = None
     """Why it ended before its plan did, in words (`stopped at the cap of $10.00`); nothing more can be bought then."""
 
     def of(self, student: str) -> tuple[Trial, ...]:
-        """The trials of one student."""
         return tuple(trial for trial in self.trials if trial.student == student)
 
     def compared(self, student: str) -> tuple[Arm, Arm]:
@@ -38,7 +38,7 @@ class Measurement:
 
 
 class Measure(Protocol):
-    """Puts a draft on trial with every student, and brings the evaluation and its trials."""
+    """Measures a draft with every student; returns the evaluation and its trials."""
 
     def __call__(
         self,
@@ -57,7 +57,7 @@ class Measure(Protocol):
         given what it had. `repeats` fixes the design; `None` is the design that stops when it knows.
 
         A trial of the same request and the same repeat that was bought before, in whichever stage, is not bought again
-        (so the baseline of the learn cases is bought once), unless `fresh` asks for trials that nobody has seen.
+        (so the baseline of the learn cases is bought once), unless `fresh` asks for new trials.
 
         Raises what `evaluate` raises where nothing can be run, and `KeyboardInterrupt` where a person stopped it: what
         had ended is saved by then. An outage during the run, or a cap that was reached, is in what is returned.
@@ -65,8 +65,10 @@ class Measure(Protocol):
         ...
 
 
+SCREEN_ROUNDS = 3
+"""How many pairs a case needs before a screen can tell a worsened case from chance."""
 LEAST_MEASURED = 0.5
-"""An endpoint that went down before so many of the trials had ended has measured nothing worth going on with."""
+"""An endpoint that went down before this share of the trials had ended has measured nothing of use."""
 
 
 class StageMeasurer:
@@ -80,17 +82,17 @@ class StageMeasurer:
         client: MeteredClient,
         all_cases: Sequence[Case],
         sandbox: Backend = "bubblewrap",
-        progress: Progress | None = None,
-        begins: Callable[[str], None] = lambda _: None,
+        progress: RunProgress = SILENT_RUN,
+        on_stage: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`all_cases` decide how students are asked, for every stage alike. `begins` hears of each stage."""
+        """`all_cases` decide how students are asked, for every stage alike. `on_stage` gets the name of each stage."""
         harness = choose_harness(settings.values.harness, all_cases)
         self._settings = replace(settings, values=replace(settings.values, harness=harness))
         self._folder = folder
         self._client = client
         self._sandbox = sandbox
-        self._progress = progress or Silence()
-        self._begins = begins
+        self._progress = progress
+        self._on_stage = on_stage
         self._bought: dict[str, Trial] = {}
         self.down: str | None = None
         """Which student's endpoint is down, in words; `None` while all answer."""
@@ -106,19 +108,31 @@ class StageMeasurer:
         fresh: bool = False,
     ) -> Measurement:
         """As the protocol says."""
-        self._begins(stage)
+        self._on_stage(stage)
         folder = self._folder.stage(stage)
         self._client.down.clear()  # what was down a stage ago may be up again
-        whole = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
+        parent = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
         if (folder.path / RUN_FILE).exists():
             record = read_run(folder.path)
             self._require_same(stage, record, draft, against)
-            # Were what errored tried again, the teacher would be told of other failures, and would say something else
-            # than what everything after it was measured with.
+            # If errored trials were run again, the teacher would see other failures and answer something else than
+            # what everything after it was measured with.
             is_over = record.status == "finished" and record.end is not None and record.end.is_complete
-            evaluation = resume(folder.path, progress=self._progress, part_of=replace(whole, is_over=is_over))
+            evaluation = resume(folder.path, progress=self._progress, parent=replace(parent, is_over=is_over))
         else:
-            evaluation = self._begin(folder, draft, cases, against=against, repeats=repeats, fresh=fresh, whole=whole)
+            case_file = run_folder_at(folder.path).path / "cases.json"
+            write_case_file(case_file, cases)
+            order = EvaluationOrder(
+                skill=self._folder.keep_draft(draft),
+                case_file=case_file,
+                repeats=repeats,
+                previous=None if against is None else self._folder.keep_draft(against),
+                sandbox=self._sandbox,
+                every_case=True,
+            )
+            values = replace(self._settings.values, store=self._settings.values.store and not fresh)
+            settings = replace(self._settings, values=values)
+            evaluation = evaluate(order, settings=settings, progress=self._progress, parent=parent)
         if evaluation.interrupted:
             raise KeyboardInterrupt
         trials = tuple(folder.trials.read())
@@ -129,7 +143,7 @@ class StageMeasurer:
         return Measurement(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
 
     def _require_same(self, stage: str, record: RunRecord, draft: Draft, against: Draft | None) -> None:
-        """What was measured of one draft says nothing about another."""
+        """Raise where the stage measured another draft."""
         now = (self._digest(draft), None if against is None else self._digest(against))
         if now != (record.skill_digest, record.previous_digest):
             raise UsageError(
@@ -141,43 +155,13 @@ class StageMeasurer:
     def _digest(self, draft: Draft) -> str:
         return read_skill(self._folder.keep_draft(draft)).digest
 
-    def _begin(
-        self,
-        folder: RunFolder,
-        draft: Draft,
-        cases: Sequence[Case],
-        *,
-        against: Draft | None,
-        repeats: int | None,
-        fresh: bool,
-        whole: ParentRun,
-    ) -> Evaluation:
-        case_file = run_folder_at(folder.path).path / "cases.json"
-        write_case_file(case_file, cases)
-        settings = self._settings
-        if fresh:
-            settings = replace(settings, values=replace(settings.values, store=False))
-        return evaluate(
-            EvaluationOrder(
-                skill=self._folder.keep_draft(draft),
-                case_file=case_file,
-                repeats=repeats,
-                previous=None if against is None else self._folder.keep_draft(against),
-                sandbox=self._sandbox,
-                every_case=True,
-            ),
-            settings=settings,
-            progress=self._progress,
-            part_of=whole,
-        )
-
     def _cut_short(self, evaluation: Evaluation) -> str | None:
         if self._client.exhausted is not None:
             return f"stopped at {self._client.exhausted}"
         for report in evaluation.students:
             ended = sum(arm.trials for arm in report.arms)
             planned = evaluation.planned // len(evaluation.students)
-            # A sequential design may need few trials; where it came to a verdict it has had enough.
+            # A sequential design may need few trials; with a verdict it has had enough.
             decided = report.verdict not in (None, "invalid", "undecided")
             if report.student.model in self._client.down and not decided and ended < LEAST_MEASURED * planned:
                 self.down = f"{report.student.name} went down: {self._client.down[report.student.model]}"

@@ -1,4 +1,4 @@
-"""What a person asked `generate` for, who teaches and who learns, and where the skill goes. Nothing is spent here."""
+"""What a person asks `generate` for, which models teach and learn, and where the skill is saved. Spends nothing."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,12 +22,12 @@ MAX_COST = 10.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """Where a skill goes."""
+    """Where a skill will be saved."""
 
     folder: Path | None = None
     """The skill's own folder; `None` where it is named after the draft, in `parent`."""
     parent: Path
-    """The folder it lies in."""
+    """The folder that holds it."""
     in_place: bool = False
     """Whether it takes the place of the skill that is improved."""
 
@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GenerateOrder:
-    """What was typed."""
+    """What a person asks `generate` for."""
 
     task: str | None = None
     examples: tuple[str, ...] = ()
@@ -54,26 +54,26 @@ class GenerateOrder:
     avoid: tuple[str, ...] = ()
     """Names that were taken when the run began."""
     target: Target | None = None
-    """Where the skill goes, as it was settled when the run began."""
+    """Where the skill is saved, as it was decided when the run began."""
 
 
 _ORDER = TypeAdapter(GenerateOrder)
 
 
 def order_json(order: GenerateOrder) -> dict[str, JsonValue]:
-    """As a run records it."""
+    """The order as a run records it."""
     value: dict[str, JsonValue] = _ORDER.dump_python(order, mode="json")
     return value
 
 
 def order_from(value: dict[str, JsonValue]) -> GenerateOrder:
-    """As it was recorded."""
+    """The order that a run recorded."""
     return _ORDER.validate_python(value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Roles:
-    """Who teaches, who writes the cases, and under which settings the students are measured."""
+    """The teacher, the case writer, and the settings under which students are measured."""
 
     teacher: Endpoint
     writer: Endpoint
@@ -82,11 +82,11 @@ class Roles:
     students: tuple[Endpoint, ...]
     student_settings: Resolved
     chosen: bool
-    """Whether the teacher was chosen by us, for its key."""
+    """Whether the teacher was chosen because its key is set, not named."""
 
 
 def roles_for(settings: Resolved, *, evaluate: bool = True) -> Roles:
-    """Resolve everybody, and look whether they can be reached. Raises, with what to do, if one could not."""
+    """Resolve and probe all models. Raises, with what to do, if one cannot be reached."""
     values = settings.values
     teacher, writer = teacher_for(values), case_writer_for(values)
     served = probe(teacher)
@@ -108,10 +108,10 @@ def roles_for(settings: Resolved, *, evaluate: bool = True) -> Roles:
 
 
 def _for_students(values: Settings, teacher: Endpoint) -> Settings:
-    """Those that were named; else the teacher is its own student, where it is served."""
+    """The settings with the students that were named; else the teacher is its own student."""
     names = tuple(dict.fromkeys(values.models))
     if names:
-        # A name without a place of its own is asked where the teacher of that name is.
+        # A student named like the teacher, without a base URL, is at the teacher's.
         alone = values.base_url is None and teacher.is_custom and set(names) == {teacher.name}
         return replace(values, models=names, base_url=teacher.base_url if alone else values.base_url)
     return replace(
@@ -130,7 +130,7 @@ def with_cap(settings: Resolved) -> Resolved:
 
 
 def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:
-    """Where the skill will be saved. Refuses, before anything is spent, what would be overwritten."""
+    """Where the skill will be saved. Raises, before anything is spent, where a skill would be overwritten."""
     if order.output is None and skill is not None:
         return _in_place(skill)
     if order.output is None:
@@ -175,5 +175,5 @@ def taken_names(target: Target) -> tuple[str, ...]:
 
 
 def improved_skill(order: GenerateOrder) -> Path | None:
-    """The skill that is to be improved, wherever it was typed from; `None` for a new one."""
+    """The skill that is to be improved, `None` for a new one."""
     return next((found for source in order.sources if (found := skill_in(source)) is not None), None)

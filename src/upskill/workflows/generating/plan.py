@@ -1,86 +1,94 @@
-"""What a `generate` would do, by whom and for how much: read, checked and priced before anything is spent."""
+"""Plans a `generate`: everything is read, checked and priced before anything is spent."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
-from upskill import checks, storage
-from upskill.domain import Case, Trial
+from upskill.domain import Case, Draft
 from upskill.domain.case import Json
+from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
-from upskill.settings import Resolved
+from upskill.settings import Resolved, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.search import PROPOSALS_PER_REVISION
-from upskill.workflows.evaluating.prepare import choose_harness, require_place, student_of
-from upskill.workflows.evaluating.spending_rules import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
-from upskill.workflows.generating.estimate import Teaching, TeachingEstimate, estimate_teaching
+from upskill.workflows.evaluating.check_cases import find_cases
+from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
+from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
+from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
     Roles,
+    Target,
     improved_skill,
     roles_for,
     taken_names,
     target_for,
     with_cap,
 )
-from upskill.workflows.generating.stages import cases_by_hand
 
 LEAST_OWN_CASES = 4
-"""With fewer cases of its own a skill that is improved gets others."""
-
-
-class Listener(Protocol):
-    """Hears how far a `generate` has come."""
-
-    def say(self, line: str) -> None:
-        """A line for a person."""
-
-    def planned(self, plan: "GeneratePlan") -> None:
-        """Everything was read and checked, and nothing has been spent yet."""
-
-    def begun(self, run: Path) -> None:
-        """The run has a folder now, from which it can be gone on with."""
-
-    def measuring(self, trials: int) -> None:
-        """So many trials come next, at most."""
-
-    def trial(self, trial: Trial) -> None:
-        """A trial has ended."""
-
-
-class Unheard:
-    """A listener that says nothing."""
-
-    def say(self, line: str) -> None:
-        """Says nothing."""
-
-    def planned(self, plan: "GeneratePlan") -> None:
-        """Says nothing."""
-
-    def begun(self, run: Path) -> None:
-        """Says nothing."""
-
-    def measuring(self, trials: int) -> None:
-        """Says nothing."""
-
-    def trial(self, trial: Trial) -> None:
-        """Says nothing."""
+"""A skill that is improved and has fewer cases gets new ones."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GeneratePlan:
-    """What will be done, by whom and for how much: for a person to agree to."""
+class GenerateInputs:
+    """What the stages of a `generate` work from."""
 
     order: GenerateOrder
     gathered: GatheredMaterial
     roles: Roles
+    settings: Resolved
+    own_cases: tuple[Case, ...]
+    """Cases that were named, or that the skill has."""
+
+    @property
+    def writes_cases(self) -> bool:
+        """Whether a teacher writes cases: not where some were named, nor where a skill that is improved has enough.
+
+        Where a person says what to improve, the old cases cannot show it: new ones are written.
+        """
+        if self.order.case_file is not None or not self.order.counts.total:
+            return False
+        return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
+
+    @property
+    def drafts(self) -> bool:
+        """Whether a draft is written: of a new skill, or of an old one if there is more to learn from than failures."""
+        material = self.gathered.material
+        more = bool(material.digest or material.documents or material.examples)
+        return material.skill is None or more or not self.order.evaluate or not self.order.counts.learn
+
+    @property
+    def target(self) -> Target:
+        return self.order.target or Target(parent=Path(self.settings.values.skills_dir))
+
+    @property
+    def old(self) -> Draft | None:
+        """The skill that is improved; `None` for a new one."""
+        skill = self.gathered.material.skill
+        return None if skill is None else self.named(skill)
+
+    def named(self, draft: Draft) -> Draft:
+        """The draft, named like the folder of the skill where that is known."""
+        folder = self.target.folder
+        return draft if folder is None else replace(draft, name=folder.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GeneratePlan:
+    """What a `generate` works from and what it will cost, for a person to agree to."""
+
+    inputs: GenerateInputs
     estimate: TeachingEstimate
-    own_cases: int
-    """Cases that are there already, and need not be written."""
+
+    @property
+    def own_cases(self) -> int:
+        """How many cases are there already, so that none are written."""
+        return 0 if self.inputs.writes_cases else len(self.inputs.own_cases)
 
     @property
     def is_much(self) -> bool:
@@ -101,35 +109,35 @@ class GeneratePlan:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Who is asked, and what it can take."""
-        roles = self.roles
+        """Models, price, time and notes, for a person."""
+        roles = self.inputs.roles
         why = ", the strongest for which a key is set" if roles.chosen else ""
         teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
         lines = [teacher]
         if roles.writer != roles.teacher:
             lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
-        if self.order.evaluate:
+        if self.inputs.order.evaluate:
             lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
         lines += self.shares
-        if self.gathered.redacted:
-            lines.append(f"  {self.gathered.redacted:,} secrets were taken out of the material")
-        lines += [f"  note: {note}" for note in (*self.gathered.notes, *roles.teacher_served.notes)]
+        if self.inputs.gathered.redacted:
+            lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
+        lines += [f"  note: {note}" for note in (*self.inputs.gathered.notes, *roles.teacher_served.notes)]
         return tuple(lines)
 
     def as_json(self) -> dict[str, Json]:
-        """The same for programs."""
+        """The plan for programs."""
         estimate = self.estimate
         return {
             "schema": "upskill.generate-plan/1",
-            "task": self.gathered.material.task,
-            "teacher": {"name": self.roles.teacher.name, "model": self.roles.teacher.model},
-            "case_writer": {"name": self.roles.writer.name, "model": self.roles.writer.model},
-            "students": [one.name for one in self.roles.students] if self.order.evaluate else [],
-            "cases": str(self.order.counts),
+            "task": self.inputs.gathered.material.task,
+            "teacher": {"name": self.inputs.roles.teacher.name, "model": self.inputs.roles.teacher.model},
+            "case_writer": {"name": self.inputs.roles.writer.name, "model": self.inputs.roles.writer.model},
+            "students": [one.name for one in self.inputs.roles.students] if self.inputs.order.evaluate else [],
+            "cases": str(self.inputs.order.counts),
             "teacher_share": estimate.teacher.as_json(),
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
-            "notes": list(self.gathered.notes),
+            "notes": list(self.inputs.gathered.notes),
         }
 
 
@@ -137,11 +145,10 @@ def plan_generate(
     order: GenerateOrder,
     *,
     settings: Resolved,
-    listener: Listener | None = None,
+    progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GeneratePlan:
     """Read and check everything, and price it. Spends nothing, writes nothing."""
-    listener = listener or Unheard()
     settings = with_cap(settings)
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
@@ -152,81 +159,80 @@ def plan_generate(
             f"{skill}: a skill is not replaced by one that nobody measured",
             hint="leave out --no-eval, or name another folder for the new one with -o",
         )
-    own = own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate)
+    own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate)
     gathered = gather(
         order.task,
         examples=order.examples,
         sources=order.sources,
         folder=Path.cwd(),
         unseen=None if order.case_file is None else Path(order.case_file),
-        say=listener.say,
+        progress=progress,
         piped=piped,
     )
-    roles = roles_for(settings, evaluate=order.evaluate)
-    writes = writes_cases(order, gathered, own)
-    values = roles.student_settings.values
+    inputs = GenerateInputs(
+        order=replace(order, avoid=taken_names(target), target=target, sources=_absolute(order.sources)),
+        gathered=gathered,
+        roles=roles_for(settings, evaluate=order.evaluate),
+        settings=settings,
+        own_cases=own,
+    )
+    values = inputs.roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
-        require_place(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
-    teaching = Teaching(
-        material=gathered.material,
-        counts=_counts(order, own, writes=writes),
-        cases_to_write=order.counts.total if writes else 0,
-        drafts=drafts(order, gathered),
-        lessons=lesson_calls(gathered.material, window=roles.teacher_served.window),
+        require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
+    return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
+
+
+def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
+    """The sources with absolute paths of skills: a run may be resumed from another folder."""
+    return tuple(str(found.resolve()) if (found := skill_in(one)) else one for one in sources)
+
+
+def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> TeachingEstimate:
+    order, material, roles = inputs.order, inputs.gathered.material, inputs.roles
+    teaching = TeachingWorkload(
+        material=material,
+        counts=_counts(inputs),
+        cases_to_write=order.counts.total if inputs.writes_cases else 0,
+        drafts=inputs.drafts,
+        lessons=lesson_calls(material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
         evaluates=order.evaluate,
         harness=harness,
     )
-    estimate = estimate_teaching(
+    return estimate_teaching(
         teaching,
         teacher=roles.teacher,
         writer=roles.writer,
         students=[student_of(endpoint, values) for endpoint in roles.students],
         settings=values,
     )
-    # Whoever goes on with the run may stand in another folder.
-    sources = tuple(str(found.resolve()) if (found := skill_in(one)) else one for one in order.sources)
-    order = replace(order, avoid=taken_names(target), target=target, sources=sources)
-    return GeneratePlan(
-        order=order, gathered=gathered, roles=roles, estimate=estimate, own_cases=0 if writes else len(own)
-    )
 
 
-def drafts(order: GenerateOrder, gathered: GatheredMaterial) -> bool:
-    """A new skill is drafted. So is a change of an old one if there is more to learn from than how students fail."""
-    material = gathered.material
-    more = bool(material.digest or material.documents or material.examples)
-    return material.skill is None or more or not order.evaluate or not order.counts.learn
+def _counts(inputs: GenerateInputs) -> CaseCounts:
+    """The cases that students get: the own ones, or those to be written and the own ones that join them."""
+    wanted, own = inputs.order.counts, inputs.own_cases
+    if not inputs.writes_cases:
+        return CaseCounts(**uses_of(split_cases(own, wanted)))
+    there = uses_of(split_cases(cases_by_hand(own), wanted))
+    return replace(wanted, learn=wanted.learn + there["learn"], held_out=wanted.held_out + there["held_out"])
 
 
-def _counts(order: GenerateOrder, own: Sequence[Case], *, writes: bool) -> CaseCounts:
-    """The cases that students will be put to: those that are there, or those to be written and what joins them."""
-    there = split_cases(cases_by_hand(own) if writes else own, order.counts)
-    learn, held_out, negative = (sum(case.use == use for case in there) for use in ("learn", "held-out", "negative"))
-    if not writes:
-        return CaseCounts(learn=learn, held_out=held_out, negative=negative)
-    wanted = order.counts
-    return CaseCounts(learn=wanted.learn + learn, held_out=wanted.held_out + held_out, negative=wanted.negative)
+def uses_of(cases: Sequence[Case]) -> dict[str, int]:
+    """How many cases there are of each use: learn, held_out and negative."""
+    found = Counter(case.use for case in cases)
+    return {"learn": found["learn"], "held_out": found["held-out"], "negative": found["negative"]}
 
 
-def own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
-    """Cases that were named, or that a skill brings along. `judge` says whether there is one to ask."""
-    problems = partial(checks.check_problems, judge=judge)
-    if order.case_file is not None:
-        return storage.read_case_file(Path(order.case_file), check_problems=problems).cases
-    if skill is None:
+def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
+    """Those that a person wrote, which stay beside those that a teacher writes."""
+    return tuple(case for case in cases if case.use is None)
+
+
+def read_own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
+    """Cases that were named, or that the skill has. `judge` says whether there is one to ask."""
+    if skill is None and order.case_file is None:
         return ()
-    found = storage.read_skill_cases(skill, check_problems=problems)
+    found = find_cases(skill or Path(), None if order.case_file is None else Path(order.case_file), judge=judge)
     return () if found is None else found.cases
-
-
-def writes_cases(order: GenerateOrder, gathered: GatheredMaterial, own: Sequence[Case]) -> bool:
-    """Whether a teacher writes cases: not where some were named, nor where a skill that is improved has enough.
-
-    Where a person says what to improve, the old cases cannot show it: new ones are written.
-    """
-    if order.case_file is not None or not order.counts.total:
-        return False
-    return gathered.wish is not None or len(own) < LEAST_OWN_CASES

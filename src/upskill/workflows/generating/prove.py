@@ -1,4 +1,4 @@
-"""Tests a draft on held-out cases, once, and says what was shown."""
+"""Tests a draft on held-out cases, once, and states what was shown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
-from upskill.workflows.generating.measure import Measure, Measurement
+from upskill.workflows.generating.measure import SCREEN_ROUNDS, Measure, Measurement
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +21,7 @@ class StudentProof:
     """How far it reaches: `cases like these`, `these cases`, or nothing is claimed."""
     lift: Lift | None
     superior: bool
-    """Better, for cases like these where there are six or more: what a revision must be to be taken."""
+    """Better, for cases like these where there are six or more: what a revision must be to replace the old version."""
     level: float
     """The one-sided error that this use of the held-out cases was allowed."""
     worse: tuple[WorsenedCase, ...]
@@ -31,28 +31,28 @@ class StudentProof:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proof:
-    """What is claimed of a draft, and whether it is taken."""
+    """What is claimed of a draft, and whether it is accepted."""
 
     proven: bool
     """It helps at least one student, hurts none, and makes no case significantly worse. Only then does a revision
     replace what was there; a new skill is saved in any case, with what is known of it."""
     sentence: str
-    """What is taken and why, for a person."""
+    """The decision and its reason, for a person."""
     reason: str
-    """The same without what becomes of the old version."""
+    """The reason alone."""
     students: tuple[StudentProof, ...]
     uses: int
     """How often these held-out cases have been used, this time included; 0 where they were not needed."""
     held_out: tuple[str, ...]
-    """The digests of the cases that were used: whoever uses one of them again spends more of its error."""
+    """The digests of the cases that were used: another use of one of them spends more of its error."""
     evaluation: Evaluation | None
     """The held-out evaluation."""
     guarded: bool
     """Whether the never-worse guard was run to its end."""
 
 
-def say_student(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
-    """One student in one sentence; `reported` is what the evaluation itself says, `seen` how many cases were run."""
+def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
+    """One student in one sentence; `reported` is the evaluation's own sentence, `seen` the number of cases run."""
     held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
     where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
     if proof.verdict == "cheaper":
@@ -85,32 +85,32 @@ _WORDS = {
 }
 
 
-def say_taken(*, proven: bool, revision: bool) -> str:
+def outcome_of_old_version(*, proven: bool, revision: bool) -> str:
     """What becomes of the old version, before the reason; empty where there is none."""
     if not revision:
         return ""
     return "the old version is replaced: " if proven else "the old version stays: "
 
 
-def say_reason(proofs: Sequence[StudentProof], *, revision: bool, uses: int, unguarded: bool) -> str:
-    """Why a draft is taken or not. `unguarded` says that the guard was wanted and could not be run to its end."""
+def reason_sentence(proofs: Sequence[StudentProof], *, revision: bool, uses: int, unguarded: bool) -> str:
+    """Why a draft is accepted or not. `unguarded`: the guard was needed and could not be run to its end."""
     if len(proofs) == 1:
-        said = proofs[0].sentence
+        sentence = proofs[0].sentence
     else:
         helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
         better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
-        said = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
-        said += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
+        sentence = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        sentence += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
-        said += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
+        sentence += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
     for one in proofs:
-        said += _say_worse(one, named=len(proofs) > 1, revision=revision)
+        sentence += _worsened_cases(one, named=len(proofs) > 1, revision=revision)
     if unguarded:
-        said += "; it ended before it was known whether single cases became worse"
-    return said
+        sentence += "; it ended before it was known whether single cases became worse"
+    return sentence
 
 
-def _say_worse(proof: StudentProof, *, named: bool, revision: bool) -> str:
+def _worsened_cases(proof: StudentProof, *, named: bool, revision: bool) -> str:
     if not proof.worse:
         return ""
     before, now = ("before", "now") if revision else ("without it", "with it")
@@ -128,12 +128,8 @@ def _ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-SCREEN_ROUNDS = 3
-"""So many pairs a case must have before the guard's screen can tell a broken case from bad luck."""
-
-
 def repeats_of_use(uses: int, *, students: int, revision: bool) -> int | None:
-    """How the held-out test is designed: `None` for the design that stops when it knows.
+    """The repeats of the held-out test: `None` for the sequential design.
 
     That one spends one in forty on a false gain, which is the level of a first use. A later use, and a revision that
     several students have a chance to wave through, are held to less, by a design of fixed size.
@@ -166,9 +162,9 @@ def prove(
         _judge(report, measured, cases=len(held_out), level=level, fixed=repeats is not None, revision=revision)
         for report in measured.evaluation.students
     ]
-    # A revision must be superior for cases like these; of a new skill the narrower claim is worth saying as well.
+    # A revision must be superior for cases like these; for a new skill the narrower claim is enough.
     taken = any(one.superior or (not revision and one.verdict == "helps") for one in proofs)
-    # Where nothing will be taken anyway, nothing more is bought to find out whether it should not be.
+    # Where the draft is not accepted anyway, the guard would buy trials for nothing.
     promising = taken and not any(one.verdict == "hurts" for one in proofs)
     guarded = False
     if promising and measured.cut_short is None:
@@ -177,10 +173,10 @@ def prove(
         guarded = guard.cut_short is None
         proofs = [replace(one, worse=worse.get(one.student, ())) for one in proofs]
     proven = promising and not any(one.worse for one in proofs) and (guarded or not revision)
-    reason = say_reason(proofs, revision=revision, uses=uses, unguarded=promising and not guarded)
+    reason = reason_sentence(proofs, revision=revision, uses=uses, unguarded=promising and not guarded)
     return Proof(
         proven=proven,
-        sentence=say_taken(proven=proven, revision=revision) + reason,
+        sentence=outcome_of_old_version(proven=proven, revision=revision) + reason,
         reason=reason,
         students=tuple(proofs),
         uses=uses,
@@ -198,7 +194,7 @@ def old_version_stays() -> Proof:
 def _without(reason: str, *, revision: bool = False) -> Proof:
     return Proof(
         proven=False,
-        sentence=say_taken(proven=False, revision=revision) + reason,
+        sentence=outcome_of_old_version(proven=False, revision=revision) + reason,
         reason=reason,
         students=(),
         uses=0,
@@ -220,7 +216,7 @@ def _judge(
         pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
         gate = measuring.pass_gate(pairing, level)
         better = gate is not None and gate.superior
-        # Six cases of which one never got an answer are five: they speak of themselves.
+        # Six cases of which one never got an answer are five, too few for a claim on others.
         superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
         if better:
             verdict = "helps"
@@ -242,7 +238,7 @@ def _judge(
         sentence="",
     )
     seen = len(_tallies(measured, name))
-    return replace(proof, sentence=say_student(proof, report.sentence, cases=cases, seen=seen, revision=revision))
+    return replace(proof, sentence=student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision))
 
 
 def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:

@@ -1,11 +1,11 @@
-"""Refine a draft on learn cases: put it on trial, show the teacher what failed, measure the revision, keep the better.
+"""Refine a draft on learn cases: measure it, show the teacher what failed, measure the revision, keep the better.
 
 Learn cases are for choosing, and any number of tries on them is free: nothing is claimed from them. What is claimed
 comes from held-out cases, tested once, in `prove`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -54,7 +54,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefineResult:
-    """What refining came to."""
+    """All attempts, the best of them, and why refining ended."""
 
     best: Attempt
     attempts: tuple[Attempt, ...]
@@ -76,9 +76,9 @@ def refine(
     seed: int = 0,
     window: int | None = None,
     clean: Clean = clean_by_patterns,
-    attempted: Callable[[Attempt], None] = lambda _: None,
+    on_attempt: Callable[[Attempt], None] = lambda _: None,
 ) -> RefineResult:
-    """Revise a draft while learn cases fail, and keep the best. `attempted` hears of each attempt when it is measured.
+    """Revise a draft while learn cases fail, and keep the best. `on_attempt` gets each attempt once it is measured.
 
     A revision replaces the best only if it passes more of the cases that both were measured on; else the earlier
     stays. Where a person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a
@@ -89,13 +89,15 @@ def refine(
     whose answers cannot be used ends it with what there is.
     """
     by_teacher = partial(revise, lessons=lessons, ask=ask, wish=wish, window=window, clean=clean)
-    loop = _Loop(cases=cases, measure=measure, asked_for=wish is not None or proposed is not None, attempted=attempted)
+    loop = _Loop(
+        cases=tuple(cases), measure=measure, asked_for=wish is not None or proposed is not None, on_attempt=on_attempt
+    )
     first = loop.attempt(start)
-    if loop.cut_short() is None and not first.passed:
+    if loop.cut_short is None and not first.passed:
         return loop.end("nothing could be measured on the learn cases")
-    if loop.cut_short() is None and proposed is not None and loop.is_new(proposed):
+    if loop.cut_short is None and proposed is not None and loop.is_new(proposed):
         loop.attempt(proposed, revises=1)
-    if (why := loop.cut_short()) is not None:
+    if (why := loop.cut_short) is not None:
         return loop.end(why)
     if effort == "high" and not loop.is_done:
         return _search(loop, by_teacher, revisions=revisions, seed=seed)
@@ -110,49 +112,41 @@ def refine(
         if not loop.is_new(revision.draft):
             return loop.end("the teacher had nothing new to propose")
         loop.attempt(revision.draft, edits=revision.edits, revises=best.number)
-        if (why := loop.cut_short()) is not None:
+        if (why := loop.cut_short) is not None:
             return loop.end(why)
     done = loop.is_done
     return loop.end("every learn case passes" if done else f"{revisions} revision{'' if revisions == 1 else 's'} made")
 
 
+@dataclass(kw_only=True, slots=True)
 class _Loop:
     """The attempts so far, the best of them, and what was tried on it in vain."""
 
-    def __init__(
-        self,
-        *,
-        cases: Sequence[Case],
-        measure: Measure,
-        asked_for: bool,
-        attempted: Callable[[Attempt], None],
-    ) -> None:
-        self.cases, self._measure, self._asked_for, self._attempted = tuple(cases), measure, asked_for, attempted
-        self.attempts: list[Attempt] = []
-        self.tried: list[FailedEdits] = []
-        self._cut_short: str | None = None
-        self._seen: set[str] = set()
+    cases: tuple[Case, ...]
+    measure: Measure
+    asked_for: bool
+    on_attempt: Callable[[Attempt], None]
+    attempts: list[Attempt] = field(default_factory=list)
+    tried: list[FailedEdits] = field(default_factory=list)
+    cut_short: str | None = None
+    """Why nothing more can be bought."""
 
     @property
     def best(self) -> Attempt:
-        return best_of(self.attempts, first_loses_ties=self._asked_for)
+        return best_of(self.attempts, first_loses_ties=self.asked_for)
 
     @property
     def is_done(self) -> bool:
         """Nothing fails, and what a person asked for has been tried."""
-        return not self.best.failures and (not self._asked_for or len(self.attempts) > 1)
-
-    def cut_short(self) -> str | None:
-        """Why nothing more can be bought."""
-        return self._cut_short
+        return not self.best.failures and (not self.asked_for or len(self.attempts) > 1)
 
     def is_new(self, draft: Draft) -> bool:
-        return content_of(draft) not in self._seen
+        return content_of(draft) not in {content_of(attempt.draft) for attempt in self.attempts}
 
     def attempt(self, draft: Draft, *, edits: tuple[Edit, ...] = (), revises: int | None = None) -> Attempt:
         number = len(self.attempts) + 1
-        measured = self._measure(f"learn-{number}", draft, self.cases, repeats=1)
-        self._cut_short = measured.cut_short
+        measured = self.measure(f"learn-{number}", draft, self.cases, repeats=1)
+        self.cut_short = measured.cut_short
         passed, failures = outcomes(measured, self.cases)
         attempt = Attempt(
             number=number,
@@ -171,13 +165,9 @@ class _Loop:
             self.tried.clear()
         return attempt
 
-    def examine(self, stage: str, draft: Draft, cases: Sequence[Case]) -> Measurement:
-        return self._measure(stage, draft, cases, repeats=1)
-
     def note(self, attempt: Attempt) -> None:
         self.attempts.append(attempt)
-        self._seen.add(content_of(attempt.draft))
-        self._attempted(attempt)
+        self.on_attempt(attempt)
 
     def end(self, stopped: str) -> RefineResult:
         return RefineResult(best=self.best, attempts=tuple(self.attempts), stopped=stopped)
@@ -193,7 +183,7 @@ def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> Re
     def examine(draft: Draft, cases: Sequence[Case]) -> DraftScores:
         nonlocal stages
         stages += 1
-        measured = loop.examine(f"search-{stages}", draft, cases)
+        measured = loop.measure(f"search-{stages}", draft, cases, repeats=1)
         passed, failures = outcomes(measured, cases)
         return DraftScores(passed=passed, failures=failures, trials=len(cases) * students, cut_short=measured.cut_short)
 

@@ -1,4 +1,4 @@
-"""What is kept of a `generate` in the end: the skill in its folder, with its cases and all that is known of it.
+"""Saves the result of a `generate`: the skill in its folder, with its cases and its provenance.
 
 Nothing worse ever takes the place of what is better, and nothing is overwritten that somebody changed meanwhile.
 """
@@ -14,41 +14,57 @@ from upskill.domain.skill import SKILL_FILE
 from upskill.errors import UpskillError, UsageError
 from upskill.storage.draft_folder import write_draft
 from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
+from upskill.workflows.generating.plan import GenerateInputs
 
 
-def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, kept: Path) -> Skill:
-    """Save a skill that is new. A folder that is there already is only touched if the same run made it."""
+def save_draft(
+    inputs: GenerateInputs, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, copy: Path, previous: Path | None
+) -> tuple[Path, Skill]:
+    """Save a draft as a new skill, or in the place of the one that it improves; returns its folder as well.
+
+    `copy` is the copy of the draft in the run folder, `previous` that of the skill as it was when the run began.
+    """
+    old = inputs.gathered.skill_folder
+    if not inputs.target.in_place or old is None or previous is None:
+        folder = inputs.target.for_name(draft.name)
+        return folder, save_new(folder, draft, meta, cases, copy=copy)
+    own = None if inputs.order.case_file is not None else inputs.own_cases
+    return old, save_revision(old, draft, meta, cases, previous=previous, copy=copy, own_cases=own)
+
+
+def save_new(folder: Path, draft: Draft, meta: SkillMeta, cases: Sequence[Case], *, copy: Path) -> Skill:
+    """Save a new skill. A folder that exists is only replaced if the same run made it."""
     there = folder.exists() or folder.is_symlink()
     if there:
-        _require_ours(folder, meta, kept)
+        _require_ours(folder, meta, copy)
     folder.parent.mkdir(parents=True, exist_ok=True)
     skill = write_draft(folder.parent, draft, replace=there)
     write_meta(folder, meta, cases)
     return skill
 
 
-def _require_ours(folder: Path, meta: SkillMeta, kept: Path) -> None:
-    """A run that was killed while it saved, or stopped at a cap, goes on saving over what it saved itself."""
+def _require_ours(folder: Path, meta: SkillMeta, copy: Path) -> None:
+    """Only what the same run saved before may be overwritten: it was killed while it saved, or stopped at a cap."""
     ours = same_run = False
     try:
         provenance = read_meta(folder).provenance
         same_run = provenance is not None and meta.provenance is not None and provenance.run == meta.provenance.run
         there = storage.read_skill(folder).digest
-        # Any draft of the run may have been saved by it before; what is none of them, somebody changed since.
-        ours = there in {storage.read_skill(draft).digest for draft in (_drafts_of(kept) if same_run else (kept,))}
+        # Any draft of the run may have been saved by it before; a skill that is none of them was changed since.
+        ours = there in {storage.read_skill(draft).digest for draft in (_drafts_of(copy) if same_run else (copy,))}
     except UpskillError:
         pass
     if not ours:
         what = "was changed since this run saved it" if same_run else "has come into being meanwhile"
         raise UsageError(
             f"{shown_path(folder)}: {what}, and is not overwritten",
-            hint=f"the skill is in {shown_path(kept)}; copy it from there",
+            hint=f"the skill is in {shown_path(copy)}; copy it from there",
         )
 
 
-def _drafts_of(kept: Path) -> list[Path]:
-    """All drafts that a run keeps, one of them being this one."""
-    return [path.parent for path in sorted(kept.parents[1].glob(f"*/*/{SKILL_FILE}"))]
+def _drafts_of(copy: Path) -> list[Path]:
+    """All drafts in the run folder, this one included."""
+    return [path.parent for path in sorted(copy.parents[1].glob(f"*/*/{SKILL_FILE}"))]
 
 
 def save_revision(
@@ -58,10 +74,10 @@ def save_revision(
     cases: Sequence[Case],
     *,
     previous: Path,
-    kept: Path,
+    copy: Path,
     own_cases: Sequence[Case] | None,
 ) -> Skill:
-    """Put a better version in the place of an older one, as it lies in `previous`.
+    """Replace an older version, of which `previous` is a copy, by a better one.
 
     `own_cases` are those that the skill had when the run began, in the place of which `cases` are saved; `None` where
     the cases are from a file of their own: then those of the skill stay, if it has any.
@@ -73,12 +89,12 @@ def save_revision(
     elif found not in (_digests(own_cases), _digests(cases)):
         raise UsageError(
             f"{shown_path(folder)}: its cases were changed while it was being improved, and are not overwritten",
-            hint=f"the better version is in {shown_path(kept)}; copy it from there",
+            hint=f"the better version is in {shown_path(copy)}; copy it from there",
         )
-    if not _is_one_of(folder, (previous, kept)):
+    if not _is_one_of(folder, (previous, copy)):
         raise UsageError(
             f"{shown_path(folder)}: was changed while it was being improved, and is not overwritten",
-            hint=f"the better version is in {shown_path(kept)}; compare them",
+            hint=f"the better version is in {shown_path(copy)}; compare them",
         )
     skill = write_draft(folder.parent, draft, replace=True)
     write_meta(folder, meta, cases)
@@ -96,7 +112,7 @@ def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:
 
 
 def shown_path(path: Path) -> str:
-    """A path as a person typed it or would type it: `./skills/x` where it lies below."""
+    """A path as a person would type it: `./skills/x` where it is below the working folder."""
     try:
         below = path.resolve().relative_to(Path.cwd().resolve())
     except ValueError:

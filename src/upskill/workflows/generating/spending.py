@@ -1,30 +1,31 @@
-"""What a `generate` has spent, before it was gone on with and since: the teacher's share and the students' apart."""
+"""What a `generate` has spent, before it was resumed and since: the teacher's share and the students' apart."""
 
 from dataclasses import replace
+from functools import reduce
 
 from upskill.domain import Purchase
 from upskill.models import MeteredClient, Spending
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.spending_rules import spent_in
+from upskill.workflows.evaluating.spending import purchase_of, spent_in
 
 
 class PriorSpending:
-    """Puts what was spent before on the metered client's account, so that a cap holds across all of it."""
+    """Counts what was spent before on the metered client, so that a cap holds for all of it."""
 
     def __init__(self, folder: TeachingFolder, client: MeteredClient) -> None:
         self._client = client
         self._teacher_before = _on_teacher(folder)
-        self._students_before = _on_students(folder)
+        self._students_before = reduce(_sum, map(spent_in, folder.stages()), Spending())
         client.spent = _sum(self._teacher_before, self._students_before)
 
     @property
     def by_teacher(self) -> Purchase:
-        """All that went to teachers."""
-        return _bought(_sum(self._teacher_before, self._teacher_since))
+        """The teachers' share."""
+        return purchase_of(_sum(self._teacher_before, self._teacher_since))
 
     @property
     def by_students(self) -> Purchase:
-        """All the rest."""
+        """The students' share."""
         total, teacher = self._client.spent, _sum(self._teacher_before, self._teacher_since)
         since = [spent.cost for (role, _), spent in self._client.spent_by.items() if role != "teacher"]
         unknown = self._students_before.cost is None or None in since
@@ -38,8 +39,7 @@ class PriorSpending:
 
     @property
     def whole(self) -> Purchase:
-        """Both shares."""
-        return _bought(self._client.spent)
+        return purchase_of(self._client.spent)
 
     @property
     def _teacher_since(self) -> Spending:
@@ -47,35 +47,13 @@ class PriorSpending:
         return Spending() if spent is None else replace(spent)
 
 
-def _bought(spent: Spending) -> Purchase:
-    return Purchase(
-        calls=spent.calls,
-        failed_calls=spent.failed_calls,
-        tokens=spent.tokens,
-        cost=spent.cost,
-        lost=spent.cost_lost,
-    )
-
-
 def _on_teacher(folder: TeachingFolder) -> Spending:
-    spent = Spending()
-    for answered in folder.journal.all():
-        spent.calls += answered.calls
-        spent.tokens += answered.tokens
-        spent.cost_known += answered.cost or 0.0
-        spent.cost = None if spent.cost is None or answered.cost is None else spent.cost + answered.cost
-    return spent
-
-
-def _on_students(folder: TeachingFolder) -> Spending:
-    spent = Spending()
-    for stage in folder.stages():
-        calls, tokens, cost = spent_in(stage)
-        spent.calls += calls
-        spent.tokens += tokens
-        spent.cost_known += cost or 0.0
-        spent.cost = None if spent.cost is None or cost is None else spent.cost + cost
-    return spent
+    answers = folder.journal.all()
+    return reduce(
+        _sum,
+        (Spending(calls=one.calls, tokens=one.tokens, cost=one.cost, cost_known=one.cost or 0.0) for one in answers),
+        Spending(),
+    )
 
 
 def _sum(one: Spending, other: Spending) -> Spending:

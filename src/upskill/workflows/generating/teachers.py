@@ -1,4 +1,4 @@
-"""Who teaches, and the one way by which anything reaches a teacher: without secrets, remembered, metered."""
+"""Which model teaches, and how it is asked: without secrets, journalled, metered."""
 
 import os
 from collections import Counter
@@ -27,7 +27,7 @@ STRONGEST_FIRST = (
     "kimi",
     "openrouter/anthropic/claude-opus-5.5",
 )
-"""Who teaches when nobody is named: the first for which there is a key."""
+"""The teacher is the first of these for which there is a key, unless one is named."""
 
 
 def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
@@ -45,8 +45,8 @@ def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = N
 
 
 def case_writer_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """Who writes the cases: the model named for it, or the teacher. It is at the teacher's server unless its name
-    resolves to somewhere else."""
+    """The case writer: the model named for it, or the teacher. It is at the teacher's server unless its name resolves
+    to another."""
     name = settings.test_gen_model
     if name is None or name == settings.teacher:
         return teacher_for(settings, environment=environment)
@@ -74,18 +74,18 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
 
 
 def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
-    """A teacher at a base URL has a key of its own; the students' key is for it only where there is one server."""
+    """A teacher at a base URL has its own key; it may use the students' key only where they share a server."""
     if not endpoint.is_custom:
         return endpoint
     apart = settings.base_url is not None and settings.base_url.strip().rstrip("/") != endpoint.base_url
     return replace(endpoint, key_variables=(TEACHER_KEY,) if apart else (TEACHER_KEY, ENDPOINT_KEY))
 
 
-def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
-    """Everything that a teacher is asked goes through this.
+def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
+    """The function through which a teacher is asked everything.
 
-    What is sent holds no secret. What was answered is kept at once, and never bought again: asked the same question
-    for the second time, a run that is gone on with gets its second answer.
+    What is sent holds no secret. Every answer is journalled at once and never bought again: when a resumed run asks
+    the same question for the second time, it gets its second answer.
     """
     name = identity(teacher.endpoint) or ""
     asked: Counter[str] = Counter()
@@ -103,10 +103,10 @@ def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
             else:
                 missing.append(place)
 
-        def keep(heard: PaidReply) -> None:
-            place = missing[heard.index]
-            # A server can send a key of the user's own back.
-            reply = replace(heard.reply, text=redactor.clean_own(heard.reply.text))
+        def record(paid: PaidReply) -> None:
+            place = missing[paid.index]
+            # A server can send one of the user's own keys back.
+            reply = replace(paid.reply, text=redactor.clean_own(paid.reply.text))
             journal.append(
                 PaidAnswer(
                     teacher=name,
@@ -114,15 +114,15 @@ def asking(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
                     question=clean[place],
                     reply=reply,
                     at=now(),
-                    calls=heard.calls,
-                    tokens=heard.tokens,
-                    cost=heard.cost,
+                    calls=paid.calls,
+                    tokens=paid.tokens,
+                    cost=paid.cost,
                 )
             )
             replies[place] = reply
 
         if missing:
-            teacher.ask([clean[place] for place in missing], on_reply=keep)
+            teacher.ask([clean[place] for place in missing], on_reply=record)
         return tuple(replies[place] for place in range(len(clean)))
 
     return ask

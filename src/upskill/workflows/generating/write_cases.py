@@ -1,4 +1,4 @@
-"""Cases by a teacher: for `upskill cases write`, for `generate`, and before an evaluation of a skill that has none."""
+"""Lets a teacher write cases: for `upskill cases write`, for `generate`, and for evaluations of skills without."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from pathlib import Path
 from upskill import checks, storage
 from upskill.domain import Case, Purchase, Qualification, Skill
 from upskill.domain.case import Json
+from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.redaction import redactor_from
-from upskill.reporting import dollars
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import Resolved, Settings
 from upskill.storage.journal import answer_cache
@@ -24,17 +24,16 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.material import Material
-from upskill.workflows.evaluating.check_cases import qualify_within, say_what_takes_long
+from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
+from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.spending_rules import ASK_ABOVE_DOLLARS, client_for
-from upskill.workflows.generating.estimate import Share, Teaching, estimate_teaching
+from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
+from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import gather
-from upskill.workflows.generating.teachers import asking, case_writer_for
-
-Say = Callable[[str], None]
+from upskill.workflows.generating.teachers import ask_function, case_writer_for
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
-"""Cases are written before there is a skill; what it will say is not known when they are tried."""
+"""Cases are written before there is a skill, so they are checked against an empty one."""
 
 
 def write_cases_for(
@@ -44,24 +43,21 @@ def write_cases_for(
     skill: Skill | None,
     counts: CaseCounts,
     backend: Backend | None,
-    say: Say,
+    progress: Progress,
     window: int | None = None,
 ) -> WrittenCases:
-    """Cases for the material, each shown to tell right from wrong. Checks run programs only in a sandbox that confines.
+    """Cases for the material, each qualified. Checks run programs only in a sandbox that confines.
 
-    `window` is that of whoever writes. Raises `TeacherUnusable`, and whatever `ask` raises.
+    `window` is the case writer's. Raises `TeacherUnusable`, and what `ask` raises.
     """
-    confined = _confined(backend, say)
-    said: set[str] = set()
-
-    def say_once(line: str) -> None:
-        if line not in said:
-            said.add(line)
-            say(line)
+    confined = _confined(backend, progress)
+    noted: set[str] = set()
 
     def examine(cases: Sequence[Case]) -> tuple[Qualification, ...]:
-        if confined is not None:
-            say_what_takes_long(cases, say_once)
+        note = slow_cases_note(cases)
+        if confined is not None and note is not None and note not in noted:
+            noted.add(note)
+            progress.note(note)
         return qualify_within(cases, skill or _NO_SKILL, backend=confined)
 
     return write_cases(
@@ -71,27 +67,27 @@ def write_cases_for(
         examine=examine,
         check_problems=partial(checks.check_problems, judge=False),
         offers=checks.offers(),
-        say=say,
+        progress=progress,
         clean=redactor_from(os.environ).clean,
         window=window,
         programs=confined == "bubblewrap",
     )
 
 
-def _confined(backend: Backend | None, say: Say) -> Backend | None:
+def _confined(backend: Backend | None, progress: Progress) -> Backend | None:
     if backend != "bubblewrap":
         return None
     try:
         require_sandbox(backend)
     except SandboxUnavailable as error:
-        say(f"{error.message}; cases are written without checks that run programs")
+        progress.note(f"{error.message}; cases are written without checks that run programs")
         return None
     return backend
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CasesOrder:
-    """What a person asked `cases write` for."""
+    """What a person asks `cases write` for."""
 
     skill: Path
     counts: CaseCounts = CaseCounts()  # noqa: RUF009 - frozen
@@ -100,14 +96,15 @@ class CasesOrder:
     output: Path | None = None
     """A case file to write instead of the skill's own."""
     replace: bool = False
-    """Whether cases that are there already may go."""
+    """Whether existing cases may be replaced."""
     sandbox: Backend = "bubblewrap"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WritingPlan:
-    """Everything was read and checked; nothing has been spent."""
+    """What will be written, by which model and at what price; nothing was spent yet."""
 
+    order: CasesOrder
     skill: Skill
     folder: Path
     target: Path
@@ -115,59 +112,30 @@ class WritingPlan:
     writer: Endpoint
     served: ServedModel
     chosen: bool
-    """Whether the writer was chosen by us, for its key."""
-    estimate: "WritingEstimate"
+    """Whether the writer was chosen because its key is set, not named."""
+    estimate: Estimate
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class WritingEstimate:
-    """What writing will take, in words."""
-
-    share: Share
-
-    @property
-    def price(self) -> str:
-        """Dollars, as a person reads them."""
-        expected, most = self.share.price_expected, self.share.price_at_most
-        if expected is None or most is None:
-            return "unknown"
-        return f"about {dollars(expected)}, at most {dollars(most)}" if most else "$0"
-
-    @property
-    def minutes(self) -> str:
-        """How long it takes."""
-        return self.share.minutes
-
-    @property
-    def is_much(self) -> bool:
-        """Whether a person is asked first."""
-        return (self.share.price_at_most or 0.0) > ASK_ABOVE_DOLLARS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillCases:
-    """The cases that were written for a skill, and where they are now."""
+    """The cases that were written for a skill."""
 
-    skill: Skill
-    path: Path
-    writer: Endpoint
+    plan: WritingPlan
     cases: tuple[Case, ...]
     dropped: tuple[str, ...]
-    wanted: int
     bought: Purchase
-    notes: tuple[str, ...] = ()
 
     @property
     def dropped_notes(self) -> tuple[str, ...]:
         """What was dropped, and whether that left too few, in a line each."""
-        short = self.wanted - len(self.cases)
-        told = (f"{len(self.cases)} of {self.wanted} cases could be had",) if short > 0 else ()
-        return (*(f"dropped: {line}" for line in self.dropped), *told)
+        got, wanted = len(self.cases), self.plan.order.counts.total
+        too_few = (f"{got} of {wanted} cases could be had",) if got < wanted else ()
+        return (*(f"dropped: {line}" for line in self.dropped), *too_few)
 
 
 def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
-    """Who would write, from what, and what it takes. Raises where it cannot be done, before anything is spent."""
+    """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done."""
     folder = order.skill.parent if order.skill.name == SKILL_FILE else order.skill
     skill = storage.read_skill(folder)
     target = order.output or folder / META_FILE
@@ -178,7 +146,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     writer = case_writer_for(settings)
     served = probe(writer)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
-    teaching = Teaching(
+    teaching = TeachingWorkload(
         material=gathered.material,
         counts=order.counts,
         cases_to_write=order.counts.total,
@@ -189,6 +157,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     )
     estimate = estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings)
     return WritingPlan(
+        order=order,
         skill=skill,
         folder=folder,
         target=target,
@@ -196,7 +165,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
         writer=writer,
         served=served,
         chosen=settings.teacher is None and settings.test_gen_model is None,
-        estimate=WritingEstimate(share=estimate.teacher),
+        estimate=estimate.teacher,
         notes=(*gathered.notes, *served.notes),
     )
 
@@ -206,7 +175,7 @@ def _refuse_to_replace(order: CasesOrder, folder: Path, skill: Skill) -> None:
         if order.output.exists():
             raise UsageError(f"{order.output}: exists already", hint="name another file, or add --replace")
         return
-    found = storage.read_skill_cases(folder, check_problems=partial(checks.check_problems, judge=True))
+    found = find_cases(folder, None, judge=True)
     if found is not None:
         raise UsageError(
             f"{skill.name}: there are {len(found.cases)} cases already, in {found.path}",
@@ -218,70 +187,57 @@ def cases_for_skill(
     order: CasesOrder,
     *,
     settings: Resolved,
-    say: Say = lambda _: None,
-    confirm: Callable[[WritingEstimate], bool] = lambda _: True,
+    progress: Progress = SILENT,
+    confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
 ) -> SkillCases:
-    """Have cases written for a skill, and save them with it. Nothing is saved unless they are all done.
+    """Let the teacher write cases for a skill, and save them with it. Nothing is saved unless all are done.
 
-    `client` is that of whatever they are written for: one cap holds for both.
+    `client` is that of the evaluation they are written for: one cap holds for both.
     """
     plan = plan_cases(order, settings.values)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
-    say(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.share.words}")
-    if plan.estimate.is_much and not confirm(plan.estimate):
+    progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.words}")
+    if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    with answer_cache(_purpose(plan, order), age_limit=_kept_for(plan, settings.values)) as kept:
-        if bought := len(kept.journal.all()):
-            say(f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again")
+    with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
+        if bought := len(cache.journal.all()):
+            progress.note(
+                f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
+            )
         teacher = Teacher(client, plan.writer, window=plan.served.window)
         try:
             written = write_cases_for(
                 plan.material,
-                asking(teacher, kept.journal, redactor_from(os.environ)),
+                ask_function(teacher, cache.journal, redactor_from(os.environ)),
                 skill=plan.skill,
                 counts=order.counts,
                 backend=order.sandbox,
-                say=say,
+                progress=progress,
                 window=teacher.window,
             )
         except NoAnswer as error:
             raise _unanswered(error, plan) from None
         except TeacherUnusable:
-            kept.drop()  # else whoever asks again is told the same
+            cache.drop()  # else the same unusable answer would be found again
             raise
-        _save(plan, order, written)
-        kept.drop()
-    return SkillCases(
-        skill=plan.skill,
-        path=plan.target,
-        writer=plan.writer,
-        cases=written.cases,
-        dropped=written.dropped,
-        wanted=order.counts.total,
-        bought=Purchase(
-            calls=client.spent.calls,
-            failed_calls=client.spent.failed_calls,
-            tokens=client.spent.tokens,
-            cost=client.spent.cost,
-            lost=client.spent.cost_lost,
-        ),
-        notes=plan.notes,
-    )
+        _save(plan, written)
+        cache.drop()
+    return SkillCases(plan=plan, cases=written.cases, dropped=written.dropped, bought=purchase_of(client.spent))
 
 
-def _purpose(plan: WritingPlan, order: CasesOrder) -> dict[str, str]:
+def _purpose(plan: WritingPlan) -> dict[str, str]:
     return {
         "writer": identity(plan.writer) or "",
         "skill": plan.skill.digest,
         "folder": str(plan.folder.resolve()),
-        "counts": str(order.counts),
+        "counts": str(plan.order.counts),
     }
 
 
-def _kept_for(plan: WritingPlan, settings: Settings) -> timedelta | None:
-    """How long what was bought is kept for whoever types the same again; a script costs nothing."""
+def _cache_age(plan: WritingPlan, settings: Settings) -> timedelta | None:
+    """How long bought answers stay in the cache for the same command; those of a script cost nothing and do not."""
     return None if plan.writer.is_scripted or not settings.store else timedelta(days=settings.store_days)
 
 
@@ -293,8 +249,9 @@ def _unanswered(error: NoAnswer, plan: WritingPlan) -> ProviderError | EngineErr
     return ProviderError(f"no case was saved: {plan.writer.name} did not answer: {error}")
 
 
-def _save(plan: WritingPlan, order: CasesOrder, written: WrittenCases) -> None:
-    """Raises where there are cases by now that may not go: somebody else wrote some meanwhile."""
+def _save(plan: WritingPlan, written: WrittenCases) -> None:
+    """Raises where cases were written by another process meanwhile and may not be replaced."""
+    order = plan.order
     if not order.replace:
         _refuse_to_replace(order, plan.folder, plan.skill)
     if order.output is not None:
@@ -313,15 +270,15 @@ def write_missing_cases(
     skill: Path,
     *,
     settings: Resolved,
-    say: Say,
-    confirm: Callable[[WritingEstimate], bool],
+    progress: Progress,
+    confirm: Callable[[PricedPlan], bool],
     students: Sequence[Endpoint],
     sandbox: Backend,
     client: MeteredClient,
 ) -> None:
-    """Before an evaluation of a skill without cases: have them written once, by the teacher, and saved with the skill.
+    """Let the teacher write the cases of a skill that has none, and save them with the skill.
 
-    The students are looked at first: nobody buys cases for a model that cannot be reached.
+    Students are probed first: no cases are bought for a model that cannot be reached.
     """
     try:
         case_writer_for(settings.values)
@@ -334,7 +291,7 @@ def write_missing_cases(
     for student in students:
         probe(student)
     order = CasesOrder(skill=skill, sandbox=sandbox)
-    found = cases_for_skill(order, settings=settings, say=say, confirm=confirm, client=client)
-    for note in (*found.dropped_notes, *found.notes):
-        say(f"note: {note}")
-    say(f"{len(found.cases)} cases saved to {found.path}; they are used again from now on")
+    found = cases_for_skill(order, settings=settings, progress=progress, confirm=confirm, client=client)
+    for note in (*found.dropped_notes, *found.plan.notes):
+        progress.note(f"note: {note}")
+    progress.note(f"{len(found.cases)} cases saved to {found.plan.target}; they are used again from now on")

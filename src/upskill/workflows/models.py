@@ -8,7 +8,7 @@ from upskill.settings import Settings
 
 
 def show_model(name: str, *, settings: Settings) -> Endpoint:
-    """How one name resolves now."""
+    """The endpoint that a name resolves to."""
     return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
 
 

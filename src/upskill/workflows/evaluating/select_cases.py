@@ -1,0 +1,127 @@
+"""Selects the cases that count in an evaluation: held-out ones where there are any, each once, none rejected."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from upskill.domain import Case, Qualification, Skill
+from upskill.domain.progress import SILENT, Progress
+from upskill.errors import SkillInvalid
+from upskill.sandbox import Backend
+from upskill.workflows.evaluating.check_cases import qualify_within, slow_cases_note
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CountedCases:
+    """The cases that count, and what a reader should know of the others."""
+
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...] = ()
+
+
+def without_copies(cases: Sequence[Case]) -> CountedCases:
+    """The cases without copies, which differ from an earlier case only in their id.
+
+    A copy measures nothing new, and counting it would make the interval too narrow.
+    """
+    first: dict[str, Case] = {}
+    for case in cases:
+        first.setdefault(case.digest, case)
+    copies = [case.id for case in cases if first[case.digest] is not case]
+    if not copies:
+        return CountedCases(cases=tuple(cases))
+    shown = ", ".join(copies[:3]) + (" …" if len(copies) > 3 else "")
+    are = (
+        "1 case is a copy of another and does"
+        if len(copies) == 1
+        else f"{len(copies)} cases are copies of others and do"
+    )
+    return CountedCases(cases=tuple(first.values()), notes=(f"{are} not count: {shown}",))
+
+
+def cases_that_count(
+    cases: Sequence[Case], *, every_case: bool = False, only: frozenset[str] | None = None
+) -> CountedCases:
+    """Held-out cases, and those without a use; where none is held out, all that are not negative.
+
+    A teacher learned from learn cases, so a skill looks better on them than it is. A file of negative cases alone is
+    taken as it is. Cases named in `only`, with which a resumed run began, stay.
+    """
+    found = Counter(case.use for case in cases)
+    left_out = {"learn", "negative"} if found["held-out"] else {"negative"}
+    if every_case or left_out.issuperset(use for use in found):
+        return CountedCases(cases=tuple(cases))
+    counted = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))
+    gone = {use: found[use] for use in ("learn", "negative") if use in left_out and found[use]}
+    if len(counted) == len(cases) or only is not None:
+        return CountedCases(cases=counted)
+    words = " and ".join(f"{count} {use}" for use, count in gone.items())
+    total = sum(gone.values())
+    are = "case is" if total == 1 else "cases are"
+    others = "held-out ones" if found["held-out"] == len(counted) else "others"
+    return CountedCases(
+        cases=counted, notes=(f"{words} {are} left out; what is said here comes from the {len(counted)} {others}",)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AdmittedCases:
+    """The cases that count in an evaluation, with what is known of all of them."""
+
+    cases: tuple[Case, ...]
+    qualifications: tuple[Qualification, ...]
+    notes: tuple[str, ...]
+
+
+def admit(
+    cases: Sequence[Case],
+    skill: Skill,
+    *,
+    backend: Backend | None,
+    only: frozenset[str] | None = None,
+    known: Sequence[Qualification] = (),
+    progress: Progress = SILENT,
+) -> AdmittedCases:
+    """Leave out rejected cases, with a note. Raises if none is left. `backend` confines what checks run.
+
+    `only` names the cases of a run that is resumed: what was admitted then stays admitted. `known` is what was
+    known of them; without it they are looked at again.
+    """
+    if known:
+        by_id = {one.case_id: one for one in known}
+        # A case that was added since is unproven; it is not run, because the run began without it.
+        new = (Qualification(case_id=case.id, state="unproven") for case in cases if case.id not in by_id)
+        qualifications = (*(by_id[case.id] for case in cases if case.id in by_id), *new)
+    else:
+        if (note := slow_cases_note(cases)) is not None:
+            progress.note(note)
+        qualifications = qualify_within(cases, skill, backend=backend, progress=progress)
+    rejected = [one for one in qualifications if one.state == "rejected"]
+    if only is not None:
+        rejected = [one for one in qualifications if one.case_id not in only]
+    dropped = {one.case_id for one in rejected}
+    if len(dropped) == len(cases):
+        raise SkillInvalid(
+            f"{skill.name}: none of the {len(cases)} test cases can tell right from wrong, so nothing can be measured",
+            problems=[f"{one.case_id}: {one.reasons[0].saw}" for one in rejected if one.reasons],
+            hint="`upskill cases check` says what to change in each",
+        )
+    return AdmittedCases(
+        cases=tuple(case for case in cases if case.id not in dropped),
+        qualifications=qualifications,
+        notes=tuple(_notes(rejected, [one for one in qualifications if one.case_id not in dropped])),
+    )
+
+
+def _notes(rejected: Sequence[Qualification], counted: Sequence[Qualification]) -> Iterable[str]:
+    for one in rejected[:3]:
+        why = one.reasons[0].saw if one.state == "rejected" else "it was left out when the run began"
+        yield f"test case {one.case_id} is {'rejected and ' if one.state == 'rejected' else ''}not run: {why}"
+    if len(rejected) > 3:
+        yield f"{len(rejected) - 3} more test cases are rejected and not run; see `upskill cases check`"
+    unproven = [one.case_id for one in counted if one.state == "unproven"]
+    if unproven:
+        names = (
+            "" if len(unproven) == len(counted) else f" ({', '.join(unproven[:3])}{', …' if len(unproven) > 3 else ''})"
+        )
+        yield f"{len(unproven)} of {len(counted)} test cases are unproven{names}; `upskill cases check` says why"

@@ -1,0 +1,11 @@
+"""A progress that remembers the lines it was given."""
+
+from upskill.domain.progress import Progress
+
+
+class NotedLines(Progress):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def note(self, line: str) -> None:
+        self.lines.append(line)
