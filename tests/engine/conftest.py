@@ -27,10 +27,11 @@ class CommandResult:
 
 
 Run = Callable[..., CommandResult]
+Make = Callable[..., Path]
 
 
 @pytest.fixture
-def skill(tmp_path: Path) -> Callable[..., Path]:
+def skill(tmp_path: Path) -> Make:
     """Makes a skill with cases, each a prompt and what the answer must contain."""
 
     def make(

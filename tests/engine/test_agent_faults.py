@@ -6,14 +6,14 @@ import os
 import time
 import urllib.parse
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.agents import is_first, shell, tool_call, turns
-from engine.conftest import Run
+from engine.conftest import Make, Run
 from provider import Behaviour, ReceivedRequest
 from upskill import checks, trials
 from upskill.domain import Errored, Scored, Trial
@@ -23,7 +23,6 @@ from upskill.settings import resolve_settings
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.schedule import FixedSchedule
 
-Make = Callable[..., Path]
 CASE = [("Write the port into port.txt.", {"contains": "done"})]
 
 

@@ -1,16 +1,13 @@
 """Students with tools: what they see, what is recorded of them, and how their trials end."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from engine.agents import call, is_first, shell, tool_call, turns
-from engine.conftest import CommandResult, Run
+from engine.conftest import CommandResult, Make, Run
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
-
-Make = Callable[..., Path]
 
 
 def by_arm(ran: CommandResult) -> dict[str, Trial]:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from engine.calling import ask, endpoint_at, faults
+from engine.conftest import Make
 from malformed import malformed_bodies
 from provider import Behave, Behaviour, Provider, ReceivedRequest, failing_evenly
 from upskill.domain import Errored, Scored
@@ -48,9 +49,7 @@ def _number(asked: ReceivedRequest) -> int:
 # Row 1
 
 
-def test_silence_ends_at_the_deadline_and_is_errored_never_failed(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_silence_ends_at_the_deadline_and_is_errored_never_failed(skill: Make, run_at: Any) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(fault="stall") if _number(asked) % 10 == 0 else Behaviour(text="7413")
 
@@ -193,9 +192,7 @@ def test_waits_are_never_shorter_than_asked_nor_longer_than_allowed() -> None:
                 assert seconds >= min(asked or 0.0, 60.0)
 
 
-def test_an_endpoint_that_only_ever_asks_to_slow_down_is_left_alone_in_the_end(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_an_endpoint_that_only_ever_asks_to_slow_down_is_left_alone_in_the_end(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(_cases()), lambda _: Behaviour(status=429), max_retries=1, max_retry_wait_seconds=1)
     assert "went down" in ran.evaluation.notes[-1]
     assert len(provider.requests) <= 8 * (1 + 3), "eight calls in flight, each sent again three times"
@@ -212,9 +209,7 @@ def test_an_empty_account_is_no_rate_limit() -> None:
 # Row 4
 
 
-def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(skill: Make, run_at: Any) -> None:
     sick = ("500", "502", "503", "reset", "cut", "truncated")
     behave = failing_evenly(0.3, seed=11, faults=sick, text=lambda _: "7413")
     ran, provider = run_at(skill(_cases()), behave, max_retry_wait_seconds=1)
@@ -232,7 +227,7 @@ def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(
 
 @pytest.mark.parametrize("sick", [Behaviour(status=500), Behaviour(fault="reset"), Behaviour(fault="empty")])
 def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
-    sick: Behaviour, skill: Callable[..., Path], run_at: Callable[..., Any]
+    sick: Behaviour, skill: Make, run_at: Any
 ) -> None:
     healthy = 12
 
@@ -250,7 +245,7 @@ def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
 
 
 def test_malformed_answers_are_errored_never_scored_and_nothing_breaks(
-    skill: Callable[..., Path], run_at: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+    skill: Make, run_at: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     bodies = malformed_bodies("It is 7413.", count=MALFORMED, seed=5)
 
