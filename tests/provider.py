@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 BOMB_BYTES = 200_000_000
@@ -113,9 +112,7 @@ class Provider:
             raise RuntimeError("the loopback provider did not start; is its port taken?")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         if self._turn is not None:

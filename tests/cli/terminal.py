@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from forking import COMMAND
@@ -38,9 +37,7 @@ class Terminal:
         self.wait(lambda: PROMPT in self.screen())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._tmux("kill-server")
 
     def _tmux(self, *words: str) -> str:
