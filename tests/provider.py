@@ -27,8 +27,6 @@ BULK_BYTES = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedRequest:
-    """One request as it came over the wire."""
-
     number: int
     body: dict[str, Any]
     headers: dict[str, str]
@@ -37,24 +35,19 @@ class ReceivedRequest:
 
     @property
     def prompt(self) -> str:
-        """What the user said last."""
         return str(self.body["messages"][-1]["content"])
 
     @property
     def system(self) -> str:
-        """The system message."""
         return str(self.body["messages"][0]["content"])
 
     @property
     def has_skill(self) -> bool:
-        """Whether a skill was given."""
         return "<skill" in self.system
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What the server does with a request."""
-
     text: str = "ok"
     latency: float = 0.0
     status: int = 200
@@ -77,7 +70,6 @@ Behave = Callable[[ReceivedRequest], Behaviour]
 
 
 def answer_ok(asked: ReceivedRequest) -> Behaviour:
-    """A healthy server."""
     return Behaviour(text=f"answer {asked.number}")
 
 

@@ -23,7 +23,6 @@ def helped(asked: ReceivedRequest) -> Behaviour:
 
 @pytest.fixture
 def quay(here: Path) -> Path:
-    """A skill without cases."""
     folder = here / "quay"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: quay\ndescription: Facts.\n---\nThe port is 8472.\n")

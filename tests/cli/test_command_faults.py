@@ -24,7 +24,6 @@ CASES = 40
 
 @pytest.fixture
 def port_skill(here: Path) -> Path:
-    """A skill with forty cases."""
     folder = here / "skills" / "port"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")

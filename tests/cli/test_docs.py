@@ -122,7 +122,6 @@ def typist(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Typist:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what a reader has."""
     for name in ("examples", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "upskill.toml", tmp_path)

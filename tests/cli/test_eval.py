@@ -240,7 +240,6 @@ def test_ctrl_c_prints_the_table_so_far_and_leaves_a_readable_run_folder(
 
 
 def _lines(here: Path) -> int:
-    """How many trials are on disk."""
     return sum(path.read_text().count("\n") for path in here.glob("runs/*/trials.jsonl"))
 
 

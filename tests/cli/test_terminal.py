@@ -17,7 +17,6 @@ STALL = 0.25
 
 @pytest.fixture
 def skill(here: Path) -> Path:
-    """A skill with eight cases."""
     folder = here / "knots"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: knots\ndescription: Knots.\n---\nA bowline holds.\n")

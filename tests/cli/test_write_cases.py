@@ -44,7 +44,6 @@ PROGRAM = {
 
 @pytest.fixture
 def quay(here: Path) -> Path:
-    """A skill without cases."""
     folder = here / "quay"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: quay\ndescription: Ports of berths.\n---\nNord is at 8472.\n")

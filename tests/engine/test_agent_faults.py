@@ -154,7 +154,6 @@ def test_a_planted_secret_reaches_no_request_no_sandbox_no_log_and_no_result(
 
 
 def members(path: Path) -> Iterator[bytes]:
-    """What an engine's log holds, unpacked."""
     import zipfile
 
     with zipfile.ZipFile(path) as archive:

@@ -68,7 +68,6 @@ def reworded(record: dict[str, Any]) -> None:
 
 
 def misleading(record: dict[str, Any]) -> None:
-    """Words of other ends."""
     record["notes"] = [
         "stopped at the cap of 3 calls",
         "any: the endpoint went down and nothing more was sent to it (x)",

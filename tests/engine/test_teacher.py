@@ -25,7 +25,6 @@ SCHEMA: dict[str, Any] = {
 
 
 def question(text: str = "Write.", **more: Any) -> Question:
-    """A question to a teacher."""
     return Question(purpose="draft", system="You teach.", messages=(Message(role="user", text=text),), **more)
 
 

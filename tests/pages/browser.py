@@ -34,7 +34,6 @@ class Look:
 
     @property
     def height(self) -> int:
-        """As tall as such screens are."""
         return 844 if self.width < 600 else 900
 
 
@@ -145,7 +144,6 @@ class Browser:
         target.write_bytes(base64.b64decode(picture["data"]))
 
     def pdf(self, target: Path) -> None:
-        """The page as it is printed on A4."""
         printed = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=False)
         target.write_bytes(base64.b64decode(printed["data"]))
 

@@ -88,11 +88,9 @@ class Coin(Kind):
         self.thrown = 0
 
     def problems(self, spec: object) -> list[str]:
-        """Nothing is wrong with it but all of it."""
         return []
 
     def look(self, spec: object, work: Submission) -> checks.CheckOutcome:
-        """Throw."""
         if work.answer.text != "heads":
             return checks.CheckOutcome(False, "not thrown")
         self.thrown += 1
