@@ -61,7 +61,7 @@ def test_one_calm_block_is_drawn_and_nothing_of_it_is_left(
     here: Path, environment: dict[str, str], skill: Path, columns: int, students: int
 ) -> None:
     with Terminal(here, environment, columns=columns, rows=40) as terminal:
-        terminal.type("eval", skill.name, *_models(here, students), "--runs", "2", "--concurrency", "2")
+        terminal.type("eval", skill.name, *_models(here, students), "--runs", "2", "--concurrency", str(students + 1))
         began = time.monotonic()
         terminal.wait(lambda: HEAD in terminal.screen())
         seen = 0

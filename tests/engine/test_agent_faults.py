@@ -77,10 +77,7 @@ def test_a_sandbox_that_does_not_open_measures_nothing(skill: Make, script: Any,
 def test_who_uses_too_much_memory_is_told_and_goes_on(skill: Make, run: Run, script: Any) -> None:
     hog = "python3 -c 'x = b\"x\" * (700 << 20); import time; time.sleep(30)'"
     ran = run(
-        skill(CASE),
-        [script(*turns(shell(f"echo early > file; {hog}"), "done"))],
-        harness="agent",
-        baseline=False,
+        skill(CASE), [script(*turns(shell(f"echo early > file; {hog}"), "done"))], harness="agent", baseline=False
     )
     (trial,) = ran.trials
     assert isinstance(trial.outcome, Scored), trial.outcome

@@ -66,13 +66,6 @@ def test_what_happened_to_the_student_is_errored(name: str, skill: Make, run_at:
     assert report.arms[0].pass_rate is None, "nothing was measured, which is not zero"
 
 
-def test_a_check_that_crashes_is_our_fault_and_not_a_failed_answer(skill: Make, run_at: Any) -> None:
-    folder = skill([("Which port?", {"regex": "(a|a|aa)+7z"})])
-    ran, _ = run_at(folder, lambda _: Behaviour(text="a" * 40_000))
-    assert {trial.outcome.fault for trial in ran.trials if isinstance(trial.outcome, Errored)} == {"check"}
-    assert len(ran.trials) == 2
-
-
 def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         return Behaviour(status=503) if asked.number <= 2 else Behaviour(text="7413")

@@ -23,12 +23,7 @@ from malformed import malformed_bodies
 from provider import Behave, Behaviour, Provider, ReceivedRequest, failing_evenly
 from upskill.domain import Errored, Scored
 from upskill.models import CallPolicy, MeteredClient
-from upskill.models.retrying import (
-    honest_retry_after,
-    least_patience,
-    wait_after_fault,
-    wait_after_refusal,
-)
+from upskill.models.retrying import honest_retry_after, least_patience, wait_after_fault, wait_after_refusal
 
 pytestmark = pytest.mark.full
 

@@ -81,10 +81,7 @@ def test_the_key_is_nowhere_in_what_a_run_leaves(
 
 @pytest.mark.parametrize("behave", [_says, _refuses])
 def test_the_key_is_nowhere_in_what_a_probe_leaves(
-    behave: Callable[[ReceivedRequest], Behaviour],
-    skill: Make,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    behave: Callable[[ReceivedRequest], Behaviour], skill: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", KEY)

@@ -138,11 +138,7 @@ def test_a_record_and_the_json_of_a_result_say_why_a_run_ended_as_a_value(skill:
     assert (
         record["end"]
         == record["results"]["end"]
-        == {
-            "interrupted": False,
-            "cap": {"kind": "calls", "amount": 5},
-            "outages": [],
-        }
+        == {"interrupted": False, "cap": {"kind": "calls", "amount": 5}, "outages": []}
     )
     reworded(record)
     path.write_text(json.dumps(record))

@@ -137,11 +137,3 @@ def test_a_plan_that_ends_exactly_at_the_cap_was_not_stopped_by_it(skill: Make, 
 def test_a_turn_that_the_cap_leaves_no_room_for_is_noted(skill: Make, run_at: Any) -> None:
     ran, _ = run_at(skill(CASES), _student(0.5), repeats=1, max_calls=2 * len(CASES) - 2, concurrency=1)
     assert any(f"the cap of {2 * len(CASES) - 2} calls" in note for note in ran.evaluation.notes)
-
-
-def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight(skill: Make, run_at: Any) -> None:
-    def behave(asked: ReceivedRequest) -> Behaviour:
-        return Behaviour(text="word " * 100, usage=asked.number % 2 == 0)
-
-    ran, _ = run_at(skill(CASES), behave, repeats=3, max_total_tokens=2000, concurrency=4)
-    assert 2000 <= ran.evaluation.bought.tokens <= 2000 + 4 * 200

@@ -31,10 +31,7 @@ COUNTS = CaseCounts(learn=4, held_out=12, negative=0)
 
 
 def _case(thing: str, wording: str) -> dict[str, Any]:
-    asked = {
-        "direct": f"What is the {thing} of tarnctl?",
-        "paraphrased": f"Please name the {thing} that tarnctl uses.",
-    }
+    asked = {"direct": f"What is the {thing} of tarnctl?", "paraphrased": f"Please name the {thing} that tarnctl uses."}
     return {
         "id": f"{thing}-{wording}",
         "topic": thing,
