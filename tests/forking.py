@@ -8,10 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
-from typing import Self
+from typing import Any, Self
 
 COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 
@@ -49,6 +49,12 @@ for line in sys.stdin:
 
 
 Done = subprocess.CompletedProcess[str]
+
+
+def run_program(command: Sequence[str], *, timeout: float = 120, **options: Any) -> Done:
+    """Run a program to its end, however it ends, with what it printed as text."""
+    done: Done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, **options)
+    return done
 
 
 class Forker:

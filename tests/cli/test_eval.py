@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import Upskill
-from forking import COMMAND
+from forking import COMMAND, run_program
 from provider import Behaviour, Provider, ReceivedRequest
 
 BLOG_CASES = {
@@ -229,14 +229,11 @@ def test_nothing_is_written_outside_the_run_folder(
     log = tmp_path / "strace.log"
     calls = "openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat"
     words = ["eval", str(example_skill), "-m", f"scripted/{scripted_student}", "--runs", "2", "--json"]
-    done = subprocess.run(
+    done = run_program(
         ["strace", "-f", "-qq", "-y", "-s", "300", "-e", f"trace={calls}", "-o", str(log), COMMAND, *words],
         cwd=here,
         env={**environment, "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=300,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     run = here / json.loads(done.stdout)["run"]

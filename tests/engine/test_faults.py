@@ -5,7 +5,6 @@ Times are shortened where the arithmetic is the same; the page `docs/explanation
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import pytest
 
 from engine.calling import ask, endpoint_at, faults
 from engine.conftest import Make
+from forking import run_program
 from malformed import malformed_bodies
 from provider import Behave, Behaviour, Provider, ReceivedRequest, failing_evenly
 from upskill.domain import Errored, Scored
@@ -320,14 +320,10 @@ def test_two_hundred_trials_at_once_do_not_stop_the_event_loop(two_hundred_at_on
 def _watched(here: Path, *words: str) -> dict[str, Any]:
     """What a process of its own measured of itself; loopback is all it is given."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "engine.watched", *words],
         cwd=here,
         env={"PYTHONPATH": path, "HOME": str(here), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     measured: dict[str, Any] = json.loads(done.stdout)
