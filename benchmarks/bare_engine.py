@@ -1,6 +1,7 @@
 """The same samples on bare Inspect: `python -m benchmarks.bare_engine URL TRIALS CONCURRENCY DIR LEAN`.
 
-Prints the CPU seconds it took. With LEAN=1 the engine gets the same log settings as `upskill eval` gives it.
+Prints the CPU seconds it took. With LEAN=1 the engine gets the same log settings as `upskill eval` gives it. With
+`mock` for the URL the engine's own scripted model answers.
 """
 
 import os
@@ -26,7 +27,10 @@ def main() -> None:
     frame = load_harness("chat").frame
 
     config = GenerateConfig(max_connections=concurrency, max_tokens=40)
-    model = get_model("openai-api/endpoint/any", base_url=url, api_key="none", config=config)
+    if url == "mock":
+        model = get_model("mockllm/model", config=config)
+    else:
+        model = get_model("openai-api/endpoint/any", base_url=url, api_key="none", config=config)
     samples = [
         Sample(
             id=str(number),

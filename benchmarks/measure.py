@@ -5,7 +5,9 @@ Every figure is taken by running the installed command or the same code as the p
 
 import argparse
 import json
+import os
 import platform
+import re
 import resource
 import statistics
 import subprocess
@@ -36,10 +38,10 @@ class Figure:
     holds: bool
 
 
-def cpu_of(command: list[str], *, cwd: Path = ROOT) -> tuple[float, float, str]:
+def cpu_of(command: list[str], *, cwd: Path = ROOT, env: dict[str, str] | None = None) -> tuple[float, float, str]:
     """User and system CPU seconds of a command, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env=env, check=True, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime, done.stdout
 
@@ -104,6 +106,50 @@ def engine_overhead(folder: Path, *, trials: int, repetitions: int) -> list[Figu
             )
         )
     return figures
+
+
+def small_evaluation(folder: Path, *, trials: int = 18, repetitions: int = 5) -> Figure:
+    """CPU of a whole small `eval` with a scripted student against bare Inspect as it comes, interleaved."""
+    place = folder / "small"
+    skill = write_big_skill(place / "big", cases=trials // 2)
+    (place / "upskill.toml").write_text("report = false\n")
+    (place / "student.yaml").write_text("rules:\n- replies: [a guess]\n")
+    ours = ["upskill", "eval", str(skill), "-m", "scripted/student.yaml", "--runs", "1", "--fresh", "-q", "--json"]
+    bare = ["benchmarks.bare_engine", "mock", str(trials), "10", str(place / "bare"), "0"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pairs = []
+    for _ in range(repetitions):
+        taken = [sum(cpu_of([sys.executable, "-m", *words], cwd=place, env=environment)[:2]) for words in (ours, bare)]
+        pairs.append((taken[0], taken[1]))
+    mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    parts = []
+    for name, words, cpu in (("`eval`", ours, mine), ("Inspect", bare, theirs)):
+        imports = import_seconds(words, cwd=place, env=environment)
+        work = cpu - sum(imports.values())
+        own = f"upskill's imports {imports['upskill']:.2f}, " if words is ours else ""
+        parts.append(f"{name} {cpu:.2f} s: imports of Inspect {imports['others']:.2f}, {own}work {work:.2f}")
+    return Figure(
+        f"CPU of an `eval` of {trials} scripted calls, without its report, against the same samples on bare Inspect "
+        f"as it comes, interleaved, median of {repetitions}",
+        "ratio at most 1.25",
+        f"{mine / theirs:.2f} ({'; '.join(parts)})",
+        mine / theirs <= 1.25,
+    )
+
+
+def import_seconds(words: list[str], *, cwd: Path, env: dict[str, str]) -> dict[str, float]:
+    """CPU of importing what a module run with `-m` imports, upskill's own modules apart from all others."""
+    command = [sys.executable, "-X", "importtime", "-m", *words]
+    log = subprocess.run(command, cwd=cwd, env=env, check=True, capture_output=True, text=True).stderr
+    names = re.findall(r"^import time: +\d+ \| +\d+ \| +([\w.]+)$", log, re.MULTILINE)
+    others = [name for name in names if name.split(".")[0] not in ("upskill", "benchmarks")]
+    imports = "import sys, importlib, contextlib\nfor name in sys.argv[1:]:\n"
+    imports += "    with contextlib.suppress(ImportError): importlib.import_module(name)"
+    alone, together = (
+        statistics.median(sum(cpu_of([sys.executable, "-c", imports, *which], env=env)[:2]) for _ in range(3))
+        for which in (others, names)
+    )
+    return {"others": alone, "upskill": max(0.0, together - alone)}
 
 
 def planning(folder: Path) -> Figure:
@@ -268,10 +314,15 @@ def main() -> int:
     parser.add_argument("--write", type=Path)
     parser.add_argument("--trials", type=int, default=2000)
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--small", action="store_true", help="the small evaluation only")
     options = parser.parse_args()
+    if options.small:
+        with tempfile.TemporaryDirectory() as name:
+            print(small_evaluation(Path(name)).measured)
+        return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures = [help_is_quick(), planning(folder)]
+        figures = [help_is_quick(), small_evaluation(folder), planning(folder)]
         figures += engine_overhead(folder, trials=options.trials, repetitions=options.repetitions)
         figures.append(faults(folder, trials=options.trials // 2))
         figures.append(large_run(folder))

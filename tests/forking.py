@@ -8,11 +8,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
-from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 
@@ -52,6 +51,12 @@ for line in sys.stdin:
 Done = subprocess.CompletedProcess[str]
 
 
+def run_program(command: Sequence[str], *, timeout: float = 120, **options: Any) -> Done:
+    """Run a program to its end, however it ends, with what it printed as text."""
+    done: Done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, **options)
+    return done
+
+
 class Forker:
     """Types commands until the block ends."""
 
@@ -73,9 +78,7 @@ class Forker:
         assert self._line() == "ready"
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(20)

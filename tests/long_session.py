@@ -5,10 +5,12 @@ Around the pairs is what fills real sessions: files read, searches, plans, edits
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 FOLDER = "/home/dev/looms"
 TASK = "Port the weaving engine to the new thread pool and get `make check` green on all targets."
@@ -17,44 +19,10 @@ CORRECTIONS = (
     "Stop. Use the arena allocator everywhere, not malloc.",
 )
 _WORDS = [
-    "warp",
-    "weft",
-    "shuttle",
-    "heddle",
-    "reed",
-    "treadle",
-    "bobbin",
-    "selvage",
-    "loom",
-    "pattern",
-    "draft",
-    "sley",
-    "shed",
-    "pick",
-    "beam",
-    "raddle",
-    "lease",
-    "castle",
-    "thread",
-    "tension",
-    "batten",
-    "sample",
-    "gauge",
-    "yarn",
-    "twill",
-    "satin",
-    "plain",
-    "basket",
-    "damask",
-]
-
-
-@dataclass(frozen=True)
-class Planted:
-    """One error with its fix. Both marks must be found for the pair to be held."""
-
-    error: str
-    fix: str
+    "warp", "weft", "shuttle", "heddle", "reed", "treadle", "bobbin", "selvage", "loom", "pattern", "draft", "sley",
+    "shed", "pick", "beam", "raddle", "lease", "castle", "thread", "tension", "batten", "sample", "gauge", "yarn",
+    "twill", "satin", "plain", "basket", "damask",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,116 +30,20 @@ class _Pair:
     failing: str
     output: str
     passing: str
-    planted: Planted
-    edits: tuple[tuple[str, str, str], ...] = ()
-    between: tuple[tuple[str, str], ...] = ()
+    error: str
+    fix: str
+    edits: Sequence[tuple[str, str, str]] = ()
+    between: Sequence[tuple[str, str]] = ()
     again: int = 0
 
 
-def _pairs() -> list[_Pair]:
-    edit = FOLDER + "/src/"
-    return [
-        _Pair(
-            "make check",
-            "src/warp.c:88:5: error: implicit declaration of function 'warp_flush_all'\n"
-            "make: *** [Makefile:12: warp.o] Error 1",
-            "make check",
-            Planted("implicit declaration of function 'warp_flush_all'", "#include <warp/flush.h>"),
-            edits=((edit + "warp.c", "#include <warp.h>", "#include <warp.h>\n#include <warp/flush.h>"),),
-        ),
-        _Pair(
-            "python tools/regen.py --all",
-            'Traceback (most recent call last):\n  File "tools/regen.py", line 3, in <module>\n'
-            "ModuleNotFoundError: No module named 'heddlefmt'",
-            "python3 tools/regen.py --all",
-            Planted("No module named 'heddlefmt'", "pip install heddlefmt==2.4"),
-            between=(("pip install heddlefmt==2.4", "Successfully installed heddlefmt-2.4"),),
-        ),
-        _Pair(
-            "pytest tests/test_shed.py -x -q",
-            "E       AssertionError: assert shed_depth == 7\nE        +  where 5 = shed_depth\n"
-            "FAILED tests/test_shed.py::test_depth",
-            "pytest tests/test_shed.py",
-            Planted("assert shed_depth == 7", "depth = len(picks) + 2"),
-            edits=((edit + "shed.py", "depth = len(picks)", "depth = len(picks) + 2"),),
-            again=2,
-        ),
-        _Pair(
-            "cargo build --release",
-            "error[E0277]: `Rc<Bobbin>` cannot be sent between threads safely\n  --> src/bobbin.rs:41:9",
-            "cargo build --release --all-targets",
-            Planted("`Rc<Bobbin>` cannot be sent between threads", "Arc<Bobbin>"),
-            edits=((edit + "bobbin.rs", "let b: Rc<Bobbin> = Rc::new(x);", "let b: Arc<Bobbin> = Arc::new(x);"),),
-        ),
-        _Pair(
-            "cmake -B build -S .",
-            "CMake Error at CMakeLists.txt:14 (find_package):\n"
-            '  Could not find a package configuration file provided by "Treadle"',
-            "cmake -B build -S . -DTreadle_DIR=/opt/treadle/cmake",
-            Planted('configuration file provided by "Treadle"', "-DTreadle_DIR=/opt/treadle/cmake"),
-        ),
-        _Pair(
-            "npm run build",
-            "src/draft.ts(19,7): error TS2322: Type 'string | null' is not assignable to type 'DraftName'.",
-            "npm run build",
-            Planted("is not assignable to type 'DraftName'", "toDraftName(raw)"),
-            edits=((edit + "draft.ts", "const name: DraftName = raw", "const name: DraftName = toDraftName(raw)"),),
-        ),
-        _Pair(
-            "go test ./reed/...",
-            "--- FAIL: TestReedCount (0.00s)\n    reed_test.go:33: deadlock: all goroutines are asleep in ReedCount",
-            "go test ./reed/... -race",
-            Planted("all goroutines are asleep in ReedCount", "defer reed.mu.Unlock()"),
-            edits=((edit + "reed.go", "reed.mu.Lock()", "reed.mu.Lock()\n\tdefer reed.mu.Unlock()"),),
-        ),
-        _Pair(
-            "docker build -t looms .",
-            'ERROR: failed to solve: process "/bin/sh -c apt-get install -y libselvage" failed: exit code: 100',
-            "docker build -t looms .",
-            Planted("apt-get install -y libselvage", "libselvage-dev"),
-            edits=(
-                (FOLDER + "/Dockerfile", "RUN apt-get install -y libselvage", "RUN apt-get install -y libselvage-dev"),
-            ),
-        ),
-        _Pair(
-            "./scripts/verify.sh twill",
-            "bash: ./scripts/verify.sh: Permission denied for twill target",
-            "./scripts/verify.sh twill",
-            Planted("Permission denied for twill target", "chmod +x scripts/verify.sh"),
-            between=(("chmod +x scripts/verify.sh", ""),),
-        ),
-        _Pair(
-            "mypy src/satin",
-            'src/satin/pool.py:71: error: Item "None" of "SatinPool | None" has no attribute "drain"  [union-attr]',
-            "mypy src/satin",
-            Planted('has no attribute "drain"', "if pool is not None:"),
-            edits=((edit + "satin/pool.py", "pool.drain()", "if pool is not None:\n    pool.drain()"),),
-        ),
-        _Pair(
-            "make bench TARGET=damask",
-            "bench: error: damask kernel exceeds 48 KB of shared memory (needs 61440 bytes)\nmake: *** [bench] Error 3",
-            "make bench TARGET=damask",
-            Planted("damask kernel exceeds 48 KB of shared memory", "TILE_ROWS = 32"),
-            edits=((edit + "damask.cu", "constexpr int TILE_ROWS = 64;", "constexpr int TILE_ROWS = 32;"),),
-            again=1,
-        ),
-        _Pair(
-            "terraform plan -out loom.plan",
-            'Error: Unsupported argument\n  on pool.tf line 9: An argument named "thread_count" is not expected here.',
-            "terraform plan -out loom.plan",
-            Planted('An argument named "thread_count" is not expected here', "worker_threads = 8"),
-            edits=((FOLDER + "/pool.tf", "thread_count = 8", "worker_threads = 8"),),
-        ),
-    ]
-
-
-PLANTED: tuple[Planted, ...] = tuple(pair.planted for pair in _pairs())
+PLANTED = tuple(_Pair(**pair) for pair in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8")))
+"""Errors with their fixes. Both marks must be found for a pair to be held."""
 
 
 def write_long_session(path: Path, *, megabytes: float, seed: int = 7) -> None:
     """A session of about this size, with the pairs evenly spread over it."""
     wanted = int(megabytes * 1_000_000)
-    pairs = _pairs()
     written = 0
     with path.open("w", encoding="utf-8") as file:
         session = Session(seed)
@@ -182,8 +54,8 @@ def write_long_session(path: Path, *, megabytes: float, seed: int = 7) -> None:
                 written += file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
         put(session.person(TASK))
-        for number, pair in enumerate(pairs):
-            due = wanted * (number + 1) // (len(pairs) + 1)
+        for number, pair in enumerate(PLANTED):
+            due = wanted * (number + 1) // (len(PLANTED) + 1)
             while written < due:
                 put(session.noise())
             if number in (4, 9):

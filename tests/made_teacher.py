@@ -21,7 +21,6 @@ TASK = "answer questions about quarn, a tide gauge"
 
 
 def question_about(thing: str, wording: str = "direct") -> str:
-    """A task for the student."""
     words = {
         "direct": f"What is the {thing} of quarn?",
         "paraphrased": f"Somebody asks you to name quarn's {thing}. Name it.",
@@ -31,7 +30,6 @@ def question_about(thing: str, wording: str = "direct") -> str:
 
 
 def case_about(thing: str, wording: str) -> dict[str, Any]:
-    """A case as a teacher writes it."""
     return {
         "id": f"{thing} {wording}",
         "input": question_about(thing, wording),
@@ -98,7 +96,6 @@ def teacher(things: Sequence[str] = THINGS, *, known_at_first: int = 5, negative
 
 
 def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, negatives: int) -> dict[str, Any]:
-    """What this teacher answers."""
     match kind_of(prompt):
         case "cases":
             wanted = [case_about(thing, "direct") for thing in things]

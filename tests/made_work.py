@@ -15,12 +15,10 @@ class Made:
     calls: int = 0
 
     def person(self, text: str) -> "Made":
-        """A turn of the person."""
         self.steps.append(Step(number=len(self.steps) + 1, source="person", text=text))
         return self
 
     def agent(self, text: str) -> "Made":
-        """Words of the agent."""
         self.steps.append(Step(number=len(self.steps) + 1, source="agent", text=text))
         return self
 
@@ -51,7 +49,6 @@ class Made:
     def bash(
         self, command: str, output: str = "", *, failed: bool | None = False, looks_failed: bool = False
     ) -> "Made":
-        """A command."""
         return self.call("Bash", command, output, failed=failed, looks_failed=looks_failed)
 
     def edit(self, path: str, old: str, new: str) -> "Made":
@@ -67,7 +64,6 @@ class Made:
         return self
 
     def trace(self, *, success: bool | None = None) -> Trace:
-        """The trace."""
         return Trace(
             recorder="claude-code",
             steps=tuple(self.steps),

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET
-from types import TracebackType
 from typing import Any, Self, TextIO
 
 BOMB_BYTES = 200_000_000
@@ -28,8 +27,6 @@ BULK_BYTES = 50_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class ReceivedRequest:
-    """One request as it came over the wire."""
-
     number: int
     body: dict[str, Any]
     headers: dict[str, str]
@@ -38,24 +35,19 @@ class ReceivedRequest:
 
     @property
     def prompt(self) -> str:
-        """What the user said last."""
         return str(self.body["messages"][-1]["content"])
 
     @property
     def system(self) -> str:
-        """The system message."""
         return str(self.body["messages"][0]["content"])
 
     @property
     def has_skill(self) -> bool:
-        """Whether a skill was given."""
         return "<skill" in self.system
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What the server does with a request."""
-
     text: str = "ok"
     latency: float = 0.0
     status: int = 200
@@ -78,7 +70,6 @@ Behave = Callable[[ReceivedRequest], Behaviour]
 
 
 def answer_ok(asked: ReceivedRequest) -> Behaviour:
-    """A healthy server."""
     return Behaviour(text=f"answer {asked.number}")
 
 
@@ -113,9 +104,7 @@ class Provider:
             raise RuntimeError("the loopback provider did not start; is its port taken?")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5)
         if self._turn is not None:

@@ -77,9 +77,7 @@ enabled = false
     said = {"CODEX_HOME": str(home), "LOOPBACK_KEY": "none"}
     _run(place, ["codex", "exec", *options, *quiet, "-C", str(place.workspace), prompt], said)
     return Recorded(
-        stream=place.stream,
-        session=_the_only(home / "sessions", "*/*/*/rollout-*.jsonl"),
-        workspace=place.workspace,
+        stream=place.stream, session=_the_only(home / "sessions", "*/*/*/rollout-*.jsonl"), workspace=place.workspace
     )
 
 

@@ -170,8 +170,4 @@ def _chat_completions(asked: dict[str, Any], script: Script) -> Iterator[dict[st
     yield {**chunk({}, "tool_calls" if move.call else "stop"), "usage": usage}
 
 
-DIALECTS = {
-    "/v1/messages": _anthropic,
-    "/v1/responses": _responses,
-    "/v1/chat/completions": _chat_completions,
-}
+DIALECTS = {"/v1/messages": _anthropic, "/v1/responses": _responses, "/v1/chat/completions": _chat_completions}

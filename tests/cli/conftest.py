@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from forking import COMMAND, Done, Forker
+from forking import COMMAND, Done, Forker, run_program
 
 LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade")
 
@@ -59,15 +59,6 @@ def upskill(here: Path, environment: dict[str, str], forker: Forker) -> Upskill:
     def run(*words: str, cwd: Path = here, **variables: str) -> Done:
         if words[0] in LOAD_THE_ENGINE:
             return forker.run_with({**environment, **variables}, *words, cwd=cwd)
-        return subprocess.run(
-            [COMMAND, *words],
-            cwd=cwd,
-            env={**environment, **variables},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        return run_program([COMMAND, *words], cwd=cwd, env={**environment, **variables}, stdin=subprocess.DEVNULL)
 
     return run

@@ -7,7 +7,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from forking import COMMAND
@@ -38,9 +37,7 @@ class Terminal:
         self.wait(lambda: PROMPT in self.screen())
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._tmux("kill-server")
 
     def _tmux(self, *words: str) -> str:
@@ -50,16 +47,13 @@ class Terminal:
         return subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=30).stdout
 
     def type(self, *words: str) -> None:
-        """A command, and Enter."""
         self._tmux("send-keys", "-l", shlex.join([COMMAND, *words]) + "; echo code=$?")
         self._tmux("send-keys", "Enter")
 
     def press(self, key: str) -> None:
-        """One key."""
         self._tmux("send-keys", key)
 
     def resize(self, columns: int) -> None:
-        """Make the window narrower or wider."""
         self._tmux("resize-window", "-x", f"{columns}", "-y", f"{self._size[1]}")
         self.columns = columns
 
@@ -68,7 +62,6 @@ class Terminal:
         return self._tmux("capture-pane", "-p", "-S", "-500")
 
     def sent(self) -> str:
-        """Every byte that came."""
         return self._stream.read_text(encoding="utf-8", errors="replace")
 
     def exit_code(self) -> int | None:
@@ -77,7 +70,6 @@ class Terminal:
         return None if found is None else int(found[1])
 
     def wait(self, until: Callable[[], object], *, seconds: float = 90) -> None:
-        """Look again and again."""
         deadline = time.monotonic() + seconds
         while not until():
             assert time.monotonic() < deadline, self.screen()

@@ -23,7 +23,6 @@ def helped(asked: ReceivedRequest) -> Behaviour:
 
 @pytest.fixture
 def quay(here: Path) -> Path:
-    """A skill without cases."""
     folder = here / "quay"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: quay\ndescription: Facts.\n---\nThe port is 8472.\n")
@@ -69,16 +68,6 @@ def test_long_names_and_reasons_are_cut_and_wrapped(upskill: Upskill, quay: Path
     folder = cases_of(quay, GOOD, UNPROVEN, REJECTED, {**LEAKS, "id": "a-name-that-is-quite-long-and-says-little" * 2})
     done = upskill("cases", "check", folder, "-v")
     assert max(map(len, done.stdout.splitlines())) <= 120, "piped output is as wide as everywhere"
-
-
-def test_json_has_the_promised_keys_and_nothing_else_on_stdout(upskill: Upskill, quay: Path) -> None:
-    done = upskill("cases", "check", cases_of(quay, GOOD, REJECTED), "--json")
-    found = json.loads(done.stdout)
-    assert found["schema"] == "upskill.cases/1"
-    port, editor = found["cases"]
-    assert (port["id"], port["state"], port["labels"], port["reasons"]) == ("port", "qualified", ["recall"], [])
-    assert (editor["id"], editor["state"], editor["labels"]) == ("editor", "rejected", [])
-    assert editor["reasons"] == ["the empty answer passes"]
 
 
 def test_without_a_rejected_case_the_exit_code_is_0_and_unreadable_cases_are_2(upskill: Upskill, quay: Path) -> None:

@@ -24,7 +24,6 @@ CASES = 40
 
 @pytest.fixture
 def port_skill(here: Path) -> Path:
-    """A skill with forty cases."""
     folder = here / "skills" / "port"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
@@ -100,49 +99,27 @@ def test_an_outage_in_the_middle_prints_what_there_is_and_exits_with_3(upskill: 
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_ctrl_c_once_ends_within_five_seconds_with_a_table_and_leaves_no_process(
-    here: Path, port_skill: Path, environment: dict[str, str]
-) -> None:
-    with (
-        Provider(_slow_after(16)) as provider,
-        _started(here, environment, "--base-url", provider.url) as process,
-    ):
-        _wait_for(provider, 20)
-        pressed = time.monotonic()
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        took = time.monotonic() - pressed
-        left = _left_behind(process.pid)
-    assert process.returncode == 130, err
-    assert took <= 5
-    assert left == []
-    assert "interrupted:" in out
-    assert "baseline" in out
-    assert "Traceback" not in out + err
-    assert sum(trial["outcome"]["kind"] == "scored" for trial in _trials(here)) == 16
-
-
 # Without any pause the system may make one signal of two.
-@pytest.mark.parametrize("pause", [0.03, 0.15])
-def test_ctrl_c_twice_ends_within_a_second_and_leaves_no_process_and_no_torn_record(
-    pause: float, here: Path, port_skill: Path, environment: dict[str, str]
+@pytest.mark.parametrize(("pause", "most"), [(None, 5), (0.03, 1), (0.15, 1)], ids=["once", "twice", "twice slowly"])
+def test_ctrl_c_ends_in_time_with_what_there_is_and_leaves_no_process_and_no_torn_record(
+    pause: float | None, most: float, here: Path, port_skill: Path, environment: dict[str, str]
 ) -> None:
-    with (
-        Provider(_slow_after(16)) as provider,
-        _started(here, environment, "--base-url", provider.url) as process,
-    ):
+    with Provider(_slow_after(16)) as provider, _started(here, environment, "--base-url", provider.url) as process:
         _wait_for(provider, 20)
-        os.killpg(process.pid, signal.SIGINT)
-        time.sleep(pause)
         pressed = time.monotonic()
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
+        if pause is not None:
+            time.sleep(pause)
+            pressed = time.monotonic()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=30)
         took = time.monotonic() - pressed
         left = _left_behind(process.pid)
     assert process.returncode == 130, err
-    assert took <= 1
+    assert took <= most
     assert left == []
+    assert pause is not None or ("interrupted:" in out and "baseline" in out)
     assert "Traceback" not in out + err
     assert sum(trial["outcome"]["kind"] == "scored" for trial in _trials(here)) == 16
 

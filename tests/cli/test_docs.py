@@ -7,7 +7,6 @@ so in their title, and their commands are parsed: a flag that does not exist fai
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import click
 import pytest
 
-from forking import COMMAND, Forker
+from forking import COMMAND, Forker, run_program
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.cli import COMMANDS, app
 
@@ -88,15 +87,7 @@ class Typist:
             variables[name] = value
         assert words[0] == "upskill", "only our own command is shown as one to be typed here"
         if "|" in words:
-            done = subprocess.run(
-                ["bash", "-o", "pipefail", "-c", command],
-                cwd=cwd,
-                env=self._environment,
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
-            )
+            done = run_program(["bash", "-o", "pipefail", "-c", command], cwd=cwd, env=self._environment)
         else:
             done = self._forker.run_with({**self._environment, **variables}, *words[1:], cwd=cwd)
         assert done.returncode == 0, f"$ {command}\n{done.stderr}"
@@ -122,7 +113,6 @@ def typist(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Typist:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """A copy of what a reader has."""
     for name in ("examples", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "upskill.toml", tmp_path)
@@ -175,14 +165,7 @@ def test_a_command_that_is_not_run_stands_in_a_block_that_says_why(page: Path) -
 
 
 def test_the_program_of_the_python_page_runs(copy: Path, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "examples/python/evaluate.py"],
-        cwd=copy,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_program([sys.executable, "examples/python/evaluate.py"], cwd=copy)
     assert done.returncode == 0, done.stderr
     assert "helps: " in done.stdout
 

@@ -63,7 +63,6 @@ class Place:
         return self._forker.run("generate", *words, cwd=self.here, **variables)
 
     def run(self, *words: str) -> Done:
-        """Types any other command."""
         return self._forker.run(*words, cwd=self.here)
 
     def interrupt(self, after: int) -> None:
@@ -78,22 +77,18 @@ class Place:
 
     @property
     def asked(self) -> int:
-        """Requests to both servers."""
         return len(self.teacher.requests) + len(self.student.requests)
 
     def kinds(self) -> list[str]:
-        """What the teacher was asked for, in order."""
         return [made_teacher.kind_of(asked.prompt) for asked in self.teacher.requests]
 
     @property
     def skill(self) -> Path:
-        """The one skill that was saved."""
         (folder,) = (self.here / "skills").iterdir()
         return folder
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What is known of it."""
         found: dict[str, Any] = json.loads((self.skill / "skill_meta.json").read_text())
         return found
 

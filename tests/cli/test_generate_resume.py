@@ -37,7 +37,6 @@ class Both:
         return behaviour
 
     def generate(self, cwd: Path, *words: str) -> Done:
-        """Types the command in a folder."""
         return self._forker.run("generate", *words, cwd=cwd)
 
     def words(self) -> tuple[str, ...]:
@@ -51,7 +50,6 @@ class Both:
 
 @pytest.fixture(scope="module")
 def both(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
-    """One of each for all stages."""
     forker.home = tmp_path_factory.mktemp("home")
     both = Both(forker)
     with both.teacher, both.student:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from forking import run_program
+
 ROOT = Path(__file__).parent.parent.parent
 BIN = Path(sys.executable).parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -91,13 +93,7 @@ def test_forms_for_issues_have_what_the_server_requires() -> None:
 
 def test_hooks_before_a_commit_are_valid_and_use_the_environment_of_this_repository() -> None:
     config = ROOT / ".pre-commit-config.yaml"
-    done = subprocess.run(
-        [str(BIN / "pre-commit"), "validate-config", str(config)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_program([str(BIN / "pre-commit"), "validate-config", str(config)], timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [source["repo"] for source in _read(config)["repos"]] == ["local"]
     hooks = _read(config)["repos"][0]["hooks"]

@@ -17,7 +17,6 @@ STALL = 0.25
 
 @pytest.fixture
 def skill(here: Path) -> Path:
-    """A skill with eight cases."""
     folder = here / "knots"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: knots\ndescription: Knots.\n---\nA bowline holds.\n")
@@ -62,7 +61,7 @@ def test_one_calm_block_is_drawn_and_nothing_of_it_is_left(
     here: Path, environment: dict[str, str], skill: Path, columns: int, students: int
 ) -> None:
     with Terminal(here, environment, columns=columns, rows=40) as terminal:
-        terminal.type("eval", skill.name, *_models(here, students), "--runs", "2", "--concurrency", "2")
+        terminal.type("eval", skill.name, *_models(here, students), "--runs", "2", "--concurrency", str(students + 1))
         began = time.monotonic()
         terminal.wait(lambda: HEAD in terminal.screen())
         seen = 0

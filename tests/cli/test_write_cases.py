@@ -22,17 +22,7 @@ PROGRAM = {
     "id": "berth-script",
     "input": "Write berth.py, a program that prints the port of the berth Nord on a line of its own.",
     "checks": [
-        {
-            "command": {
-                "run": ["python3", "-I", "-B", "check.py"],
-                "files": [
-                    {
-                        "path": "check.py",
-                        "text": CHECK,
-                    }
-                ],
-            }
-        }
+        {"command": {"run": ["python3", "-I", "-B", "check.py"], "files": [{"path": "check.py", "text": CHECK}]}}
     ],
     "reference": {"text": "", "files": [{"path": "berth.py", "text": "print(8472)\n"}]},
     "wrong": [
@@ -44,7 +34,6 @@ PROGRAM = {
 
 @pytest.fixture
 def quay(here: Path) -> Path:
-    """A skill without cases."""
     folder = here / "quay"
     folder.mkdir()
     (folder / "SKILL.md").write_text("---\nname: quay\ndescription: Ports of berths.\n---\nNord is at 8472.\n")

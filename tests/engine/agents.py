@@ -7,12 +7,10 @@ from provider import Behaviour, ReceivedRequest
 
 
 def call(tool: str, **arguments: str) -> dict[str, Any]:
-    """A reply that calls a tool."""
     return {"tool": tool, "arguments": arguments}
 
 
 def shell(command: str) -> dict[str, Any]:
-    """A reply that runs a command line."""
     return call("shell", command=command)
 
 

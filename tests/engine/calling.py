@@ -13,14 +13,11 @@ from upskill.models.endpoint import CUSTOM
 
 
 def endpoint_at(url: str, *, price: Price | None = None) -> Endpoint:
-    """A model at a loopback provider."""
     return Endpoint(name="any", model=f"{CUSTOM}any", how="", base_url=url, key_required=False, price=price)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Called:
-    """What became of one call."""
-
     prompt: str
     bill: Bill
     answer: str | None

@@ -27,10 +27,11 @@ class CommandResult:
 
 
 Run = Callable[..., CommandResult]
+Make = Callable[..., Path]
 
 
 @pytest.fixture
-def skill(tmp_path: Path) -> Callable[..., Path]:
+def skill(tmp_path: Path) -> Make:
     """Makes a skill with cases, each a prompt and what the answer must contain."""
 
     def make(
@@ -78,12 +79,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         }
         evaluation = evaluate(
             EvaluationOrder(
-                skill=skill,
-                repeats=repeats,
-                baseline=baseline,
-                min_lift=min_lift,
-                previous=previous,
-                sandbox=sandbox,
+                skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift, previous=previous, sandbox=sandbox
             ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )

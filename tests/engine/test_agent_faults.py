@@ -6,14 +6,14 @@ import os
 import time
 import urllib.parse
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.agents import is_first, shell, tool_call, turns
-from engine.conftest import Run
+from engine.conftest import Make, Run
 from provider import Behaviour, ReceivedRequest
 from upskill import checks, trials
 from upskill.domain import Errored, Scored, Trial
@@ -23,7 +23,6 @@ from upskill.settings import resolve_settings
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.schedule import FixedSchedule
 
-Make = Callable[..., Path]
 CASE = [("Write the port into port.txt.", {"contains": "done"})]
 
 
@@ -78,10 +77,7 @@ def test_a_sandbox_that_does_not_open_measures_nothing(skill: Make, script: Any,
 def test_who_uses_too_much_memory_is_told_and_goes_on(skill: Make, run: Run, script: Any) -> None:
     hog = "python3 -c 'x = b\"x\" * (700 << 20); import time; time.sleep(30)'"
     ran = run(
-        skill(CASE),
-        [script(*turns(shell(f"echo early > file; {hog}"), "done"))],
-        harness="agent",
-        baseline=False,
+        skill(CASE), [script(*turns(shell(f"echo early > file; {hog}"), "done"))], harness="agent", baseline=False
     )
     (trial,) = ran.trials
     assert isinstance(trial.outcome, Scored), trial.outcome
@@ -155,7 +151,6 @@ def test_a_planted_secret_reaches_no_request_no_sandbox_no_log_and_no_result(
 
 
 def members(path: Path) -> Iterator[bytes]:
-    """What an engine's log holds, unpacked."""
     import zipfile
 
     with zipfile.ZipFile(path) as archive:

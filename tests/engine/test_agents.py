@@ -1,16 +1,13 @@
 """Students with tools: what they see, what is recorded of them, and how their trials end."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from engine.agents import call, is_first, shell, tool_call, turns
-from engine.conftest import CommandResult, Run
+from engine.conftest import CommandResult, Make, Run
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
-
-Make = Callable[..., Path]
 
 
 def by_arm(ran: CommandResult) -> dict[str, Trial]:
@@ -280,10 +277,7 @@ def test_the_verdict_is_what_a_user_gets_and_the_effect_when_given_stands_beside
     skill: Make, run: Run, script: Any
 ) -> None:
     folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(8)], body=BODY)
-    student = script(
-        {"arm": "with_skill", "replies": ["yes"]},
-        {"replies": ["no"]},
-    )
+    student = script({"arm": "with_skill", "replies": ["yes"]}, {"replies": ["no"]})
     ran = run(folder, [student], harness="agent", repeats=None)
     report = ran.evaluation.students[0]
     assert report.verdict in ("no difference", "undecided", "cheaper")
@@ -316,9 +310,7 @@ def test_two_versions_are_offered_alike(skill: Make, run: Run, script: Any) -> N
     cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(6)]
     old, new = skill(cases, body="The old harbour rule.\n", name="old"), skill(cases, body="The new one.\n", name="new")
     student = script(
-        *turns(shell("cat /skills/*/SKILL.md")),
-        {"when": "The new one", "replies": ["yes"]},
-        {"replies": ["no"]},
+        *turns(shell("cat /skills/*/SKILL.md")), {"when": "The new one", "replies": ["yes"]}, {"replies": ["no"]}
     )
     ran = run(new, [student], harness="agent", previous=old, repeats=None)
     report = ran.evaluation.students[0]

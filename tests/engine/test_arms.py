@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from engine.conftest import Make
 from provider import Behaviour, ReceivedRequest
 
 BODY = "The port is 7413.\n"
@@ -14,9 +14,7 @@ def _without_ids(headers: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name not in ("content-length", "x-irid")}
 
 
-def test_requests_of_the_two_arms_differ_by_the_skill_and_by_nothing_else(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_requests_of_the_two_arms_differ_by_the_skill_and_by_nothing_else(skill: Make, run_at: Any) -> None:
     folder = skill([("Which port?", {"contains": "7413"})], body=BODY)
     _, provider = run_at(folder, lambda _: Behaviour(text="7413"))
     baseline, given = sorted(provider.requests, key=lambda asked: asked.has_skill)
@@ -27,7 +25,7 @@ def test_requests_of_the_two_arms_differ_by_the_skill_and_by_nothing_else(
     assert _without_ids(given.headers) == _without_ids(baseline.headers)
 
 
-def test_a_baseline_is_the_same_for_two_skills(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_a_baseline_is_the_same_for_two_skills(skill: Make, run_at: Any) -> None:
     asked: list[list[dict[str, Any]]] = []
     for name, body in (("one", "First.\n"), ("two", "Second.\n")):
         ran, provider = run_at(skill([("Which port?", {"contains": "7413"})], body=body, name=name), _say("x"))
@@ -38,7 +36,7 @@ def test_a_baseline_is_the_same_for_two_skills(skill: Callable[..., Path], run_a
     assert asked[0][0] == asked[1][0]
 
 
-def test_pairs_run_together_and_in_planned_order(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_pairs_run_together_and_in_planned_order(skill: Make, run_at: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(8)])
     ran, provider = run_at(folder, _say("yes"), concurrency=1, repeats=2)
     order = [(request.prompt, request.has_skill) for request in provider.requests]
@@ -51,7 +49,7 @@ def test_pairs_run_together_and_in_planned_order(skill: Callable[..., Path], run
     assert len({trial.id for trial in ran.trials}) == 32
 
 
-def test_a_student_never_sees_the_cases(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_a_student_never_sees_the_cases(skill: Make, run_at: Any) -> None:
     folder = skill([("Which port?", {"contains": "SECRET-ANSWER"})])
     (folder / "evals").mkdir()
     (folder / "evals" / "evals.json").write_text(json.dumps({"evals": ["SECRET-EVAL"]}))
@@ -60,9 +58,7 @@ def test_a_student_never_sees_the_cases(skill: Callable[..., Path], run_at: Call
     assert "SECRET" not in sent
 
 
-def test_the_key_of_a_hosted_provider_is_never_sent_to_a_base_url(
-    skill: Callable[..., Path], run_at: Callable[..., Any], monkeypatch: Any
-) -> None:
+def test_the_key_of_a_hosted_provider_is_never_sent_to_a_base_url(skill: Make, run_at: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-hosted-secret")
     monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", "local-key")
     _, provider = run_at(skill([("Which port?", {"contains": "x"})]), _say("x"))
@@ -70,9 +66,7 @@ def test_the_key_of_a_hosted_provider_is_never_sent_to_a_base_url(
     assert "sk-hosted-secret" not in str([request.headers for request in provider.requests])
 
 
-def test_temperature_and_length_reach_the_student_only_when_set(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_temperature_and_length_reach_the_student_only_when_set(skill: Make, run_at: Any) -> None:
     folder = skill([("Which port?", {"contains": "x"})])
     _, provider = run_at(folder, _say("x"), max_output_tokens=33)
     assert "temperature" not in provider.requests[0].body
@@ -85,9 +79,7 @@ def _say(text: str) -> Callable[[ReceivedRequest], Behaviour]:
     return lambda _: Behaviour(text=text)
 
 
-def test_two_versions_of_a_skill_are_measured_against_each_other(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_two_versions_of_a_skill_are_measured_against_each_other(skill: Make, run_at: Any) -> None:
     cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
     old, new = skill(cases, body="Say no.\n", name="old"), skill(cases, body="Say yes.\n", name="new")
 

@@ -1,19 +1,17 @@
 """Judges, commands and crashing checks on the real engine: what is bought, what is blamed, what is graded again."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engine.conftest import CommandResult, Run
+from engine.conftest import CommandResult, Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
 from upskill.workflows.evaluating.regrade import regrade
 
-Make = Callable[..., Path]
 JUDGED = [("Which port?", {"contains": "7413", "judge": "is polite"})]
 
 

@@ -1,10 +1,10 @@
 """A run folder that the version before wrote is read and resumed, and its answers are taken for no others."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
@@ -36,9 +36,7 @@ def as_the_version_before_wrote_it(run: Path, skill: Path) -> set[str]:
     return set(ids.values())
 
 
-def test_a_run_that_an_earlier_harness_began_is_resumed_under_its_ids(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_a_run_that_an_earlier_harness_began_is_resumed_under_its_ids(skill: Make, run: Any) -> None:
     asked: list[str] = []
 
     def student(request: ReceivedRequest) -> Behaviour:
@@ -61,9 +59,7 @@ def test_a_run_that_an_earlier_harness_began_is_resumed_under_its_ids(
     assert read_run(ran.run).harness == "chat/1"
 
 
-def test_answers_that_an_earlier_harness_read_are_not_taken_from_the_store(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_answers_that_an_earlier_harness_read_are_not_taken_from_the_store(skill: Make, run: Any) -> None:
     folder = skill(CASES)
     with Provider(lambda _: Behaviour(text="7413")) as provider:
         ran = run(folder, ["any"], base_url=provider.url, max_calls=5, concurrency=1)

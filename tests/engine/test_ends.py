@@ -1,11 +1,10 @@
 """Each end of a trial, made by a real server or script, is counted as the table in `trials/outcome.py` says."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engine.conftest import Make
 from provider import Behaviour, failing
 from upskill.domain import Errored, Scored
 
@@ -45,7 +44,7 @@ HASTY = {"max_retries": 0, "attempt_timeout_seconds": 1}
 
 
 @pytest.mark.parametrize("name", SCORED)
-def test_what_the_student_did_is_scored(name: str, skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_what_the_student_did_is_scored(name: str, skill: Make, run_at: Any) -> None:
     behaviour, end, passes = SCORED[name]
     ran, _ = run_at(skill(CASE), lambda _: behaviour)
     for trial in ran.trials:
@@ -55,9 +54,7 @@ def test_what_the_student_did_is_scored(name: str, skill: Callable[..., Path], r
 
 
 @pytest.mark.parametrize("name", ERRORED)
-def test_what_happened_to_the_student_is_errored(
-    name: str, skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_what_happened_to_the_student_is_errored(name: str, skill: Make, run_at: Any) -> None:
     behaviour, fault = ERRORED[name]
     ran, _ = run_at(skill(CASE), lambda _: behaviour, **HASTY)
     assert {trial.arm for trial in ran.trials} == {"baseline", "with_skill"}
@@ -69,16 +66,7 @@ def test_what_happened_to_the_student_is_errored(
     assert report.arms[0].pass_rate is None, "nothing was measured, which is not zero"
 
 
-def test_a_check_that_crashes_is_our_fault_and_not_a_failed_answer(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
-    folder = skill([("Which port?", {"regex": "(a|a|aa)+7z"})])
-    ran, _ = run_at(folder, lambda _: Behaviour(text="a" * 40_000))
-    assert {trial.outcome.fault for trial in ran.trials if isinstance(trial.outcome, Errored)} == {"check"}
-    assert len(ran.trials) == 2
-
-
-def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         return Behaviour(status=503) if asked.number <= 2 else Behaviour(text="7413")
 
@@ -88,9 +76,7 @@ def test_a_fault_that_passes_is_made_good_by_a_retry(skill: Callable[..., Path],
     assert sum(trial.calls for trial in ran.trials) == 4
 
 
-def test_an_endpoint_that_is_down_is_left_alone_and_the_run_still_ends_with_a_result(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_an_endpoint_that_is_down_is_left_alone_and_the_run_still_ends_with_a_result(skill: Make, run_at: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "x"}) for n in range(40)])
     ran, provider = run_at(folder, lambda _: Behaviour(status=500), max_retry_wait_seconds=1)
     assert len(provider.requests) <= 20
@@ -99,9 +85,7 @@ def test_an_endpoint_that_is_down_is_left_alone_and_the_run_still_ends_with_a_re
     assert not [trial for trial in ran.trials if isinstance(trial.outcome, Scored)]
 
 
-def test_cases_that_always_fail_are_lost_pairs_and_do_not_take_the_verdict_with_them(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_cases_that_always_fail_are_lost_pairs_and_do_not_take_the_verdict_with_them(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         return Behaviour(status=500) if asked.prompt in ("Question 3?", "Question 5?") else Behaviour(text="7413")
 
@@ -113,17 +97,13 @@ def test_cases_that_always_fail_are_lost_pairs_and_do_not_take_the_verdict_with_
     assert report.lifts[0].pairs == 38
 
 
-def test_a_server_that_counts_no_tokens_leaves_them_unknown(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_server_that_counts_no_tokens_leaves_them_unknown(skill: Make, run_at: Any) -> None:
     ran, _ = run_at(skill(CASE), lambda _: Behaviour(text="7413", usage=False))
     assert [trial.usage.tokens for trial in ran.trials] == [None, None]
     assert ran.evaluation.students[0].arms[0].tokens is None
 
 
-def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(skill: Make, run_at: Any) -> None:
     """The fast share of what `make full` does with a thousand."""
     folder = skill([(f"Question {n}?", {"contains": "7413"}) for n in range(60)])
     behave = failing(0.2, seed=3, faults=("500", "reset", "truncated", "stall"), text=lambda _: "7413")
@@ -137,9 +117,7 @@ def test_many_trials_with_a_fifth_of_requests_failing_are_all_accounted_for(
     assert sum(trial.calls for trial in ran.trials) >= len(provider.requests) > 120
 
 
-def test_it_is_said_who_answered_and_how_many_answers_were_cut(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_it_is_said_who_answered_and_how_many_answers_were_cut(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         return Behaviour(text="It is", finish_reason="stop" if asked.has_skill else "length", model="smollm2")
 

@@ -5,7 +5,6 @@ Times are shortened where the arithmetic is the same; the page `docs/explanation
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -18,16 +17,13 @@ from typing import Any
 import pytest
 
 from engine.calling import ask, endpoint_at, faults
+from engine.conftest import Make
+from forking import run_program
 from malformed import malformed_bodies
 from provider import Behave, Behaviour, Provider, ReceivedRequest, failing_evenly
 from upskill.domain import Errored, Scored
 from upskill.models import CallPolicy, MeteredClient
-from upskill.models.retrying import (
-    honest_retry_after,
-    least_patience,
-    wait_after_fault,
-    wait_after_refusal,
-)
+from upskill.models.retrying import honest_retry_after, least_patience, wait_after_fault, wait_after_refusal
 
 pytestmark = pytest.mark.full
 
@@ -48,9 +44,7 @@ def _number(asked: ReceivedRequest) -> int:
 # Row 1
 
 
-def test_silence_ends_at_the_deadline_and_is_errored_never_failed(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_silence_ends_at_the_deadline_and_is_errored_never_failed(skill: Make, run_at: Any) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(fault="stall") if _number(asked) % 10 == 0 else Behaviour(text="7413")
 
@@ -193,9 +187,7 @@ def test_waits_are_never_shorter_than_asked_nor_longer_than_allowed() -> None:
                 assert seconds >= min(asked or 0.0, 60.0)
 
 
-def test_an_endpoint_that_only_ever_asks_to_slow_down_is_left_alone_in_the_end(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_an_endpoint_that_only_ever_asks_to_slow_down_is_left_alone_in_the_end(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(_cases()), lambda _: Behaviour(status=429), max_retries=1, max_retry_wait_seconds=1)
     assert "went down" in ran.evaluation.notes[-1]
     assert len(provider.requests) <= 8 * (1 + 3), "eight calls in flight, each sent again three times"
@@ -212,9 +204,7 @@ def test_an_empty_account_is_no_rate_limit() -> None:
 # Row 4
 
 
-def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(skill: Make, run_at: Any) -> None:
     sick = ("500", "502", "503", "reset", "cut", "truncated")
     behave = failing_evenly(0.3, seed=11, faults=sick, text=lambda _: "7413")
     ran, provider = run_at(skill(_cases()), behave, max_retry_wait_seconds=1)
@@ -232,7 +222,7 @@ def test_a_third_of_requests_failing_at_random_leaves_every_trial_accounted_for(
 
 @pytest.mark.parametrize("sick", [Behaviour(status=500), Behaviour(fault="reset"), Behaviour(fault="empty")])
 def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
-    sick: Behaviour, skill: Callable[..., Path], run_at: Callable[..., Any]
+    sick: Behaviour, skill: Make, run_at: Any
 ) -> None:
     healthy = 12
 
@@ -250,7 +240,7 @@ def test_a_total_outage_is_noticed_within_ten_failures_and_twenty_requests(
 
 
 def test_malformed_answers_are_errored_never_scored_and_nothing_breaks(
-    skill: Callable[..., Path], run_at: Callable[..., Any], capfd: pytest.CaptureFixture[str]
+    skill: Make, run_at: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     bodies = malformed_bodies("It is 7413.", count=MALFORMED, seed=5)
 
@@ -330,14 +320,10 @@ def test_two_hundred_trials_at_once_do_not_stop_the_event_loop(two_hundred_at_on
 def _watched(here: Path, *words: str) -> dict[str, Any]:
     """What a process of its own measured of itself; loopback is all it is given."""
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")])
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-m", "engine.watched", *words],
         cwd=here,
         env={"PYTHONPATH": path, "HOME": str(here), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     measured: dict[str, Any] = json.loads(done.stdout)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.job import Caps, Job, JobResult
 from upskill.storage.records import job_text, result_from_text
@@ -19,7 +20,6 @@ from upskill.workflows.evaluating.job import run_job
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(4)]
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+(\+00:00|Z)?")
-Skill = Callable[..., Path]
 
 
 def _job(skill: Path, student: str, run: str, **values: Any) -> Job:
@@ -48,7 +48,7 @@ def _trials(run: Path) -> Iterable[str]:
 
 @pytest.mark.once
 def test_twelve_jobs_in_two_spawned_processes_give_what_twelve_in_one_give(
-    tmp_path: Path, skill: Skill, script: Callable[..., str]
+    tmp_path: Path, skill: Make, script: Any
 ) -> None:
     student = script(
         {"arm": "with_skill", "replies": [{"text": "yes", "weight": 3}, "no"]}, {"replies": [{"text": "no"}, "yes"]}
@@ -73,7 +73,7 @@ def test_twelve_jobs_in_two_spawned_processes_give_what_twelve_in_one_give(
     assert len({text for text, _ in here.values()}) > 1, "they are not all alike"
 
 
-def test_a_job_runs_again_without_buying_anything_and_counts_what_it_spent(tmp_path: Path, skill: Skill) -> None:
+def test_a_job_runs_again_without_buying_anything_and_counts_what_it_spent(tmp_path: Path, skill: Make) -> None:
     folder = skill(CASES)
     before = Path.cwd(), dict(os.environ)
     with Provider(lambda asked: Behaviour(text="yes" if asked.has_skill else "no")) as provider:
@@ -91,7 +91,7 @@ def test_a_job_runs_again_without_buying_anything_and_counts_what_it_spent(tmp_p
     assert (Path.cwd(), dict(os.environ)) == before
 
 
-def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: Skill) -> None:
+def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: Make) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(text="yes") if asked.number < 3 else Behaviour(status=400)
 
@@ -106,7 +106,7 @@ def test_the_share_of_a_job_holds_over_all_its_attempts(tmp_path: Path, skill: S
 
 
 @pytest.mark.once
-def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: Path, skill: Skill) -> None:
+def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: Path, skill: Make) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         if asked.number == 3:
             for worker in multiprocessing.active_children():
@@ -122,7 +122,7 @@ def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: P
     assert len(list(_trials(tmp_path / "run"))) == 8
 
 
-def test_a_share_of_nothing_sends_nothing(tmp_path: Path, skill: Skill) -> None:
+def test_a_share_of_nothing_sends_nothing(tmp_path: Path, skill: Make) -> None:
     with Provider() as provider:
         job = _job(skill(CASES), "any", "run", settings={"base_url": provider.url}, caps=Caps(max_calls=0))
         result = result_from_text(run_job(job_text(job), root=str(tmp_path)))
@@ -131,7 +131,7 @@ def test_a_share_of_nothing_sends_nothing(tmp_path: Path, skill: Skill) -> None:
     assert result.spending.calls == 0
 
 
-def test_a_run_folder_belongs_to_one_job(tmp_path: Path, skill: Skill, script: Callable[..., str]) -> None:
+def test_a_run_folder_belongs_to_one_job(tmp_path: Path, skill: Make, script: Any) -> None:
     job = _job(skill(CASES), script({"replies": ["yes"]}), "run", runs=1)
     executor = InProcess(root=tmp_path)
     (first,) = executor.run([job])
@@ -143,7 +143,7 @@ def test_a_run_folder_belongs_to_one_job(tmp_path: Path, skill: Skill, script: C
     assert "another job" in other.error.message
 
 
-def test_errors_come_back_as_data_with_their_exit_code(tmp_path: Path, skill: Skill) -> None:
+def test_errors_come_back_as_data_with_their_exit_code(tmp_path: Path, skill: Make) -> None:
     folder = skill(CASES)
     broken = skill(CASES, name="broken")
     (broken / "SKILL.md").write_text("no frontmatter")

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from inspect_ai.dataset import Sample
 from inspect_ai.solver import generate
 
 from engine.calling import endpoint_at
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Scored
 from upskill.models import MeteredClient, Spending, resolve_model
@@ -71,7 +71,7 @@ def test_no_client_is_loaded_that_no_model_asked_for(scripted_student: Path) -> 
     )
 
 
-def test_calls_tokens_and_retries_are_counted_per_trial(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_calls_tokens_and_retries_are_counted_per_trial(skill: Make, run_at: Any) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         return Behaviour(fault="reset") if asked.number % 3 == 1 else Behaviour(text="7413 " * 8)
 
@@ -82,9 +82,7 @@ def test_calls_tokens_and_retries_are_counted_per_trial(skill: Callable[..., Pat
     assert all(trial.usage.cost is None for trial in ran.trials), "an unknown price is not free"
 
 
-def test_a_scripted_student_costs_nothing_and_needs_no_network(
-    skill: Callable[..., Path], run: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_scripted_student_costs_nothing_and_needs_no_network(skill: Make, run: Any, tmp_path: Path) -> None:
     script = tmp_path / "student.yaml"
     script.write_text("rules:\n- arm: with_skill\n  replies: [It is 7413.]\n- replies: [No idea.]\n")
     ran = run(skill([("Which port?", {"contains": "7413"})]), [f"scripted/{script}"], repeats=3)
@@ -93,9 +91,7 @@ def test_a_scripted_student_costs_nothing_and_needs_no_network(
     assert passed == {"baseline": False, "with_skill": True}
 
 
-def test_a_script_can_fail_as_a_provider_does(
-    skill: Callable[..., Path], run: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_script_can_fail_as_a_provider_does(skill: Make, run: Any, tmp_path: Path) -> None:
     script = tmp_path / "student.yaml"
     for failure, fault in {"rate limit": "rate limit", "server": "provider", "reset": "transport"}.items():
         script.write_text(f"rules:\n- replies: [{{fail: {failure}}}]\n")
@@ -105,9 +101,7 @@ def test_a_script_can_fail_as_a_provider_does(
         assert {trial.outcome.fault for trial in ran.trials} == {fault}
 
 
-def test_several_students_run_side_by_side_and_are_kept_apart(
-    skill: Callable[..., Path], run: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_several_students_run_side_by_side_and_are_kept_apart(skill: Make, run: Any, tmp_path: Path) -> None:
     names = []
     for number, text in enumerate(("It is 7413.", "No idea.")):
         script = tmp_path / f"{number}.yaml"

@@ -3,14 +3,14 @@
 import hashlib
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from engine.conftest import Run
+from engine.conftest import Make, Run
 from upskill.domain import HARNESSES, Case, HarnessInfo, PlannedTrial, Student, digest_of
 from upskill.errors import EngineError, SettingsError
 from upskill.reporting import evaluation_json
@@ -37,9 +37,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("registered")
-def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(
-    skill: Callable[..., Path], run: Run, script: Callable[..., str]
-) -> None:
+def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(skill: Make, run: Run, script: Any) -> None:
     folder = skill(CASES)
     ran = run(folder, [script(*HELPED)], harness="twice", repeats=None)
 
@@ -63,9 +61,7 @@ def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(
 
 
 @pytest.mark.usefixtures("registered")
-def test_what_it_asks_is_what_makes_the_identity_of_its_trials(
-    skill: Callable[..., Path], run: Run, script: Callable[..., str]
-) -> None:
+def test_what_it_asks_is_what_makes_the_identity_of_its_trials(skill: Make, run: Run, script: Any) -> None:
     folder = skill(CASES[:1])
     ids = {
         harness: {trial.arm: trial.id for trial in run(folder, [script(*HELPED)], harness=harness).trials}
@@ -83,9 +79,7 @@ def test_what_it_asks_is_what_makes_the_identity_of_its_trials(
 
 
 @pytest.mark.usefixtures("registered")
-def test_it_is_priced_and_chosen_like_any_other(
-    skill: Callable[..., Path], script: Callable[..., str], tmp_path: Path
-) -> None:
+def test_it_is_priced_and_chosen_like_any_other(skill: Make, script: Any, tmp_path: Path) -> None:
     order = EvaluationOrder(skill=skill(CASES), repeats=3)
     flags = {"models": (script(*HELPED),), "harness": "twice", "runs_dir": str(tmp_path)}
     settings = resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path).values
@@ -95,7 +89,7 @@ def test_it_is_priced_and_chosen_like_any_other(
 
 
 def test_a_program_that_it_needs_and_that_is_not_installed_is_named_before_anything_is_bought(
-    skill: Callable[..., Path], run: Run, script: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    skill: Make, run: Run, script: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(HARNESSES, "twice", replace(TWICE, programs=("no-such-program",)))
     with pytest.raises(EngineError, match="the harness twice needs no-such-program, which is not installed"):

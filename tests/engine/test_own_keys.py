@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.errors import EngineError
 from upskill.reporting import evaluation_json
@@ -62,8 +63,8 @@ def _healthy(asked: ReceivedRequest) -> Behaviour:
 @pytest.mark.parametrize("behave", [_healthy, _says, _refuses])
 def test_the_key_is_nowhere_in_what_a_run_leaves(
     behave: Callable[[ReceivedRequest], Behaviour],
-    skill: Callable[..., Path],
-    run_at: Callable[..., Any],
+    skill: Make,
+    run_at: Any,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -80,10 +81,7 @@ def test_the_key_is_nowhere_in_what_a_run_leaves(
 
 @pytest.mark.parametrize("behave", [_says, _refuses])
 def test_the_key_is_nowhere_in_what_a_probe_leaves(
-    behave: Callable[[ReceivedRequest], Behaviour],
-    skill: Callable[..., Path],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    behave: Callable[[ReceivedRequest], Behaviour], skill: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", KEY)
@@ -98,7 +96,7 @@ def test_the_key_is_nowhere_in_what_a_probe_leaves(
 
 
 def test_the_key_is_nowhere_in_what_a_run_leaves_that_broke_down(
-    skill: Callable[..., Path], run_at: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    skill: Make, run_at: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def full(self: TrialWriter, trial: object) -> None:
         raise EngineError("no space is left")

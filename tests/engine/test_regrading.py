@@ -1,14 +1,13 @@
 """Grading a run again goes the way that the run went, also where pairs were lost on it."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from engine.conftest import Make
 from provider import Behaviour
 from upskill.workflows.evaluating.regrade import regrade
 
 
-def test_pairs_that_were_lost_do_not_end_the_replay(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_pairs_that_were_lost_do_not_end_the_replay(skill: Make, run_at: Any) -> None:
     def behave(asked: Any) -> Behaviour:
         if asked.prompt in ("Question 2?", "Question 7?"):
             return Behaviour(status=500)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Cap, Case, Check, Draft, RunEnd
 from upskill.models import MeteredClient
@@ -67,7 +68,6 @@ def reworded(record: dict[str, Any]) -> None:
 
 
 def misleading(record: dict[str, Any]) -> None:
-    """Words of other ends."""
     record["notes"] = [
         "stopped at the cap of 3 calls",
         "any: the endpoint went down and nothing more was sent to it (x)",
@@ -130,9 +130,7 @@ def test_what_errored_in_a_stage_that_is_complete_stays_so_whatever_its_notes_sa
     assert again.evaluation.students[0].lifts[0].pairs == 11
 
 
-def test_a_record_and_the_json_of_a_result_say_why_a_run_ended_as_a_value(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_record_and_the_json_of_a_result_say_why_a_run_ended_as_a_value(skill: Make, run_at: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "x"}) for n in range(6)])
     ran, _ = run_at(folder, lambda _: Behaviour(text="x"), max_calls=5, concurrency=1)
     path = ran.run / "run.json"
@@ -140,11 +138,7 @@ def test_a_record_and_the_json_of_a_result_say_why_a_run_ended_as_a_value(
     assert (
         record["end"]
         == record["results"]["end"]
-        == {
-            "interrupted": False,
-            "cap": {"kind": "calls", "amount": 5},
-            "outages": [],
-        }
+        == {"interrupted": False, "cap": {"kind": "calls", "amount": 5}, "outages": []}
     )
     reworded(record)
     path.write_text(json.dumps(record))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engine.conftest import Make
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored
 from upskill.workflows.evaluating.evaluate import resume
@@ -27,9 +28,7 @@ def _student(lift: float, *, seed: int = 0, latency: float = 0.0) -> Callable[[R
     return behave
 
 
-def test_a_clear_lift_is_found_with_a_fraction_of_the_calls(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_clear_lift_is_found_with_a_fraction_of_the_calls(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(CASES), _student(1.0), repeats=None)
     report = ran.evaluation.students[0]
     assert report.verdict == "helps"
@@ -39,7 +38,7 @@ def test_a_clear_lift_is_found_with_a_fraction_of_the_calls(
     assert len(ran.trials) == len(provider.requests)
 
 
-def test_no_lift_is_given_up_before_the_cap(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_no_lift_is_given_up_before_the_cap(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(CASES), _student(0.0), repeats=None)
     report = ran.evaluation.students[0]
     assert report.verdict in ("undecided", "no difference")
@@ -49,7 +48,7 @@ def test_no_lift_is_given_up_before_the_cap(skill: Callable[..., Path], run_at: 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_the_verdict_does_not_depend_on_the_order_in_which_answers_arrive(
-    concurrency: int, skill: Callable[..., Path], run_at: Callable[..., Any]
+    concurrency: int, skill: Make, run_at: Any
 ) -> None:
     ran, _ = run_at(skill(CASES), _student(0.6, latency=0.05), repeats=None, concurrency=concurrency)
     report = ran.evaluation.students[0]
@@ -59,9 +58,7 @@ def test_the_verdict_does_not_depend_on_the_order_in_which_answers_arrive(
 _REFERENCE: dict[str, tuple[Any, Any]] = {}
 
 
-def test_what_was_in_flight_when_the_decision_fell_is_kept_and_not_counted(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_what_was_in_flight_when_the_decision_fell_is_kept_and_not_counted(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(CASES), _student(0.9, latency=0.1), repeats=None, concurrency=16)
     report = ran.evaluation.students[0]
     counted = sum(arm.trials for arm in report.arms)
@@ -69,9 +66,7 @@ def test_what_was_in_flight_when_the_decision_fell_is_kept_and_not_counted(
     assert report.lifts[0].pairs * 2 == counted
 
 
-def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(skill: Make, run_at: Any) -> None:
     failed: list[str] = []
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -88,9 +83,7 @@ def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(
     assert {asked.prompt for asked in provider.requests[-2:]} == {"Question 3?"}
 
 
-def test_a_pair_that_always_errors_is_not_bought_for_ever(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_pair_that_always_errors_is_not_bought_for_ever(skill: Make, run_at: Any) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         broken = asked.prompt == "Question 3?"
         return Behaviour(status=400) if broken else Behaviour(text="yes" if asked.has_skill else "no")
@@ -99,7 +92,7 @@ def test_a_pair_that_always_errors_is_not_bought_for_ever(
     assert sum(asked.prompt == "Question 3?" for asked in provider.requests) == 6
 
 
-def test_min_lift_goes_on_until_the_interval_clears_it(skill: Callable[..., Path], run_at: Callable[..., Any]) -> None:
+def test_min_lift_goes_on_until_the_interval_clears_it(skill: Make, run_at: Any) -> None:
     plain, first = run_at(skill(CASES), _student(0.7), repeats=None)
     asked, second = run_at(skill(CASES, name="again"), _student(0.7), repeats=None, min_lift=0.3)
     assert plain.evaluation.students[0].verdict == asked.evaluation.students[0].verdict == "helps"
@@ -107,9 +100,7 @@ def test_min_lift_goes_on_until_the_interval_clears_it(skill: Callable[..., Path
     assert len(second.requests) > len(first.requests)
 
 
-def test_a_run_that_was_interrupted_goes_on_and_buys_nothing_twice(
-    skill: Callable[..., Path], run: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_run_that_was_interrupted_goes_on_and_buys_nothing_twice(skill: Make, run: Any, tmp_path: Path) -> None:
     script = tmp_path / "student.yaml"
     replies = "[yes, {text: never, weight: 0.5}]".replace("yes", "'yes'")
     script.write_text(f"seed: 2\nrules:\n- arm: with_skill\n  replies: {replies}\n- replies: [never]\n")
@@ -123,9 +114,7 @@ def test_a_run_that_was_interrupted_goes_on_and_buys_nothing_twice(
         assert len(kept) == len(lines), "nothing lost, nothing doubled"
 
 
-def test_a_cap_on_calls_holds_and_what_was_run_is_judged(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_cap_on_calls_holds_and_what_was_run_is_judged(skill: Make, run_at: Any) -> None:
     ran, provider = run_at(skill(CASES), _student(0.5), repeats=3, max_calls=41, concurrency=8)
     report = ran.evaluation.students[0]
     assert len(provider.requests) == ran.evaluation.bought.calls == 41
@@ -135,9 +124,7 @@ def test_a_cap_on_calls_holds_and_what_was_run_is_judged(
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])
-def test_a_plan_that_ends_exactly_at_the_cap_was_not_stopped_by_it(
-    skill: Callable[..., Path], run_at: Callable[..., Any], concurrency: int
-) -> None:
+def test_a_plan_that_ends_exactly_at_the_cap_was_not_stopped_by_it(skill: Make, run_at: Any, concurrency: int) -> None:
     whole, _ = run_at(skill(CASES), _student(0.5), repeats=1, max_calls=2 * len(CASES), concurrency=concurrency)
     short, _ = run_at(
         skill(CASES, name="short"), _student(0.5), repeats=1, max_calls=2 * len(CASES) - 1, concurrency=concurrency
@@ -147,18 +134,6 @@ def test_a_plan_that_ends_exactly_at_the_cap_was_not_stopped_by_it(
     assert any("the cap of" in note for note in short.evaluation.notes)
 
 
-def test_a_turn_that_the_cap_leaves_no_room_for_is_noted(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
+def test_a_turn_that_the_cap_leaves_no_room_for_is_noted(skill: Make, run_at: Any) -> None:
     ran, _ = run_at(skill(CASES), _student(0.5), repeats=1, max_calls=2 * len(CASES) - 2, concurrency=1)
     assert any(f"the cap of {2 * len(CASES) - 2} calls" in note for note in ran.evaluation.notes)
-
-
-def test_a_cap_on_tokens_holds_to_within_the_calls_in_flight(
-    skill: Callable[..., Path], run_at: Callable[..., Any]
-) -> None:
-    def behave(asked: ReceivedRequest) -> Behaviour:
-        return Behaviour(text="word " * 100, usage=asked.number % 2 == 0)
-
-    ran, _ = run_at(skill(CASES), behave, repeats=3, max_total_tokens=2000, concurrency=4)
-    assert 2000 <= ran.evaluation.bought.tokens <= 2000 + 4 * 200

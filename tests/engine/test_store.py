@@ -1,12 +1,12 @@
 """Buying nothing twice, through the real engine."""
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engine.agents import is_first, tool_call
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Trial
 from upskill.models import MeteredClient
@@ -26,7 +26,7 @@ def _baselines(provider: Provider) -> int:
     return sum(not asked.has_skill for asked in provider.requests)
 
 
-def test_five_versions_of_a_skill_buy_one_baseline(skill: Callable[..., Path], run: Callable[..., Any]) -> None:
+def test_five_versions_of_a_skill_buy_one_baseline(skill: Make, run: Any) -> None:
     with Provider(_helped) as provider:
         for version in range(5):
             folder = skill(CASES, body=f"Version {version}.\n", name=f"v{version}")
@@ -37,9 +37,7 @@ def test_five_versions_of_a_skill_buy_one_baseline(skill: Callable[..., Path], r
         assert len(provider.requests) == 16 + 5 * 16, "160 in five separate evaluations"
 
 
-def test_the_same_evaluation_again_buys_nothing_and_says_so(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_the_same_evaluation_again_buys_nothing_and_says_so(skill: Make, run: Any) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:
         first = run(folder, ["any"], base_url=provider.url, repeats=None, store=True)
@@ -54,7 +52,7 @@ def test_the_same_evaluation_again_buys_nothing_and_says_so(
         assert len(provider.requests) == 2 * asked, "fresh buys anew"
 
 
-def test_a_stored_trial_never_counts_as_a_new_repeat(skill: Callable[..., Path], run: Callable[..., Any]) -> None:
+def test_a_stored_trial_never_counts_as_a_new_repeat(skill: Make, run: Any) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:
         run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
@@ -63,9 +61,7 @@ def test_a_stored_trial_never_counts_as_a_new_repeat(skill: Callable[..., Path],
     assert more.evaluation.bought.calls == 32
 
 
-def test_a_stored_answer_is_graded_with_the_checks_as_they_are_now(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_a_stored_answer_is_graded_with_the_checks_as_they_are_now(skill: Make, run: Any) -> None:
     with Provider(_helped) as provider:
         run(skill(CASES), ["any"], base_url=provider.url, repeats=1, store=True)
         changed = skill([(prompt, {"contains": "no"}) for prompt, _ in CASES], name="changed")
@@ -75,7 +71,7 @@ def test_a_stored_answer_is_graded_with_the_checks_as_they_are_now(
     assert rates["baseline"] == 1.0
 
 
-def test_a_trial_that_is_too_old_is_not_used(skill: Callable[..., Path], run: Callable[..., Any]) -> None:
+def test_a_trial_that_is_too_old_is_not_used(skill: Make, run: Any) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:
         run(folder, ["any"], base_url=provider.url, repeats=1, store=True)
@@ -83,9 +79,7 @@ def test_a_trial_that_is_too_old_is_not_used(skill: Callable[..., Path], run: Ca
     assert again.evaluation.bought.reused == 0
 
 
-def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(skill: Make, run: Any) -> None:
     old, new = skill(CASES, body="Old.\n", name="old"), skill(CASES, body="New.\n", name="new")
     with Provider(lambda asked: Behaviour(text="yes" if "New." in asked.system else "no")) as provider:
         run(old, ["any"], base_url=provider.url, repeats=1, store=True)
@@ -99,9 +93,7 @@ def test_a_version_that_was_the_newest_is_the_older_one_of_the_next_comparison(
     assert report.lifts[0].pairs == 8
 
 
-def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(
-    skill: Callable[..., Path], run: Callable[..., Any]
-) -> None:
+def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(skill: Make, run: Any) -> None:
     def behave(asked: ReceivedRequest) -> Behaviour:
         if is_first(asked):
             return tool_call(
@@ -128,7 +120,7 @@ def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(
     assert not any(trial.outcome.passed for trial in changed.trials)
 
 
-def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Callable[..., Path], tmp_path: Path) -> None:
+def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Make, tmp_path: Path) -> None:
     class InMemory:
         notes = ("kept in memory",)
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from engine.calling import endpoint_at
+from forking import run_program
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.models import Budget, CallPolicy, Message, MeteredClient, NoAnswer, Question, Teacher
 from upskill.models.teacher import can_be_held
@@ -25,7 +25,6 @@ SCHEMA: dict[str, Any] = {
 
 
 def question(text: str = "Write.", **more: Any) -> Question:
-    """A question to a teacher."""
     return Question(purpose="draft", system="You teach.", messages=(Message(role="user", text=text),), **more)
 
 
@@ -154,13 +153,6 @@ print(teacher.ask([question])[0].text)
     home.mkdir()
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     with Provider() as provider:
-        done = subprocess.run(
-            [sys.executable, "-c", program, provider.url],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = run_program([sys.executable, "-c", program, provider.url], env=environment, cwd=tmp_path, timeout=60)
     assert done.stdout == "answer 1\n", done.stderr
     assert list(home.rglob("*")) == []

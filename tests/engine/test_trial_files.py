@@ -3,7 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import subprocess
 import sys
 import textwrap
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from forking import run_program
 from unit.storage.test_trial_store import rows_in, spoil
 from unit.storage.trials import TRIAL
 from upskill.storage import SqliteStore
@@ -26,12 +26,8 @@ def path(tmp_path: Path) -> Path:
 
 def helper(script: str, *arguments: str) -> str:
     """Run a script in a process of its own and return what it printed."""
-    done = subprocess.run(
+    done = run_program(
         [sys.executable, "-c", textwrap.dedent(script), *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr

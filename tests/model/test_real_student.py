@@ -1,27 +1,22 @@
 """The whole product on a real model: does the example skill help it, and does the number say so?"""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+from forking import COMMAND, run_program
+
 ROOT = Path(__file__).parent.parent.parent
-COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 
 
 def test_the_example_skill_helps_a_real_local_model(local_model: str, tmp_path: Path) -> None:
     """No key in the environment; anything but loopback would fail, and strace shows that nothing tried."""
     trace = tmp_path / "strace.log"
     command = [COMMAND, "eval", "examples/tarnctl", "--model", "smollm2", "--base-url", local_model, "--json"]
-    done = subprocess.run(
+    done = run_program(
         ["strace", "-f", "-qq", "-e", "trace=connect", "-o", str(trace), *command, "--runs-dir", str(tmp_path)],
         cwd=ROOT,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
         timeout=300,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     (student,) = json.loads(done.stdout)["students"]

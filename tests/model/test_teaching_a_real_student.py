@@ -1,9 +1,6 @@
 """The whole loop with a real student: a scripted draft fails, its revision mends it, held-out cases prove it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +8,11 @@ import pytest
 import skills_ref
 import yaml
 
+from forking import COMMAND, Done, run_program
 from upskill.checks import offers
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.written_case import read_written
 
-COMMAND = os.environ.get("INSTALLED_UPSKILL", str(Path(sys.executable).parent / "upskill"))
 TASK = "answer questions about tarnctl"
 FACTS = {
     "config file": "tarn.kdl",
@@ -31,10 +28,7 @@ COUNTS = CaseCounts(learn=4, held_out=12, negative=0)
 
 
 def _case(thing: str, wording: str) -> dict[str, Any]:
-    asked = {
-        "direct": f"What is the {thing} of tarnctl?",
-        "paraphrased": f"Please name the {thing} that tarnctl uses.",
-    }
+    asked = {"direct": f"What is the {thing} of tarnctl?", "paraphrased": f"Please name the {thing} that tarnctl uses."}
     return {
         "id": f"{thing}-{wording}",
         "topic": thing,
@@ -76,15 +70,12 @@ def _teacher(path: Path) -> None:
     path.write_text(yaml.safe_dump({"rules": rules}), encoding="utf-8")
 
 
-def _generate(here: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+def _generate(here: Path, *words: str) -> Done:
+    return run_program(
         [COMMAND, "generate", TASK, *words],
         cwd=here,
         env={"PATH": "/usr/bin:/bin", "HOME": str(here), "LANG": "C.UTF-8"},
-        capture_output=True,
-        text=True,
         timeout=600,
-        check=False,
     )
 
 

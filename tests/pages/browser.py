@@ -12,7 +12,6 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 Scheme = Literal["light", "dark"]
@@ -35,7 +34,6 @@ class Look:
 
     @property
     def height(self) -> int:
-        """As tall as such screens are."""
         return 844 if self.width < 600 else 900
 
 
@@ -87,9 +85,7 @@ class Browser:
             self.call(f"{domain}.enable")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._commands.close()
         try:
             self._process.wait(timeout=5)
@@ -148,7 +144,6 @@ class Browser:
         target.write_bytes(base64.b64decode(picture["data"]))
 
     def pdf(self, target: Path) -> None:
-        """The page as it is printed on A4."""
         printed = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=False)
         target.write_bytes(base64.b64decode(printed["data"]))
 

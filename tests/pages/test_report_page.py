@@ -31,7 +31,6 @@ OPEN_TRIAL = "document.querySelector('#map button').click()"
 
 
 def _put(control: str, value: str) -> str:
-    """What a person does to a control."""
     return (
         f"(() => {{ const one = document.getElementById('{control}'); one.value = '{value}';"
         " for (const kind of ['input', 'change']) one.dispatchEvent(new Event(kind)); })()"

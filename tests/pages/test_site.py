@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from forking import run_program
 from pages.auditing import audit, serious
 from pages.browser import Browser
 
@@ -22,13 +23,9 @@ AUDITED = (
 
 
 def _build(config: Path, into: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
+    return run_program(
         [str(Path(sys.executable).parent / "mkdocs"), "build", "--config-file", str(config), "--site-dir", str(into)],
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
     )
 
 

@@ -33,7 +33,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def case(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
-    """The case of the example."""
     monkeypatch.syspath_prepend(str(installed))
     (found,) = read_case_file(EXAMPLE / "cases.json", check_problems=check_problems).cases
     return found

@@ -9,10 +9,13 @@ LETTERS = string.ascii_letters
 DIGITS = string.digits
 ALNUM = LETTERS + DIGITS
 LOWER = string.ascii_lowercase + DIGITS
-UPPER = string.ascii_uppercase + DIGITS
 HEX = "0123456789abcdef"
 WORDY = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
+ALPHABETS = {
+    **{"ALNUM": ALNUM, "BASE64": BASE64, "DIGITS": DIGITS, "HEX": HEX, "LOWER": LOWER, "WORDY": WORDY},
+    **{"UPPER": string.ascii_uppercase + DIGITS, "SYMBOLS": ALNUM + "!@#%^&*(-_=+)"},
+}
 
 
 class Planted(NamedTuple):

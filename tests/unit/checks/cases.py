@@ -26,12 +26,10 @@ def case(
 
 
 def answer(said: str | dict[str, str]) -> Answer:
-    """Text, or files by path."""
     if isinstance(said, str):
         return Answer(text=said)
     return Answer(files={path: text.encode() for path, text in said.items()})
 
 
 def skill(body: str = "Nothing of use.") -> Skill:
-    """A skill that says this."""
     return Skill(name="quay", description="Facts.", body=body, digest=f"digest of {body}")

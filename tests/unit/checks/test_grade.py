@@ -46,7 +46,7 @@ def test_a_kind_that_does_not_exist_raises_instead_of_failing_the_answer() -> No
 def test_the_registry_holds_each_kind_under_its_own_name() -> None:
     assert {name: kind.name for name, kind in KINDS.items()} == {name: name for name in KINDS}
     assert sorted(KINDS) == [
-        *("command", "contains", "equals", "excludes", "file", "json", "judge", "python", "regex", "toml", "yaml"),
+        *("command", "contains", "equals", "excludes", "file", "json", "judge", "python", "regex", "toml", "yaml")
     ]
 
 

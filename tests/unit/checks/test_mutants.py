@@ -11,7 +11,6 @@ CASE = case("Which port does quayctl use?", {"contains": "8472"})
 
 
 def texts(reference: str, *, of: Case = CASE) -> list[str]:
-    """The texts of the mutants of a reference."""
     return [mutant.answer.text for mutant in mutants(of, Answer(text=reference), text=True, files=True)]
 
 

@@ -88,11 +88,9 @@ class Coin(Kind):
         self.thrown = 0
 
     def problems(self, spec: object) -> list[str]:
-        """Nothing is wrong with it but all of it."""
         return []
 
     def check(self, spec: object, submission: Submission) -> checks.CheckOutcome:
-        """Throw."""
         if submission.answer.text != "heads":
             return checks.CheckOutcome(False, "not thrown")
         self.thrown += 1

@@ -6,8 +6,7 @@ from upskill.domain.text import count, on_one_line, printable, readable_text, wh
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
-    [("plain", "plain"), ("ä 🌊", "ä 🌊"), ("caf\udce9", "caf?"), ("\ud83d\ud83dx", "??x"), ("", "")],
+    ("text", "whole"), [("plain", "plain"), ("ä 🌊", "ä 🌊"), ("caf\udce9", "caf?"), ("\ud83d\ud83dx", "??x"), ("", "")]
 )
 def test_half_characters_become_question_marks_and_others_stay(text: str, whole: str) -> None:
     assert whole_characters(text) == whole

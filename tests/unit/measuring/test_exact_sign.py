@@ -53,11 +53,7 @@ def exact_error(*, cap: int, every: int, alpha: float = 0.05) -> float:
 
 @pytest.mark.parametrize(
     ("pattern", "stops"),
-    [
-        ((1,), (8, 8, 9, 10, 11)),
-        ((0, 1), (14, 16, 16, 18, 20)),
-        ((1, 1, -1), (None, 50, 59, 68, 74)),
-    ],
+    [((1,), (8, 8, 9, 10, 11)), ((0, 1), (14, 16, 16, 18, 20)), ((1, 1, -1), (None, 50, 59, 68, 74))],
 )
 def test_wins_stop_it_at_the_golden_counts(pattern: tuple[int, ...], stops: tuple[int | None, ...]) -> None:
     for cap, stop in zip(CAPS, stops, strict=True):

@@ -24,11 +24,6 @@ def test_a_trial_agrees_when_judge_and_other_checks_come_to_the_same_result() ->
 
 def test_what_only_one_of_them_saw_is_not_compared() -> None:
     errored = Trial(
-        id="i",
-        student="s",
-        case_id="c",
-        arm="baseline",
-        repeat=1,
-        outcome=Errored(fault="check", message="crashed"),
+        id="i", student="s", case_id="c", arm="baseline", repeat=1, outcome=Errored(fault="check", message="crashed")
     )
     assert judge_agreement([trial(("judge", True)), trial(("contains", True)), errored]) == (1, 0, 0)

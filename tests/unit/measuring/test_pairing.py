@@ -22,11 +22,7 @@ def test_pair_with_an_errored_trial_is_dropped_from_both_arms() -> None:
 
 
 def test_pair_that_was_run_again_counts_and_its_error_is_not_forgotten() -> None:
-    trials = [
-        trial("a", 1, "baseline", False),
-        trial("a", 1, "with_skill", None),
-        trial("a", 1, "with_skill", True),
-    ]
+    trials = [trial("a", 1, "baseline", False), trial("a", 1, "with_skill", None), trial("a", 1, "with_skill", True)]
     pairing = pair_trials(trials, arm="with_skill", against="baseline")
     assert pairing.pairs == (Pair(case_id="a", repeat=1, passed=True, passed_against=False),)
     assert (pairing.dropped, pairing.errored, pairing.errored_against) == (1, 1, 0)

@@ -263,10 +263,7 @@ def test_swapping_the_arms_mirrors_the_decision(seed: int, cases: int, claim: Cl
     one, other = Sequential(cases=cases, claim=claim), Sequential(cases=cases, claim=claim)
     for forward in simulate(one, rng, rates):
         backward = Pair(
-            case_id=forward.case_id,
-            repeat=forward.repeat,
-            passed=forward.passed_against,
-            passed_against=forward.passed,
+            case_id=forward.case_id, repeat=forward.repeat, passed=forward.passed_against, passed_against=forward.passed
         )
         decision, mirrored = one.add(forward), other.add(backward)
         flipped = {"helps": "hurts", "hurts": "helps"}.get(decision.verdict, decision.verdict)

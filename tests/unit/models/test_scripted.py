@@ -49,8 +49,7 @@ def ask(script: Script, text: str, *, arm: str | None = "baseline", repeat: int 
 )
 def test_a_script_may_be_yaml_json_or_toml(tmp_path: Path, name: str, text: str) -> None:
     assert load_script(script_file(tmp_path, text, name)) == Script(
-        rules=(Rule(when="port", arm="with_skill", replies=(Reply(text="sure"), Reply(text="no", weight=3))),),
-        seed=3,
+        rules=(Rule(when="port", arm="with_skill", replies=(Reply(text="sure"), Reply(text="no", weight=3))),), seed=3
     )
 
 

@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from secret_corpus.held_apart import held_apart, second_list
 from secret_corpus.leaks import left_of
 from secret_corpus.made_up import Planted
-from secret_corpus.planted import all_planted
+from secret_corpus.planted import all_planted, held_apart, second_list
 from secret_corpus.recorded import Recorded, ten_recordings
 from upskill.redaction import redactor_from
 

@@ -14,6 +14,7 @@ from upskill.domain import (
     Interval,
     LabelLift,
     Lift,
+    Outcome,
     Price,
     Purchase,
     Qualification,
@@ -149,6 +150,11 @@ EVALUATIONS = {
 }
 
 
+def _trial(student: str, case: str, arm: Arm, repeat: int, outcome: Outcome, **more: Any) -> Trial:
+    identity = f"{student}-{case}-{arm}-{repeat}"
+    return Trial(id=identity, student=student, case_id=case, arm=arm, repeat=repeat, outcome=outcome, **more)
+
+
 def scored(
     passed: bool = True,
     *,
@@ -159,27 +165,14 @@ def scored(
     answer: str = "It is 9.0.",
     saw: str = "found",
 ) -> Trial:
-    return Trial(
-        id=f"{student}-{case}-{arm}-{repeat}",
-        student=student,
-        case_id=case,
-        arm=arm,
-        repeat=repeat,
-        outcome=Scored(
-            end="answered",
-            grade=Grade(
-                results=(
-                    CheckResult(kind="contains", passed=passed, saw=saw),
-                    CheckResult(kind="excludes", passed=True, saw="not there"),
-                )
-            ),
-        ),
-        answer=answer,
-        usage=Usage(input_tokens=10, output_tokens=5, cost=0.00001),
-        seconds=0.25,
-        calls=1,
-        served_model="haiku-1",
+    seen = (
+        CheckResult(kind="contains", passed=passed, saw=saw),
+        CheckResult(kind="excludes", passed=True, saw="not there"),
     )
+    cost = Usage(input_tokens=10, output_tokens=5, cost=0.00001)
+    outcome = Scored(end="answered", grade=Grade(results=seen))
+    more = {"answer": answer, "usage": cost, "seconds": 0.25, "calls": 1, "served_model": "haiku-1"}
+    return _trial(student, case, arm, repeat, outcome, **more)
 
 
 def errored(
@@ -191,12 +184,4 @@ def errored(
     repeat: int = 1,
     message: str = "too slow",
 ) -> Trial:
-    return Trial(
-        id=f"{student}-{case}-{arm}-{repeat}",
-        student=student,
-        case_id=case,
-        arm=arm,
-        repeat=repeat,
-        outcome=Errored(fault=fault, message=message),
-        calls=4,
-    )
+    return _trial(student, case, arm, repeat, Errored(fault=fault, message=message), calls=4)

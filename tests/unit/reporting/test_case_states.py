@@ -20,7 +20,6 @@ LONG = Qualification(
 def shown(
     *cases: Qualification, width: int = 80, verbose: bool = False, prompts: dict[str, str] | None = None
 ) -> list[str]:
-    """What a terminal of this width shows."""
     out = StringIO()
     show_case_states(cases, Console(file=out, width=width), verbose=verbose, prompts=prompts)
     return out.getvalue().splitlines()

@@ -32,33 +32,11 @@ def test_the_columns_and_their_order_are_a_promise() -> None:
 
 
 def test_a_scored_trial_is_a_row_with_its_figures() -> None:
-    (row,) = rows(scored(False, case="c7", arm="baseline", repeat=2))
-    assert row == {
-        "student": "haiku",
-        "case": "c7",
-        "arm": "baseline",
-        "repeat": "2",
-        "outcome": "scored",
-        "end": "answered",
-        "fault": "",
-        "passed": "false",
-        "checks_passed": "1",
-        "checks": "2",
-        "input_tokens": "10",
-        "output_tokens": "5",
-        "cost": "1e-05",
-        "seconds": "0.25",
-        "calls": "1",
-        "served_model": "haiku-1",
-        "trial": "haiku-c7-baseline-2",
-        "skill": "tarnctl",
-        "skill_digest": SKILL.digest,
-        "run": "runs/2026-11-15-093042-tarnctl-1a2b3c",
-        "turns": "",
-        "skill_loaded": "",
-        "skill_files": "",
-        "files_left": "",
-    }
+    (_, row) = csv_report(evaluation(), [scored(False, case="c7", arm="baseline", repeat=2)]).splitlines()
+    assert row == (
+        "haiku,c7,baseline,2,scored,answered,,false,1,2,10,5,1e-05,0.25,1,haiku-1,haiku-c7-baseline-2,tarnctl,"
+        f"{SKILL.digest},runs/2026-11-15-093042-tarnctl-1a2b3c,,,,"
+    )
 
 
 def test_a_trial_with_tools_says_what_became_of_the_skill_and_how_many_files_it_left() -> None:

@@ -23,7 +23,6 @@ def make_skill(
 
 
 def make_file(path: Path, value: object) -> Path:
-    """A JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
     return path

@@ -14,59 +14,11 @@ from upskill.domain.case import Json
 
 _WHOLE = st.characters(exclude_categories=["Cs"])
 _AWKWARD = [
-    *(
-        "Use when: x",
-        "a: b",
-        "fix C# # code",
-        "'",
-        '"',
-        "\\",
-        "\\n",
-        "\n",
-        "\r\n",
-        "\t",
-        "- a",
-        "? b",
-        "| c",
-        "{d}",
-        "[e]",
-    ),
-    *(
-        "&f",
-        "*g",
-        "!h",
-        "%i",
-        "@j",
-        "`k`",
-        "yes",
-        "null",
-        "1.0",
-        "~",
-        "0x1f",
-        "12:30",
-        "é",
-        "e\u0301",
-        "😀",
-        "\u200b",
-        ":",
-    ),
-    *(
-        "\ufeff",
-        "\x00",
-        "\x1b[31m",
-        "\x85",
-        "\u2028",
-        "\u00a0",
-        "-- ",
-        "=",
-        ",",
-        "<<:",
-        "\U0010ffff",
-        "日本",
-        " ",
-        "x" * 90,
-    ),
-]
+    "Use when: x", "a: b", "fix C# # code", "'", '"', "\\", "\\n", "\n", "\r\n", "\t", "- a", "? b", "| c", "{d}",
+    "[e]", "&f", "*g", "!h", "%i", "@j", "`k`", "yes", "null", "1.0", "~", "0x1f", "12:30", "é", "e\u0301", "😀",
+    "\u200b", ":", "\ufeff", "\x00", "\x1b[31m", "\x85", "\u2028", "\u00a0", "-- ", "=", ",", "<<:", "\U0010ffff",
+    "日本", " ", "x" * 90,
+]  # fmt: skip
 
 
 def one_line(text: str) -> str:
@@ -215,46 +167,18 @@ def _spoilt(draw: st.DrawFn, sound: bytes, chunks: list[bytes]) -> bytes:
 
 
 _ANY_CHUNKS = [
-    b"\x00",
-    b"\xff",
-    b"\xed\xa0\x80",
-    b"\xef\xbb\xbf",
-    b"\r",
-    b"\x1b[2J",
-    b"\xe2\x80\xa8",
-    b"\xc2\x85",
-    b"\xf0\x9f",
-]
+    b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\x1b[2J", b"\xe2\x80\xa8", b"\xc2\x85", b"\xf0\x9f",
+]  # fmt: skip
 
 SOUND_SKILL = (
     b"---\nname: pdf-merge\ndescription: >\n  Merges files. Use when:\n  merging.\nlicense: 'MIT'\n"
     b'metadata:\n  version: "1.0"\n  tags: [a, b]\nallowed-tools: Read Write\n---\n# Merge\n\n---\nText.\n'
 )
 _YAML_CHUNKS = [
-    *_ANY_CHUNKS,
-    b"\n---\n",
-    b"---",
-    b"&a ",
-    b"*a",
-    b"<<: *a",
-    b"!!int ''",
-    b"!!python/object:os.x {}",
-    b"? ",
-    b"{" * 400,
-    b"[" * 400,
-    b"- " * 400,
-    b"9" * 5000,
-    b".nan",
-    b"1e999",
-    b"\t",
-    b"|+9",
-    b"%YAML 9.9\n",
-    b'"\\ud800"',
-    b"'",
-    b": ",
-    b" #",
-    b"...\n",
-]
+    *_ANY_CHUNKS, b"\n---\n", b"---", b"&a ", b"*a", b"<<: *a", b"!!int ''", b"!!python/object:os.x {}", b"? ",
+    b"{" * 400, b"[" * 400, b"- " * 400, b"9" * 5000, b".nan", b"1e999", b"\t", b"|+9", b"%YAML 9.9\n", b'"\\ud800"',
+    b"'", b": ", b" #", b"...\n",
+]  # fmt: skip
 _NO_SKILL = st.one_of(
     st.integers(0, SOUND_SKILL.index(b"---\n#") - 1).map(lambda at: SOUND_SKILL[:at]),
     st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc3"]).flatmap(
@@ -305,26 +229,9 @@ _SOUND_EVALS = json.dumps(
     }
 ).encode()
 _JSON_CHUNKS = [
-    *_ANY_CHUNKS,
-    b"NaN",
-    b"-Infinity",
-    b"1e999",
-    b"9" * 5000,
-    b"[" * 50_000,
-    b'{"a":' * 300,
-    b'"\\ud800"',
-    b'"\\u0000"',
-    b"null",
-    b"true",
-    b"{}",
-    b"[]",
-    b",",
-    b"}",
-    b"]",
-    b'"',
-    b"//",
-    b'{"cases": 1, "cases": 2}',
-]
+    *_ANY_CHUNKS, b"NaN", b"-Infinity", b"1e999", b"9" * 5000, b"[" * 50_000, b'{"a":' * 300, b'"\\ud800"',
+    b'"\\u0000"', b"null", b"true", b"{}", b"[]", b",", b"}", b"]", b'"', b"//", b'{"cases": 1, "cases": 2}',
+]  # fmt: skip
 _KEYS = st.sampled_from(
     [
         *("cases", "casses", "tests", "evals", "id", "input", "prompt", "expected", "checks", "extra", "contains"),

@@ -20,12 +20,7 @@ from .trials import TRIAL
 
 SCORED = replace(TRIAL, arm="with_skill", answer="It is 9.0.\nReally.\u2028")
 ERRORED = Trial(
-    id="t2",
-    student="haiku",
-    case_id="c1",
-    arm="baseline",
-    repeat=1,
-    outcome=Errored(fault="rate limit", message="429"),
+    id="t2", student="haiku", case_id="c1", arm="baseline", repeat=1, outcome=Errored(fault="rate limit", message="429")
 )
 
 

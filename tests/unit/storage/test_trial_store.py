@@ -26,8 +26,6 @@ OTHER = replace(TRIAL, answer="another answer")
 
 
 class Clock:
-    """A clock that a test sets."""
-
     def __init__(self) -> None:
         self.now = NOW
 

@@ -107,10 +107,7 @@ ASKED_AGAIN = {
     "thinking only": ("<think>I wonder</think>", "thoughts only"),
     "thinking that never ends": ("<think>I wonder" + " and wonder" * 500, "thoughts only"),
     "no sections": (answer(sections=[]), "the body is empty"),
-    "a body beyond the hard limit": (
-        answer(sections=[{"heading": "All", "text": "word " * 5_000}]),
-        "at most 5,000",
-    ),
+    "a body beyond the hard limit": (answer(sections=[{"heading": "All", "text": "word " * 5_000}]), "at most 5,000"),
     "a body of too many lines": (answer(sections=[{"heading": "All", "text": "- a\n" * 600}]), "at most 500"),
     "a description that is too long": (answer(description="Use when " * 200), "at most 1,024"),
     "a huge answer": ("{" + '"a": "' + "x" * 500_000, "400,000 are read"),

@@ -157,10 +157,7 @@ def test_edits_see_what_those_before_them_left() -> None:
         (Edit(file="references/all.md", action="insert", text="x" * 30_000), "a new file may have 20,000"),
         (Edit(file="evals/evals.json", action="insert", text="x"), "a Markdown file in references/"),
         (Edit(file="description", action="delete", heading="Use"), "the description has no headings"),
-        (
-            Edit(file="description", action="delete", quote=DRAFT.description),
-            "nothing would be left of description",
-        ),
+        (Edit(file="description", action="delete", quote=DRAFT.description), "nothing would be left of description"),
     ],
 )
 def test_edit_that_does_not_apply_says_why(edit: Edit, said: str) -> None:

@@ -13,7 +13,6 @@ CALLS_APART = frozenset({"codex", "codex-exec", "cursor-stream", "openai-respons
 
 
 def counts(trace: Trace) -> dict[str, int]:
-    """The numbers of the main thread."""
     agent = [step for step in trace.steps if step.source == "agent"]
     spoken = [step for step in agent if step.text]
     outputs = [output for step in trace.steps for output in step.observations]

@@ -6,18 +6,7 @@ from typing import Any
 
 import pytest
 
-from unit.traces.claude_session import (
-    agent,
-    boundary,
-    call,
-    other,
-    read,
-    reading,
-    result,
-    text,
-    user,
-    write,
-)
+from unit.traces.claude_session import agent, boundary, call, other, read, reading, result, text, user, write
 from unit.traces.counting import everything
 from unit.traces.written import done, said
 from upskill.domain.trace import Trace

@@ -14,10 +14,7 @@ from upskill.traces import read_traces
 from upskill.traces.recording import LARGEST_DOCUMENT
 
 TASK = "Make the tests pass."
-MESSAGES = [
-    {"role": "user", "content": TASK, "source": "input"},
-    {"role": "assistant", "content": "Done."},
-]
+MESSAGES = [{"role": "user", "content": TASK, "source": "input"}, {"role": "assistant", "content": "Done."}]
 
 
 def log(folder: Path, *samples: dict[str, Any], method: int = zipfile.ZIP_DEFLATED) -> Path:

@@ -9,21 +9,18 @@ from upskill.traces import read_traces
 
 
 def read_document(folder: Path, document: Any, *, name: str = "recording.json") -> tuple[Trace, ...]:
-    """The traces of one JSON document."""
     path = folder / name
     path.write_text(json.dumps(document, indent=1), encoding="utf-8")
     return read_traces(path).traces
 
 
 def read_lines(folder: Path, *records: Any) -> tuple[Trace, ...]:
-    """The traces of JSON lines."""
     path = folder / "recording.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return read_traces(path).traces
 
 
 def read_text(folder: Path, text: str) -> tuple[Trace, ...]:
-    """The traces of a text."""
     path = folder / "recording.md"
     path.write_text(text, encoding="utf-8")
     return read_traces(path).traces

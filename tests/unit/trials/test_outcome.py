@@ -1,4 +1,4 @@
-"""The table of ends, row by row, and every combination of what the engine may report."""
+"""Ends that no student of `engine/test_ends.py` comes to, and every combination of what the engine may report."""
 
 from itertools import product
 from typing import get_args
@@ -15,17 +15,8 @@ FAILED = Grade(results=(CheckResult(kind="contains", passed=False, saw="not foun
 @pytest.mark.parametrize(
     ("ending", "end", "passes"),
     [
-        (Ending(text="7413", stop="stop", grade=PASSED), "answered", True),
-        (Ending(text="80", stop="stop", grade=FAILED), "answered", False),
-        (Ending(text="7413", stop="unknown", grade=PASSED), "answered", True),
         (Ending(text="7413 and", stop="max_tokens", grade=PASSED), "cut", True),
-        (Ending(text="", stop="stop", grade=PASSED), "empty", False),
         (Ending(text="", stop="max_tokens", grade=PASSED), "empty", False),
-        (Ending(text="", stop="stop", left_files=True, grade=PASSED), "answered", True),
-        (Ending(text="done", stop="stop", files_refused=True, grade=FAILED), "file limit", False),
-        (Ending(text="I must not", stop="stop", refused=True, grade=PASSED), "refused", False),
-        (Ending(text="7413", stop="content_filter", grade=PASSED), "filtered", False),
-        (Ending(text="too long", stop="model_length", grade=PASSED), "overflow", False),
         (Ending(text="7413", stop="stop", limit="time", grade=PASSED), "time limit", False),
         (Ending(text="7413", stop="stop", limit="working", grade=PASSED), "time limit", False),
         (Ending(text="7413", stop="stop", limit="message", grade=PASSED), "turn limit", False),
@@ -42,10 +33,6 @@ def test_what_the_student_did_is_scored(ending: Ending, end: str, passes: bool) 
 @pytest.mark.parametrize(
     ("ending", "fault"),
     [
-        (Ending(error="500", fault="provider"), "provider"),
-        (Ending(error="429", fault="rate limit"), "rate limit"),
-        (Ending(error="reset", fault="transport"), "transport"),
-        (Ending(error="late", fault="timeout"), "timeout"),
         (Ending(text="7413", stop="stop", error="regex", fault="check"), "check"),
         (Ending(text="7413", stop="stop", error="KeyError"), "crash"),
         (Ending(text="7413", stop="stop", grade=PASSED, cancelled=True), "cancelled"),

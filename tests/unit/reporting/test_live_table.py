@@ -17,10 +17,7 @@ def student(name: str = "haiku", **changes: Any) -> LiveStudent:
         "done": 30,
         "most": 60,
         "over": False,
-        "conditions": (
-            Condition(name="baseline", passed=12, of=30),
-            Condition(name="with skill", passed=25, of=30),
-        ),
+        "conditions": (Condition(name="baseline", passed=12, of=30), Condition(name="with skill", passed=25, of=30)),
         "lift": 0.43,
         "interval": Interval(low=0.12, high=0.7),
     }

@@ -1,8 +1,9 @@
 """An output format is one renderer and one entry in the table: the commands take their options from there."""
 
-import subprocess
 import sys
 from pathlib import Path
+
+from forking import Done, run_program
 
 ROOT = Path(__file__).parents[2]
 ADDED = """
@@ -14,16 +15,8 @@ main()
 """
 
 
-def _upskill(command: str, *words: str, here: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", ADDED.format(command=command), *words],
-        cwd=here,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+def _upskill(command: str, *words: str, here: Path, environment: dict[str, str]) -> Done:
+    return run_program([sys.executable, "-c", ADDED.format(command=command), *words], cwd=here, env=environment)
 
 
 def test_a_format_in_the_table_is_an_option_of_its_command_and_is_written(

@@ -39,19 +39,16 @@ class Writer:
         return Behaviour(text=json.dumps({"cases": [good_case(n) for n in range(1, number + 1)]}))
 
     def write(self, *words: str) -> Done:
-        """Types the command."""
         server = ("-m", "any", "--base-url", self.provider.url, "--cases", "2+4+0")
         cache = {"XDG_CACHE_HOME": str(self.here / "cache")}
         return self.forker.run("cases", "write", "quay", *server, *words, cwd=self.here, **cache)
 
     @property
     def asked(self) -> int:
-        """How often somebody asked so far."""
         return len(self.provider.requests)
 
     @property
     def meta(self) -> Path:
-        """Where the cases go."""
         return self.here / "quay" / "skill_meta.json"
 
     def kept(self) -> list[Path]:
@@ -61,7 +58,6 @@ class Writer:
 
 @pytest.fixture(scope="module")
 def server(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
-    """One of each for all tests."""
     forker.home = tmp_path_factory.mktemp("home")
     writer = Writer(forker)
     with writer.provider:

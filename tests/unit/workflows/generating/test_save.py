@@ -40,13 +40,11 @@ class Run:
         self.skill = self.skills / "tarn"
 
     def edit(self) -> bytes:
-        """Somebody writes a line."""
         with (self.skill / "SKILL.md").open("a") as file:
             file.write("\nMine.\n")
         return (self.skill / "SKILL.md").read_bytes()
 
     def cases(self) -> list[str]:
-        """The names of the cases that are there."""
         return [one["id"] for one in json.loads((self.skill / "skill_meta.json").read_text())["cases"]]
 
     def improve(self, *, own_cases: tuple[Case, ...] | None, cases: tuple[Case, ...]) -> None:
