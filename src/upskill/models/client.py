@@ -27,8 +27,10 @@ class MeteredClient(Ledger):
         """The engine's model for an endpoint, with the meter built in."""
         from inspect_ai.model import GenerateConfig, get_model
 
+        from upskill.models.engine_start import ignore_notebooks
         from upskill.models.metering import build_meter_into
 
+        ignore_notebooks()
         config = GenerateConfig(
             temperature=temperature,
             max_tokens=max_output_tokens,

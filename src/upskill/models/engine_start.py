@@ -1,8 +1,10 @@
-"""What the engine loads with its first sample: loaded before it, and no client of a provider that nobody asked for."""
+"""What the engine does when it starts: loads early what its first sample needs, and no client that nobody asked for;
+and treats a notebook like any other program."""
 
 import sys
 from contextvars import copy_context
 
+from inspect_ai._util import platform
 from inspect_ai.model import _assistant_internal as states
 
 _CLIENTS = {
@@ -10,6 +12,15 @@ _CLIENTS = {
     "_HAS_ANTHROPIC": "inspect_ai.model._providers.anthropic",
 }
 """What the engine keeps per sample for two providers, and the module that loads the provider's client for it."""
+
+
+def ignore_notebooks() -> None:
+    """To be called before a model is made.
+
+    In a notebook the engine refuses to start without widgets, and changes how every event loop of the process works.
+    It needs neither: there it runs in a thread of its own, and shows nothing.
+    """
+    setattr(platform, "running_in_notebook", lambda: False)  # noqa: B010 - a function of the engine
 
 
 def ready_the_engine() -> None:

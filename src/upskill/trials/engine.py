@@ -19,6 +19,7 @@ from upskill.domain import (
     harness_info,
 )
 from upskill.errors import EngineError
+from upskill.models.interruption import run_interruptibly
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 from upskill.trials.trial_run import TrialRun
@@ -27,8 +28,9 @@ from upskill.trials.trial_run import TrialRun
 def run_trials(run: TrialRun) -> RunEnd:
     """Run every trial of the plan. Ctrl-C stops; what has ended by then has been recorded."""
     with _engine_confined_to(run.engine_data), second_interrupt_ends_at_once() as arm, ExitStack() as opened:
-        from inspect_ai import Task
-        from inspect_ai import eval as run_tasks
+        from inspect_ai import Task, eval_async
+        from inspect_ai._util.asyncfiles import with_async_fs
+        from inspect_ai.util._display import init_display_type
 
         from upskill.trials.sample_source import PlannedSource
         from upskill.trials.scorer import graded
@@ -92,11 +94,13 @@ def run_trials(run: TrialRun) -> RunEnd:
                     metadata={"student": student.name, "skill": run.skill.name, "digest": run.skill.digest},
                 )
             )
-        try:
-            logs = run_tasks(
+        init_display_type("none")
+        # Not the engine's own `eval`: in a notebook it wants widgets and changes the event loops of the whole process.
+        run_tasks = with_async_fs(
+            partial(
+                eval_async,
                 tasks,
                 model=None,
-                display="none",
                 log_dir=str(run.logs),
                 log_level="critical",
                 log_realtime=False,
@@ -110,6 +114,9 @@ def run_trials(run: TrialRun) -> RunEnd:
                 ctl_server=False,
                 acp_server=False,
             )
+        )
+        try:
+            logs = run_interruptibly(run_tasks)
         except KeyboardInterrupt:
             logs = []
         finally:
