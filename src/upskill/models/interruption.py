@@ -25,10 +25,10 @@ class Interruption:
             if self._cancel is not None:
                 self._cancel()
 
-    def raise_if_requested(self) -> None:
-        """Raise `KeyboardInterrupt` where the work is to end. For work that is between two event loops."""
-        if self._requested:
-            raise KeyboardInterrupt
+    @property
+    def requested(self) -> bool:
+        """Whether the work is to end."""
+        return self._requested
 
     def reaches(self, work: Callable[[], T]) -> T:
         """Do the work in this thread, and let requests reach it."""
@@ -66,5 +66,12 @@ def run_interruptibly(work: Callable[[], Awaitable[T]]) -> T:
     try:
         return anyio.run(interruption._cancellable, work)
     except asyncio.CancelledError:
-        interruption.raise_if_requested()
+        raise_if_interrupted()
         raise
+
+
+def raise_if_interrupted() -> None:
+    """Raise `KeyboardInterrupt` where the work of this thread is to end. For long work outside an event loop."""
+    interruption = _current.get()
+    if interruption is not None and interruption.requested:
+        raise KeyboardInterrupt

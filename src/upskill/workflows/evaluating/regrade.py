@@ -1,7 +1,7 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,8 +21,17 @@ from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 from upskill.workflows.telling import Step, nobody
 
 
-def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) -> Evaluation:
-    """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now."""
+def regrade(
+    run: Path,
+    *,
+    case_file: Path | None = None,
+    step: Step = nobody,
+    graded: Callable[[Trial], None] = lambda _: None,
+) -> Evaluation:
+    """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now.
+
+    `graded` is handed every trial with its new grade and its answer.
+    """
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
@@ -43,7 +52,7 @@ def regrade(run: Path, *, case_file: Path | None = None, step: Step = nobody) ->
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         context = grading_context_for(sandbox, Path(scratch))
         regraded, changed = _grade_again(
-            _told(RunFolder(path=run).trials.read(), step), known, context, judge=record.judge
+            _told(RunFolder(path=run).trials.read(), step), known, context, judge=record.judge, graded=graded
         )
     by_student: dict[str, list[Trial]] = defaultdict(list)
     for trial in regraded:
@@ -101,7 +110,12 @@ def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
 
 
 def _grade_again(
-    trials: Iterable[Trial], cases: dict[str, Case], context: checks.GradingContext, *, judge: str | None
+    trials: Iterable[Trial],
+    cases: dict[str, Case],
+    context: checks.GradingContext,
+    *,
+    judge: str | None,
+    graded: Callable[[Trial], None],
 ) -> tuple[list[Trial], int]:
     """Every scored trial with its new grade, without its answer, and how many grades differ.
 
@@ -118,9 +132,10 @@ def _grade_again(
                 unjudged.add(trial.case_id)
                 continue
             if grade != outcome.grade:
-                graded = replace(outcome, grade=grade)
-                changed += graded.passed != outcome.passed
-                trial = replace(trial, outcome=graded)
+                anew = replace(outcome, grade=grade)
+                changed += anew.passed != outcome.passed
+                trial = replace(trial, outcome=anew)
+        graded(trial)
         regraded.append(storage.emptied(trial))
     if unjudged:
         shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
