@@ -441,20 +441,27 @@ def _in_a_thread(work: Callable[[], T]) -> T:
             ended.set_exception(error)
 
     threading.Thread(target=body, name="upskill").start()
-    interrupted = False
-    try:
-        _wait_for(ended)
-    except KeyboardInterrupt:
-        interrupted = True
-    if interrupted:
+    if not _ends_undisturbed(ended):
         interruption.request()
-        _wait_for(ended)
+        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
+            pass
         ended.result()
         raise KeyboardInterrupt
     return ended.result()
 
 
-def _wait_for(ended: Future[T]) -> None:
-    """In short pieces: on Windows a wait without end cannot be interrupted."""
-    while wait((ended,), timeout=0.5).not_done:
-        pass
+_MOMENT_SECONDS = 0.5
+"""Waits are no longer than this: on Windows nothing else could interrupt them."""
+
+
+def _ends_undisturbed(ended: "Future[T]") -> bool:
+    """Wait for the end; `False` at the first interrupt. In a notebook that is an error, in `asyncio.run` a request to
+    cancel, which the task would see only when it waits for the event loop again."""
+    task = asyncio.current_task()
+    try:
+        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
+            if task is not None and task.cancelling():
+                return False
+    except KeyboardInterrupt:
+        return False
+    return True

@@ -8,7 +8,7 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped
 from upskill.reporting.wording import arm_name, between, percent, points
 
-_LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0"
+_LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;min-width:7em;overflow-wrap:anywhere"
 _RIGHT = "text-align:right;vertical-align:top;padding:4px 12px 4px 0;white-space:nowrap"
 
 
@@ -16,7 +16,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
     """One row per model: both pass rates, the lift in points with its interval, the pairs, the verdict in words."""
     first = evaluation.students[0]
     measured, against = (arm_name(arm, first.harness) for arm in first.compared)
-    titles = ("model", against, measured, "lift in points", "pairs", "verdict")
+    titles = ("model", against, measured, "lift in points (interval)", "pairs", "verdict")
     head = "".join(
         f'<th scope="col" style="{_LEFT if title in ("model", "verdict") else _RIGHT}">{escaped(title)}</th>'
         for title in titles
@@ -42,7 +42,7 @@ def _cells(report: StudentReport) -> Iterator[str]:
         lift, pairs = f"{points(found.mean)} ({between(wide or found.these_cases)})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT}">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
-    yield f'<td style="{_LEFT}">{escaped(report.sentence)}</td>'
+    yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'
 
 
 def generated_html(generated: GenerateResult) -> str:

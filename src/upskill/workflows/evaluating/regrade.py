@@ -26,7 +26,7 @@ def regrade(
     *,
     case_file: Path | None = None,
     step: Step = nobody,
-    graded: Callable[[Trial], None] = lambda _: None,
+    graded: Callable[[Trial], None] | None = None,
 ) -> Evaluation:
     """Apply changed checks to every answer of a run. A case that was not put to a student then cannot be graded now.
 
@@ -115,7 +115,7 @@ def _grade_again(
     context: checks.GradingContext,
     *,
     judge: str | None,
-    graded: Callable[[Trial], None],
+    graded: Callable[[Trial], None] | None,
 ) -> tuple[list[Trial], int]:
     """Every scored trial with its new grade, without its answer, and how many grades differ.
 
@@ -135,7 +135,8 @@ def _grade_again(
                 anew = replace(outcome, grade=grade)
                 changed += anew.passed != outcome.passed
                 trial = replace(trial, outcome=anew)
-        graded(trial)
+        if graded is not None:
+            graded(replace(trial))  # a copy: this one is emptied
         regraded.append(storage.emptied(trial))
     if unjudged:
         shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")
