@@ -99,7 +99,9 @@ class EvaluationResult:
 
     def __repr__(self) -> str:
         verdicts = {report.student.name: report.verdict for report in self.students}
-        return f"EvaluationResult(skill={self.evaluation.skill.name!r}, verdicts={verdicts}, run={str(self.run)!r})"
+        return (
+            f"EvaluationResult(skill={self.evaluation.skill.name!r}, verdicts={verdicts}, run={self.evaluation.run!r})"
+        )
 
     def __str__(self) -> str:
         from upskill.reporting.terminal import show_evaluation
@@ -135,8 +137,8 @@ class GenerationResult:
         return generated_json(self.generated)
 
     def __repr__(self) -> str:
-        saved = None if self.saved is None else str(self.saved)
-        return f"GenerationResult(skill={self.generated.skill.name!r}, status={self.status!r}, saved={saved!r})"
+        made = self.generated
+        return f"GenerationResult(skill={made.skill.name!r}, status={made.status!r}, saved={made.saved!r})"
 
     def __str__(self) -> str:
         from upskill.reporting.generated import show_generated

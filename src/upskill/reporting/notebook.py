@@ -8,7 +8,7 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped
 from upskill.reporting.wording import arm_name, between, percent, points
 
-_LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;min-width:7em;overflow-wrap:anywhere"
+_LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;overflow-wrap:anywhere"
 _RIGHT = "text-align:right;vertical-align:top;padding:4px 12px 4px 0;white-space:nowrap"
 
 
@@ -23,10 +23,10 @@ def evaluation_table(evaluation: Evaluation) -> str:
     )
     rows = "".join(f"<tr>{''.join(_cells(report))}</tr>" for report in evaluation.students)
     cases = f"{count(evaluation.cases, 'case')}, run kept in {evaluation.run}"
-    notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes)
+    notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes).removeprefix("<br>")
     return (
         f'<table style="border-collapse:collapse"><caption style="{_LEFT}"><strong>{escaped(evaluation.skill.name)}'
-        f"</strong>: {escaped(cases)}{notes}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"</strong>: {escaped(cases)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><small>{notes}</small>"
     )
 
 
@@ -40,7 +40,7 @@ def _cells(report: StudentReport) -> Iterator[str]:
         found = report.lifts[0]
         wide = None if report.claim == "these cases" else found.cases_like_these
         lift, pairs = f"{points(found.mean)} ({between(wide or found.these_cases)})", str(found.pairs)
-    yield f'<th scope="row" style="{_LEFT}">{escaped(report.student.name)}</th>'
+    yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
     yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'
 
