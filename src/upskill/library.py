@@ -199,7 +199,7 @@ def evaluate(
     `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `store=False`.
 
     What may cost more than a dollar or take longer than ten minutes is refused, with its price, unless `yes` is given.
-    An interrupt ends the run in good order and raises `KeyboardInterrupt`; `resume` goes on with it.
+    An interrupt ends the run in good order and raises `KeyboardInterrupt`; `resume` continues it.
     """
     from upskill.workflows.evaluate import EvaluationOrder
     from upskill.workflows.evaluate import evaluate as run_evaluation
@@ -223,7 +223,7 @@ def evaluate(
 
 
 def resume(run: PathLike) -> EvaluationResult:
-    """Go on with a run of `evaluate` that was interrupted or killed, under its own settings. Buys nothing twice."""
+    """Resume a run of `evaluate` that was interrupted or killed, under its own settings. Nothing is bought twice."""
     from upskill.workflows.evaluate import resume as resume_run
 
     return _call(lambda: _evaluated(resume_run(Path(run), progress=_Interruptible())))
@@ -267,7 +267,7 @@ def generate(
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
     from, held out and negative ("10+16+4"), `output` is the folder of the skill. Price, settings and interrupts are as
-    with `evaluate`; `resume_generate` goes on.
+    with `evaluate`; `resume_generate` continues a run.
     """
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.generating.generate import GenerateOrder
@@ -299,7 +299,7 @@ def generate(
 
 
 def resume_generate(run: PathLike, *, max_cost: float | None = None) -> GenerationResult:
-    """Go on with a run of `generate`, under its own settings. `max_cost` raises its cap. Nothing is bought twice."""
+    """Resume a run of `generate`, under its own settings. `max_cost` raises its cap. Nothing is bought twice."""
     from upskill.workflows.generating.generate import resume_generate as resume_run
 
     listener = _GenerateListener()
@@ -330,9 +330,9 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
 
 
 def _evaluated(evaluation: Evaluation) -> EvaluationResult:
-    """The result; or, of what a person interrupted, an interrupt that says how to go on."""
+    """The result; or, of what a person interrupted, an interrupt that says how to resume."""
     if evaluation.interrupted:
-        raise KeyboardInterrupt(f"the run is kept; go on with upskill.resume({evaluation.run!r})")
+        raise KeyboardInterrupt(f"the run is kept: resume it with upskill.resume({evaluation.run!r})")
     return EvaluationResult(evaluation=evaluation, run=Path(evaluation.run).resolve())
 
 
@@ -350,17 +350,17 @@ class _GenerateListener(Unheard):
     run: Path | None = None
 
     def begun(self, run: Path) -> None:
-        """Remember where it can be gone on with."""
+        """Remember what can be resumed."""
         self.run = run
 
     def watch(self, work: Callable[[], GenerateResult]) -> GenerationResult:
-        """The result of the work; an interrupt says how to go on."""
+        """The result of the work; an interrupt says how to resume it."""
         try:
             generated = work()
         except KeyboardInterrupt:
             if self.run is None:
                 raise
-            kept = f"the run is kept; go on with upskill.resume_generate({self.run.as_posix()!r})"
+            kept = f"the run is kept: resume it with upskill.resume_generate({self.run.as_posix()!r})"
             raise KeyboardInterrupt(kept) from None
         measured = generated.evaluation
         return GenerationResult(

@@ -137,7 +137,7 @@ def test_an_interrupt_ends_the_run_in_good_order_and_is_raised(call: Call, skill
 
 
 @EVERYWHERE
-def test_an_interrupted_generate_can_be_gone_on_with(call: Call, here: Path) -> None:
+def test_an_interrupted_generate_can_be_resumed(call: Call, here: Path) -> None:
     is_slow = True
 
     def teacher(asked: ReceivedRequest) -> Behaviour:

@@ -26,7 +26,8 @@ def evaluation_table(evaluation: Evaluation) -> str:
     notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes).removeprefix("<br>")
     return (
         f'<table style="border-collapse:collapse"><caption style="{_LEFT}"><strong>{escaped(evaluation.skill.name)}'
-        f"</strong>: {escaped(cases)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table><small>{notes}</small>"
+        f"</strong>: {escaped(cases)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<small>{notes}</small>"
     )
 
 
