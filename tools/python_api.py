@@ -17,8 +17,9 @@ engine is loaded when a trial runs.
 This program is [`{EXAMPLE}`](../../{EXAMPLE}), and the tests run it:
 """
 
-RULES = f"""- **Arguments** are named like the flags. Others: `-m` is `models` (of `generate`, the `teacher`), `--from` is
-  `sources`, `--compare previous:PATH` is `previous`, `--max-time` is `max_time_minutes`, `--fresh` is `store=False`.
+RULES = f"""- **Arguments** are named like the flags, but for these: `-m` is `models` (of `generate`, the `teacher`),
+  `--from` is `sources`, `--compare previous:PATH` is `previous`, `--max-time` is `max_time_minutes`, `--fresh` is
+  `store=False`.
 - **Settings** that no argument names come from `UPSKILL_*`, the project's file and the user's file, as with the
   commands. Any of [the settings](settings.md) can be an argument, by its name: `max_cost=2.0`, `store=False`. A wrong
   name is an error with a suggestion.

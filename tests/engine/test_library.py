@@ -102,11 +102,13 @@ def test_an_interrupt_ends_the_run_in_good_order_and_is_raised(call: Call, skill
     stopped_at, is_slow = 6, True
     pressed: list[float] = []
 
+    def press() -> None:
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
     def behave(asked: ReceivedRequest) -> Behaviour:
         if is_slow and asked.number == stopped_at:
-            threading.Timer(
-                0.5, lambda: (pressed.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT))
-            ).start()
+            threading.Timer(0.5, press).start()
         slow = is_slow and asked.number >= stopped_at
         return Behaviour(text="yes" if asked.has_skill else "no", latency=60.0 if slow else 0.0)
 

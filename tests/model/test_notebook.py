@@ -29,7 +29,7 @@ def test_the_notebook_runs_and_its_table_says_that_the_skill_helps(
     monkeypatch.setenv("LOCAL_MODEL_URL", local_model)
     for variable in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(variable, str(tmp_path / "home"))
-    notebook = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)
+    notebook: Any = nbformat.read(EXAMPLES / "notebook.ipynb", as_version=4)  # type: ignore[no-untyped-call]
     committed = [output.output_type for output in _outputs(notebook)]
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
     table = _shown(notebook, "text/html")
