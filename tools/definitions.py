@@ -123,6 +123,8 @@ def _parameters(arguments: ast.arguments) -> Iterator[str]:
         yield "*"
     for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         yield _parameter(one, default)
+    if arguments.kwarg:
+        yield f"**{ast.unparse(arguments.kwarg)}"
 
 
 def _parameter(one: ast.arg, default: ast.expr | None) -> str:

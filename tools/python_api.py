@@ -7,69 +7,103 @@ from tools.definitions import Definition, definition
 ROOT = Path(__file__).parent.parent
 EXAMPLE = "examples/python/evaluate.py"
 
+NOTEBOOK = "examples/notebook.ipynb"
+
 INTRODUCTION = f"""# Python API
 
-Whatever a command does, a few lines of Python do too: a command parses flags, calls one function of
-`upskill.workflows` and prints what it returns. Importing does nothing but define names; the engine is loaded when a
-trial runs.
-
-What stands on this page is public. Until version 1.0 it may change with a line in the changelog; anything else may
-change without one. Values are frozen, their fields are given by name, and what is unknown is `None`, never 0. Errors
-that a person can act on are `UpskillError`s.
+Each function does what a command does, with plain arguments and a typed result. `import upskill` loads nothing; the
+engine is loaded when a trial runs.
 
 This program is [`{EXAMPLE}`](../../{EXAMPLE}), and the tests run it:
 """
 
+RULES = f"""- **Arguments** are named like the flags, but for these: `-m` is `models` (of `generate`, the `teacher`),
+  `--from` is `sources`, `--compare previous:PATH` is `previous`, `--max-time` is `max_time_minutes`, `--fresh` is
+  `store=False`.
+- **Settings** that no argument names come from `UPSKILL_*`, the project's file and the user's file, as with the
+  commands. Any of [the settings](settings.md) can be an argument, by its name: `max_cost=2.0`, `store=False`. A wrong
+  name is an error with a suggestion.
+- **Spending.** What may cost more than a dollar or take longer than ten minutes raises `UsageError` with its price,
+  unless `yes=True` is given. The caps hold as with the commands.
+- **Notebooks.** The functions work where an event loop is already running; the work is done in a thread of its own. A
+  result shows itself as a table. The tests execute
+  [`{NOTEBOOK}`](../../{NOTEBOOK}) on a local model.
+- **Interrupts.** Ctrl-C, or a notebook's stop button, ends a run in good order and raises `KeyboardInterrupt`, which
+  says how to resume it. A second one does not wait for that.
+- **One at a time.** The engine runs once per process: a second call in another thread waits for the first.
+- **Values** are frozen, and what is unknown is `None`, never 0. Errors that a person can act on are `UpskillError`s;
+  their hint is in the traceback.
+
+What stands on this page is public. Until version 1.0 it may change with a line in the changelog; anything else may
+change without one."""
+
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
-        "Evaluating",
-        "Settings come first: they hold the models, the caps and where runs are kept.",
-        (
-            "upskill.settings:resolve_settings",
-            "upskill.settings:Resolved",
-            "upskill.workflows.evaluating.prepare:EvaluationOrder",
-            "upskill.workflows.evaluate:evaluate",
-            "upskill.workflows.evaluating.evaluate:resume",
-            "upskill.workflows.progress:RunProgress",
-            "upskill.workflows.evaluating.regrade:regrade",
-            "upskill.reporting:evaluation_json",
-            "upskill.reporting:evaluation_schema",
+        "Functions",
+        "",
+        tuple(
+            f"upskill:{name}" for name in ("evaluate", "resume", "generate", "resume_generate", "regrade", "read_trace")
         ),
     ),
     (
-        "Generating",
-        "From a task, a recording or an older skill to a skill that was measured.",
+        "Results",
+        "`print` shows of each what its command prints.",
+        ("upskill:EvaluationResult", "upskill:GenerationResult", "upskill:TraceResult"),
+    ),
+    (
+        "Values",
+        "What results hold.",
         (
-            "upskill.workflows.generating.order:GenerateOrder",
-            "upskill.workflows.generating.generate:plan_generate",
-            "upskill.workflows.generating.generate:generate",
-            "upskill.workflows.generating.generate:resume_generate",
+            *(
+                f"upskill.domain:{name}"
+                for name in (
+                    "Evaluation",
+                    "StudentReport",
+                    "ArmSummary",
+                    "Lift",
+                    "Interval",
+                    "Verdict",
+                    "LabelLift",
+                    "Purchase",
+                    "RunEnd",
+                    "StudentEnd",
+                    "Cap",
+                    "Outage",
+                    "JudgeReport",
+                    "Qualification",
+                    "Skill",
+                    "SkillFile",
+                    "Student",
+                    "Price",
+                    "Trial",
+                    "Arm",
+                    "Outcome",
+                    "Scored",
+                    "Errored",
+                    "End",
+                    "Fault",
+                    "Usage",
+                    "SkillUse",
+                    "Grade",
+                    "CheckResult",
+                    "Answer",
+                )
+            ),
             "upskill.domain.generated:GenerateResult",
+            "upskill.domain.generated:StudentClaim",
+            "upskill.domain.generated:AttemptSummary",
+            "upskill.domain.trace_digest:TraceSource",
+            "upskill.domain.trace_digest:TraceSummary",
+            "upskill.domain.trace_digest:TraceDigest",
+            "upskill.domain.trace_digest:Finding",
         ),
     ),
     (
-        "Skills, cases and runs",
+        "Errors",
         "",
-        (
-            "upskill.workflows.init:init_project",
-            "upskill.workflows.list_skills:list_skills",
-            "upskill.workflows.list_skills:ListedSkill",
-            "upskill.workflows.evaluating.check_cases:check_cases",
-            "upskill.workflows.evaluating.check_cases:CheckedCases",
-            "upskill.workflows.evaluating.probe_cases:probe_cases",
-            "upskill.workflows.list_runs:list_runs",
-            "upskill.workflows.list_runs:ListedRun",
-            "upskill.workflows.list_runs:trials_of",
-        ),
-    ),
-    (
-        "Recordings, models and the sandbox",
-        "",
-        (
-            "upskill.workflows.read_trace:read_trace",
-            "upskill.workflows.models:show_model",
-            "upskill.workflows.models:known_aliases",
-            "upskill.workflows.doctor:examine",
+        tuple(
+            f"upskill:{name}"
+            for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
         ),
     ),
     (
@@ -81,61 +115,13 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "upskill.checks.plugin:Finding",
         ),
     ),
-    (
-        "Values",
-        "The nouns that these functions take and return, all in `upskill.domain`.",
-        tuple(
-            f"upskill.domain:{name}"
-            for name in (
-                "Evaluation",
-                "StudentReport",
-                "ArmSummary",
-                "Purchase",
-                "Lift",
-                "Interval",
-                "Verdict",
-                "LabelLift",
-                "Qualification",
-                "Skill",
-                "SkillFile",
-                "Case",
-                "Check",
-                "CheckResult",
-                "Grade",
-                "Answer",
-                "Student",
-                "Price",
-                "Trial",
-                "Arm",
-                "Outcome",
-                "Scored",
-                "Errored",
-                "End",
-                "Fault",
-                "Usage",
-                "SkillUse",
-                "Trace",
-                "Step",
-                "Call",
-                "Observation",
-            )
-        ),
-    ),
-    (
-        "Errors",
-        "",
-        tuple(
-            f"upskill.errors:{name}"
-            for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
-        ),
-    ),
 )
 
 
 def python_api_page() -> str:
     """The whole page, without its notice."""
     program = (ROOT / EXAMPLE).read_text(encoding="utf-8")
-    parts = [INTRODUCTION + "\n```python\n" + program + "```"]
+    parts = [INTRODUCTION + "\n```python\n" + program + "```", RULES]
     for title, about, names in SECTIONS:
         parts.append(f"## {title}" + (f"\n\n{about}" if about else ""))
         parts += [_entry(definition(name)) for name in names]

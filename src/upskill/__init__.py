@@ -1,6 +1,65 @@
 """upskill: measure what an Agent Skill does for a model, with and without it.
 
-Importing this package does nothing but define names; the engine is loaded when a trial runs.
+Importing this package does nothing but define names; each is loaded when it is used, the engine when a trial runs.
 """
 
+from typing import TYPE_CHECKING
+
+from upskill.lazy_exports import lazy_exports
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from upskill.errors import EngineError, ProviderError, SettingsError, SkillInvalid, UpskillError, UsageError
+    from upskill.library import (
+        EvaluationResult,
+        GenerationResult,
+        TraceResult,
+        evaluate,
+        generate,
+        read_trace,
+        regrade,
+        resume,
+        resume_generate,
+    )
+else:
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "errors": ("EngineError", "ProviderError", "SettingsError", "SkillInvalid", "UpskillError", "UsageError"),
+            "library": (
+                "EvaluationResult",
+                "GenerationResult",
+                "TraceResult",
+                "evaluate",
+                "generate",
+                "read_trace",
+                "regrade",
+                "resume",
+                "resume_generate",
+            ),
+        },
+    )
+
+__all__ = [
+    "EngineError",
+    "EvaluationResult",
+    "GenerationResult",
+    "ProviderError",
+    "SettingsError",
+    "SkillInvalid",
+    "TraceResult",
+    "UpskillError",
+    "UsageError",
+    "evaluate",
+    "generate",
+    "read_trace",
+    "regrade",
+    "resume",
+    "resume_generate",
+]
+
+
+def __dir__() -> list[str]:
+    """For completion: also what has not been loaded yet."""
+    return sorted({*globals(), *__all__})

@@ -11,11 +11,23 @@ import upskill
 
 def test_a_name_is_looked_up_once_and_brings_its_own_module_only() -> None:
     script = (
-        "import sys; from upskill import storage; storage.write_whole\n"
-        "print('write_whole' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
+        "import sys; from upskill import storage; storage.write_atomically\n"
+        "print('write_atomically' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True ['upskill.storage.atomic_file']"
+
+
+def test_importing_the_package_loads_nothing_of_it() -> None:
+    code = "import sys, upskill; upskill.__version__; print(sorted(m for m in sys.modules if m.startswith('upskill')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['upskill', 'upskill.lazy_exports']"
+
+
+def test_the_library_loads_no_engine_before_a_trial_runs() -> None:
+    code = "import sys, upskill; upskill.evaluate, upskill.UsageError; print('inspect_ai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_search_leaves_no_file_and_needs_no_model_library() -> None:

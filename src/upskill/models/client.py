@@ -4,6 +4,8 @@ It counts calls, tokens and money, holds deadlines, retries what failed in trans
 knocking at an endpoint that is down. Budgets bite here. It does not know what a trial or a verdict is.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +46,20 @@ class MeteredClient(Ledger):
             scripted_api.register()
         elif endpoint.is_custom:
             api_key = endpoint.key() or NO_KEY
-        model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
+        with _as_outside_a_notebook():
+            model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
         build_meter_into(model, client=self, endpoint=endpoint)
         return model
+
+
+@contextmanager
+def _as_outside_a_notebook() -> Iterator[None]:
+    """In a notebook the engine demands widgets and changes every event loop of the process: ours runs in a thread."""
+    from inspect_ai._util import platform
+
+    in_notebook = platform.running_in_notebook
+    setattr(platform, "running_in_notebook", lambda: False)  # noqa: B010 - a function of the engine
+    try:
+        yield
+    finally:
+        setattr(platform, "running_in_notebook", in_notebook)  # noqa: B010

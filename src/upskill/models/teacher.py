@@ -6,12 +6,14 @@ Knows nothing of what is asked: whoever asks reads the replies, and whoever hand
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from upskill.domain.text import estimated_tokens, whole_characters
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint
+from upskill.models.interruption import run_interruptibly
 from upskill.models.judge_client import NoAnswer
 from upskill.models.question import Question, Reply
 
@@ -60,9 +62,7 @@ class Teacher:
         Raises `NoAnswer` where a question brought no answer, once the others have come to their end: what was
         bought by then has been handed over.
         """
-        import anyio
-
-        return anyio.run(self._ask_all, tuple(questions), on_reply)
+        return run_interruptibly(partial(self._ask_all, tuple(questions), on_reply))
 
     async def _ask_all(
         self, questions: tuple[Question, ...], on_reply: Callable[[PaidReply], None]

@@ -1,8 +1,8 @@
-"""Every trial as a row of CSV (RFC 4180), for spreadsheets and data frames."""
+"""Every trial as a row, with its values as they are, and as CSV (RFC 4180) for spreadsheets."""
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from upskill.domain import Errored, Evaluation, Trial
 from upskill.domain.text import whole_characters
@@ -23,6 +23,8 @@ COLUMNS = (
 
 def safe_cell(cell: Cell) -> Cell:
     """The cell as text and nothing else, in characters that a file can hold."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
     if not isinstance(cell, str):
         return cell
     cell = whole_characters(cell)
@@ -34,10 +36,16 @@ def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    last = [safe_cell(text) for text in (evaluation.skill.name, evaluation.skill.digest, evaluation.run)]
-    for trial in trials:
-        writer.writerow([*map(safe_cell, _cells(trial)), *last, *map(safe_cell, _with_tools(trial))])
+    for row in trial_rows(evaluation, trials):
+        writer.writerow(map(safe_cell, row.values()))
     return file.getvalue()
+
+
+def trial_rows(evaluation: Evaluation, trials: Iterable[Trial]) -> Iterator[dict[str, Cell]]:
+    """A row per trial, in the order given, by the names of the columns. What is unknown is `None`, never 0."""
+    last = (evaluation.skill.name, evaluation.skill.digest, evaluation.run)
+    for trial in trials:
+        yield dict(zip(COLUMNS, (*_cells(trial), *last, *_with_tools(trial)), strict=True))
 
 
 def _cells(trial: Trial) -> tuple[Cell, ...]:
@@ -47,8 +55,7 @@ def _cells(trial: Trial) -> tuple[Cell, ...]:
         measured = ("errored", None, outcome.fault, None, None, None)
     else:
         grade = outcome.grade
-        passed = "true" if outcome.passed else "false"
-        measured = ("scored", outcome.end, None, passed, grade.checks_passed, len(grade.results))
+        measured = ("scored", outcome.end, None, outcome.passed, grade.checks_passed, len(grade.results))
     return (
         trial.student,
         trial.case_id,
@@ -70,7 +77,7 @@ def _with_tools(trial: Trial) -> tuple[Cell, ...]:
     use = trial.skill_use
     return (
         trial.turns or None,
-        None if use is None else "true" if use.loaded else "false",
+        None if use is None else use.loaded,
         None if use is None else " ".join(use.files),
         len(trial.files) if trial.turns else None,
     )

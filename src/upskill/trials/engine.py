@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Outage, RunEnd, Student, Trial, harness_info
 from upskill.errors import EngineError
+from upskill.models.interruption import run_interruptibly
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 from upskill.trials.trial_run import TrialRun
@@ -122,26 +123,31 @@ class _StudentTasks:
 
 
 def _run_tasks(tasks: "Sequence[Task]", run: TrialRun) -> "Sequence[EvalLog]":
-    from inspect_ai import eval as run_tasks
+    from inspect_ai import eval_async
+    from inspect_ai._util.asyncfiles import with_async_fs
+    from inspect_ai.util._display import init_display_type
 
+    init_display_type("none")
+    # Not the engine's own `eval`: in a notebook it wants widgets and changes the event loops of the whole process.
+    work = partial(
+        eval_async,
+        list(tasks),
+        model=None,
+        log_dir=str(run.logs),
+        log_level="critical",
+        log_realtime=False,
+        log_buffer=100,
+        log_images=False,
+        fail_on_error=False,
+        retry_on_error=0,
+        score_display=False,
+        max_samples=run.client.policy.concurrency,
+        max_tasks=len(tasks),
+        ctl_server=False,
+        acp_server=False,
+    )
     try:
-        return run_tasks(
-            list(tasks),
-            model=None,
-            display="none",
-            log_dir=str(run.logs),
-            log_level="critical",
-            log_realtime=False,
-            log_buffer=100,
-            log_images=False,
-            fail_on_error=False,
-            retry_on_error=0,
-            score_display=False,
-            max_samples=run.client.policy.concurrency,
-            max_tasks=len(tasks),
-            ctl_server=False,
-            acp_server=False,
-        )
+        return run_interruptibly(with_async_fs(work))
     except KeyboardInterrupt:
         return []
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unit.reporting.evaluations import SKILL, errored, evaluation, scored
 from upskill.domain import SkillUse, Trial
 from upskill.reporting import csv_report
-from upskill.reporting.csv_report import COLUMNS
+from upskill.reporting.csv_report import COLUMNS, trial_rows
 
 TEXT = st.tuples(
     st.sampled_from(["", *"=+-@\t\r'\"\n,; "]), st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -91,3 +91,12 @@ def test_any_text_comes_back_and_no_cell_begins_a_formula(student: str, case: st
 def test_half_a_character_can_still_be_written() -> None:
     (row,) = rows(replace(scored(), served_model="half \ud83d"))
     assert row["served_model"] == "half ?"
+
+
+def test_rows_hold_the_values_as_they_are() -> None:
+    trial = replace(scored(), case_id="=1+1", repeat=2, served_model="-m")
+    (row,) = trial_rows(evaluation(), [trial])
+    assert tuple(row) == COLUMNS
+    assert (row["case"], row["served_model"], row["repeat"], row["passed"]) == ("=1+1", "-m", 2, True)
+    (row,) = trial_rows(evaluation(), [errored()])
+    assert (row["outcome"], row["passed"], row["checks"], row["turns"]) == ("errored", None, None, None)

@@ -1,6 +1,6 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,17 @@ from upskill.workflows.evaluating.record import recorded_backend
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 
 
-def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SILENT) -> Evaluation:
-    """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded."""
+def regrade(
+    run: Path,
+    *,
+    case_file: Path | None = None,
+    progress: Progress = SILENT,
+    graded: Callable[[Trial], None] | None = None,
+) -> Evaluation:
+    """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded.
+
+    `graded` is handed every trial with its new grade and its answer.
+    """
     record = storage.read_run(run)
     source = case_file if case_file is not None else run / record.case_source
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
@@ -44,7 +53,7 @@ def regrade(run: Path, *, case_file: Path | None = None, progress: Progress = SI
     with storage.collector_paused(), TemporaryDirectory() as scratch:
         context = grading_context(sandbox, Path(scratch))
         regraded, changed = _grade_again(
-            _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge
+            _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge, graded=graded
         )
     mine = by_student(regraded)
     return summarise(
@@ -99,7 +108,12 @@ def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
 
 
 def _grade_again(
-    trials: Iterable[Trial], cases: dict[str, Case], context: checks.GradingContext, *, judge: str | None
+    trials: Iterable[Trial],
+    cases: dict[str, Case],
+    context: checks.GradingContext,
+    *,
+    judge: str | None,
+    graded: Callable[[Trial], None] | None,
 ) -> tuple[list[Trial], int]:
     """Every scored trial with its new grade, without its answer, and how many grades differ.
 
@@ -116,9 +130,11 @@ def _grade_again(
                 unjudged.add(trial.case_id)
                 continue
             if grade != outcome.grade:
-                graded = replace(outcome, grade=grade)
-                changed += graded.passed != outcome.passed
-                trial = replace(trial, outcome=graded)
+                anew = replace(outcome, grade=grade)
+                changed += anew.passed != outcome.passed
+                trial = replace(trial, outcome=anew)
+        if graded is not None:
+            graded(replace(trial))  # a copy: this one is emptied
         regraded.append(storage.emptied(trial))
     if unjudged:
         shown = ", ".join(sorted(unjudged)[:5]) + (" …" if len(unjudged) > 5 else "")

@@ -1,0 +1,77 @@
+"""Interrupts work that runs in another thread, where Ctrl-C does not reach it. Knows nothing of what the work is."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Interruption:
+    """Asks the work of one thread to end, as Ctrl-C would in the main thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requested = False
+        self._cancel: Callable[[], object] | None = None
+
+    def request(self) -> None:
+        """End the event loop that runs in the work now, and let no other begin. May be called from any thread."""
+        with self._lock:
+            self._requested = True
+            if self._cancel is not None:
+                self._cancel()
+
+    @property
+    def requested(self) -> bool:
+        """Whether the work is to end."""
+        return self._requested
+
+    def reaches(self, work: Callable[[], T]) -> T:
+        """Do the work in this thread, and let requests reach it."""
+        token = _current.set(self)
+        try:
+            return work()
+        finally:
+            _current.reset(token)
+
+    async def _cancellable(self, work: Callable[[], Awaitable[T]]) -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None, "called on an event loop"
+        with self._lock:
+            # The same that an event loop of the main thread does at the first Ctrl-C.
+            self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
+        try:
+            if self._requested:
+                raise asyncio.CancelledError
+            return await work()
+        finally:
+            with self._lock:
+                self._cancel = None
+
+
+_current: ContextVar[Interruption | None] = ContextVar("interruption", default=None)
+
+
+def run_interruptibly(work: Callable[[], Awaitable[T]]) -> T:
+    """Run `work` on an event loop of its own. Raises `KeyboardInterrupt` where a person ended it, in any thread."""
+    import anyio
+
+    interruption = _current.get()
+    if interruption is None:
+        return anyio.run(work)
+    try:
+        return anyio.run(interruption._cancellable, work)
+    except asyncio.CancelledError:
+        raise_if_interrupted()
+        raise
+
+
+def raise_if_interrupted() -> None:
+    """Raise `KeyboardInterrupt` where the work of this thread is to end. For long work outside an event loop."""
+    interruption = _current.get()
+    if interruption is not None and interruption.requested:
+        raise KeyboardInterrupt
