@@ -41,7 +41,7 @@ _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?
 """Signs of a command that reads its standard input, which holds the text of the answer; few do."""
 Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
-"""Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
+"""Programs that were found: every sandbox of one opener has the same system, and asking again costs a process."""
 _RESOLVE = 'command -v -- "$1" >/dev/null'
 
 
@@ -116,7 +116,7 @@ class Command(ObjectKind):
         if "/" in argv[0] and not argv[0].startswith("/") and argv[0].removeprefix("./") not in files:
             return CheckOutcome(False, answer_files.missing(argv[0].removeprefix("./")))
         with submission.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
-            # Before anything of the student is inside: what is found now is the system's own.
+            # Before any file of the student is inside, so that only programs of the system are found.
             _require_programs(sandbox, _programs(wanted, argv), opener=submission.context.open_sandbox)
             sandbox.put(files, executable=executable)
             ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
@@ -168,7 +168,7 @@ def _sandbox_files(wanted: Mapping[str, Json], answer: AnswerFiles) -> tuple[Fil
     if isinstance(block, str) and not answer.own and answer.fenced.only_block is not None:
         files = _laid_over(files, {block: answer.fenced.only_block.encode("utf-8", "replace")})
     files = _laid_over(files, read_files(wanted.get("files", {}), [], where=""))
-    # Files carry no mode here; what says by its first bytes that it is a program may be run.
+    # Files have no mode here; a file that begins like a program is made executable.
     return files, [path for path, data in files.items() if data.startswith((b"#!", b"\x7fELF"))]
 
 
@@ -177,7 +177,7 @@ def _is_taken(path: str, take: Json) -> bool:
 
 
 def _laid_over(below: Files, above: Files) -> dict[str, bytes]:
-    """Both, where a file of the upper one takes the place of a folder of that name below, and the other way round."""
+    """Both; a file above replaces a file or a folder of that name below, and a folder above replaces a file."""
     folders = {folder for path in above for folder in _folders_of(path)}
     kept = {
         path: data
@@ -216,7 +216,7 @@ def _require_programs(sandbox: Sandbox, programs: list[str], *, opener: Opener) 
 
 
 def _first_word(command: str) -> str | None:
-    """The program that a shell command begins with, where that is plain to see."""
+    """The program that a shell command begins with, where that is clear."""
     try:
         words = list(shlex.shlex(command, posix=True, punctuation_chars=True))[:1]
         plain = shlex.split(command)[:1]
@@ -244,7 +244,7 @@ def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
 
 
 def _output(ran: CommandResult) -> str:
-    """The ends of both streams, where errors usually stand."""
+    """The ends of both streams, where errors usually are."""
     told = ""
     for name, data in (("stderr", ran.stderr), ("stdout", ran.stdout)):
         text = data[-4 * MOST_OUTPUT_SHOWN :].decode("utf-8", "replace").strip()

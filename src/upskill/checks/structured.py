@@ -21,7 +21,7 @@ from upskill.domain.text import decoded
 MOST_BYTES = 512 * 1024
 MOST_DEPTH = 100
 MOST_VALUES = 100_000
-"""Values once every alias is written out: nine lines of aliases to aliases can stand for a billion."""
+"""Values once every alias is expanded: nine lines of aliases to aliases can mean a billion."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
@@ -37,7 +37,7 @@ class NotParsed(Exception):
 
 
 class Structured(ObjectKind):
-    """Passes when the text parses, fits the schema, and has the right value at the place that is named."""
+    """Passes when the text parses, fits the schema, and has the right value at the path that is named."""
 
     schema = _SCHEMA
     keys = ("path", "schema", "at", "equals", "matches", "absent")
@@ -223,7 +223,7 @@ TOML = Structured("toml", parse_toml, languages=frozenset({"toml"}), exact_numbe
 def parse_yaml(text: str) -> Any:
     """The value of a YAML 1.1 text with one document and plain values only. Raises `NotParsed`.
 
-    Aliases are fine until they multiply; tags that make objects are refused.
+    Aliases are allowed until they multiply; tags that construct objects are refused.
     """
     try:
         _require_shallow(text)
@@ -252,7 +252,7 @@ def _require_shallow(text: str) -> None:
 
 
 def _require_few_values(node: Any) -> None:
-    """Count what the document holds with every alias written out; a node inside itself would never end."""
+    """Counts the values with every alias expanded, and refuses a node that contains itself."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 

@@ -19,7 +19,7 @@ from upskill.teaching.material import Material
 from upskill.teaching.written_case import CheckProblems, Clean, WrittenCase, cleaned, name_of, read_written
 
 REWRITES = 2
-"""How often a case that does not qualify goes back to its writing."""
+"""How often a case that does not qualify is asked for again."""
 
 MOST_OF_A_KIND = 40
 """Positive or negative cases that are taken from one answer."""
