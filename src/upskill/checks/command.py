@@ -18,7 +18,7 @@ from upskill.checks.kind import Need, ObjectKind, Submission, type_name, unknown
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
-from upskill.domain.files import read_files
+from upskill.domain.files import folders_of, read_files
 from upskill.sandbox import CommandResult, Limits, Sandbox, SandboxGone, SandboxSpec
 
 SECONDS = 30.0
@@ -124,14 +124,8 @@ class Command(ObjectKind):
 
 
 def _is_command(value: Json) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip()) and "\0" not in value
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(word, str) and "\0" not in word for word in value)
-        and bool(str(value[0]).strip())
-    )
+    words = value if isinstance(value, list) else [value]
+    return bool(words and str(words[0]).strip()) and all(isinstance(word, str) and "\0" not in word for word in words)
 
 
 def _is_whole(value: Json, *, least: int, most: int) -> bool:
@@ -178,18 +172,13 @@ def _is_taken(path: str, take: Json) -> bool:
 
 def _laid_over(below: Files, above: Files) -> dict[str, bytes]:
     """Both; a file above replaces a file or a folder of that name below, and a folder above replaces a file."""
-    folders = {folder for path in above for folder in _folders_of(path)}
+    folders = {folder for path in above for folder in folders_of(path)}
     kept = {
         path: data
         for path, data in below.items()
-        if path not in folders and not any(folder in above for folder in _folders_of(path))
+        if path not in folders and not any(folder in above for folder in folders_of(path))
     }
     return {**kept, **above}
-
-
-def _folders_of(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _programs(wanted: Mapping[str, Json], argv: list[str]) -> list[str]:
@@ -231,12 +220,13 @@ def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
         raise SandboxGone("the sandbox ended before the check did")
     output = _output(ran)
-    if ran.ended == "timeout":
-        return CheckOutcome(False, f"not done after {seconds:g} s{output}")
-    if ran.ended == "memory":
-        return CheckOutcome(False, f"ended: it used more memory than it may{output}")
-    if ran.ended == "output":
-        return CheckOutcome(False, f"ended: it wrote more than it may{output}")
+    stopped = {
+        "timeout": f"not done after {seconds:g} s",
+        "memory": "ended: it used more memory than it may",
+        "output": "ended: it wrote more than it may",
+    }
+    if ran.ended in stopped:
+        return CheckOutcome(False, stopped[ran.ended] + output)
     if ran.exit_code is not None and ran.exit_code < 0:
         return CheckOutcome(False, f"killed by signal {-ran.exit_code}{output}")
     wanted = "" if ran.exit_code == code else f" instead of {code}"
