@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FencedBlocks:
-    """What the blocks of a text amount to."""
+    """The blocks of a text, and the files among them."""
 
     files: Files
     blocks: tuple[Block, ...]

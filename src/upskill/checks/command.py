@@ -18,7 +18,7 @@ from upskill.checks.kind import Need, ObjectKind, Submission, type_name, unknown
 from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
-from upskill.domain.files import read_files
+from upskill.domain.files import folders_of, read_files
 from upskill.sandbox import CommandResult, Limits, Sandbox, SandboxGone, SandboxSpec
 
 SECONDS = 30.0
@@ -41,7 +41,7 @@ _READS_INPUT = re.compile(r"stdin|\binput\(|fileinput|\bread\b|\bcat\s*(?:-\s*)?
 """Signs of a command that reads its standard input, which holds the text of the answer; few do."""
 Opener = Callable[[SandboxSpec], Sandbox]
 _FOUND: set[tuple[Opener, str]] = set()
-"""Programs that were there once: every sandbox of one origin has the same system, and asking again costs a process."""
+"""Programs that were found: every sandbox of one opener has the same system, and asking again costs a process."""
 _RESOLVE = 'command -v -- "$1" >/dev/null'
 
 
@@ -116,7 +116,7 @@ class Command(ObjectKind):
         if "/" in argv[0] and not argv[0].startswith("/") and argv[0].removeprefix("./") not in files:
             return CheckOutcome(False, answer_files.missing(argv[0].removeprefix("./")))
         with submission.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
-            # Before anything of the student is inside: what is found now is the system's own.
+            # Before any file of the student is inside, so that only programs of the system are found.
             _require_programs(sandbox, _programs(wanted, argv), opener=submission.context.open_sandbox)
             sandbox.put(files, executable=executable)
             ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
@@ -124,14 +124,8 @@ class Command(ObjectKind):
 
 
 def _is_command(value: Json) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip()) and "\0" not in value
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(word, str) and "\0" not in word for word in value)
-        and bool(str(value[0]).strip())
-    )
+    words = value if isinstance(value, list) else [value]
+    return bool(words and str(words[0]).strip()) and all(isinstance(word, str) and "\0" not in word for word in words)
 
 
 def _is_whole(value: Json, *, least: int, most: int) -> bool:
@@ -168,7 +162,7 @@ def _sandbox_files(wanted: Mapping[str, Json], answer: AnswerFiles) -> tuple[Fil
     if isinstance(block, str) and not answer.own and answer.fenced.only_block is not None:
         files = _laid_over(files, {block: answer.fenced.only_block.encode("utf-8", "replace")})
     files = _laid_over(files, read_files(wanted.get("files", {}), [], where=""))
-    # Files carry no mode here; what says by its first bytes that it is a program may be run.
+    # Files have no mode here; a file that begins like a program is made executable.
     return files, [path for path, data in files.items() if data.startswith((b"#!", b"\x7fELF"))]
 
 
@@ -177,19 +171,14 @@ def _is_taken(path: str, take: Json) -> bool:
 
 
 def _laid_over(below: Files, above: Files) -> dict[str, bytes]:
-    """Both, where a file of the upper one takes the place of a folder of that name below, and the other way round."""
-    folders = {folder for path in above for folder in _folders_of(path)}
+    """Both; a file above replaces a file or a folder of that name below, and a folder above replaces a file."""
+    folders = {folder for path in above for folder in folders_of(path)}
     kept = {
         path: data
         for path, data in below.items()
-        if path not in folders and not any(folder in above for folder in _folders_of(path))
+        if path not in folders and not any(folder in above for folder in folders_of(path))
     }
     return {**kept, **above}
-
-
-def _folders_of(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 def _programs(wanted: Mapping[str, Json], argv: list[str]) -> list[str]:
@@ -216,7 +205,7 @@ def _require_programs(sandbox: Sandbox, programs: list[str], *, opener: Opener) 
 
 
 def _first_word(command: str) -> str | None:
-    """The program that a shell command begins with, where that is plain to see."""
+    """The program that a shell command begins with, where that is clear."""
     try:
         words = list(shlex.shlex(command, posix=True, punctuation_chars=True))[:1]
         plain = shlex.split(command)[:1]
@@ -231,12 +220,13 @@ def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
     if ran.ended == "gone":
         raise SandboxGone("the sandbox ended before the check did")
     output = _output(ran)
-    if ran.ended == "timeout":
-        return CheckOutcome(False, f"not done after {seconds:g} s{output}")
-    if ran.ended == "memory":
-        return CheckOutcome(False, f"ended: it used more memory than it may{output}")
-    if ran.ended == "output":
-        return CheckOutcome(False, f"ended: it wrote more than it may{output}")
+    stopped = {
+        "timeout": f"not done after {seconds:g} s",
+        "memory": "ended: it used more memory than it may",
+        "output": "ended: it wrote more than it may",
+    }
+    if ran.ended in stopped:
+        return CheckOutcome(False, stopped[ran.ended] + output)
     if ran.exit_code is not None and ran.exit_code < 0:
         return CheckOutcome(False, f"killed by signal {-ran.exit_code}{output}")
     wanted = "" if ran.exit_code == code else f" instead of {code}"
@@ -244,7 +234,7 @@ def _outcome(ran: CommandResult, *, code: int, seconds: float) -> CheckOutcome:
 
 
 def _output(ran: CommandResult) -> str:
-    """The ends of both streams, where errors usually stand."""
+    """The ends of both streams, where errors usually are."""
     told = ""
     for name, data in (("stderr", ran.stderr), ("stdout", ran.stdout)):
         text = data[-4 * MOST_OUTPUT_SHOWN :].decode("utf-8", "replace").strip()

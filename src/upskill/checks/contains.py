@@ -68,7 +68,7 @@ def _around(text: str, at: int, length: int) -> str:
     return repr(f"{'…' if begin else ''}{' '.join(text[begin:end].split())}{'…' if end < len(text) else ''}")
 
 
-class _Words(Kind):
+class _WordsKind(Kind):
     """A kind whose spec is a string, or a list of strings where `many`."""
 
     only_words = True
@@ -78,7 +78,7 @@ class _Words(Kind):
         return string_problems(spec, kind=self.name, many=self.many)
 
 
-class Contains(_Words):
+class Contains(_WordsKind):
     """Passes when every string of the spec is in the answer."""
 
     name = "contains"
@@ -100,7 +100,7 @@ class Contains(_Words):
         return CheckOutcome(True, "found " + ", ".join(map(shown, wanted)))
 
 
-class Excludes(_Words):
+class Excludes(_WordsKind):
     """Passes when no string of the spec is in the answer."""
 
     name = "excludes"
@@ -118,7 +118,7 @@ class Excludes(_Words):
         return CheckOutcome(False, "found " + "; ".join(found)) if found else CheckOutcome(True, "none found")
 
 
-class Equals(_Words):
+class Equals(_WordsKind):
     """Passes when the answer is the spec, letter for letter."""
 
     name = "equals"

@@ -31,7 +31,7 @@ class JudgeMissing(Exception):
 
 
 class JudgeUnclear(Exception):
-    """The judge did not reply in the form that was asked for, twice. Nothing was measured."""
+    """The judge gave two replies that could not be read. Nothing was measured."""
 
 
 class Judge(ObjectKind):
@@ -171,7 +171,7 @@ def _compare(spec: Json, submission: Submission) -> CheckOutcome:
 
 
 def _asked(name: str, prompt: str, submission: Submission, *, read: Callable[[str], Reply]) -> Reply:
-    """The reply, read strictly. One that cannot be read may be mended once."""
+    """The reply, read strictly. The judge may repair one that cannot be read once."""
     ask = submission.context.ask
     if ask is None:
         raise JudgeMissing("there is no judge")
@@ -212,7 +212,7 @@ def _reason(item: dict[str, Any]) -> str:
 
 
 def _object_in(reply: str) -> dict[str, Any]:
-    """The one object of a reply. A fence around it is forgiven, words beside it are not."""
+    """The one object of a reply. A fence around it is allowed, other words are not."""
     text = reply.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text.split("\n", 1)[1].rsplit("```", 1)[0]
@@ -244,7 +244,7 @@ def _cut(text: str, *, most: int = MOST_SHOWN) -> str:
 
 
 def _marked(name: str, content: str) -> str:
-    """Material between lines that it cannot hold itself: the mark is made of its own digest."""
+    """The content between marker lines that it cannot contain: the marker is its own digest."""
     mark = digest_of(content)[:16]
     return f"--- {name} {mark} begins ---\n{content}\n--- {name} {mark} ends ---"
 

@@ -73,7 +73,7 @@ def pattern_problems(spec: Mapping[str, Json], key: str, *, kind: str) -> list[s
 
 def search(pattern: str, text: str) -> str | None:
     """What a pattern matched first in a text. One that takes too long raises `TimeoutError`."""
-    # Other threads go on while it searches.
+    # Other threads continue while it searches.
     match = _compile(pattern).search(text, timeout=SECONDS, concurrent=True)
     return None if match is None else match.group(0)
 

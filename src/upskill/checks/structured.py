@@ -21,7 +21,7 @@ from upskill.domain.text import decoded
 MOST_BYTES = 512 * 1024
 MOST_DEPTH = 100
 MOST_VALUES = 100_000
-"""Values once every alias is written out: nine lines of aliases to aliases can stand for a billion."""
+"""Values once every alias is expanded: nine lines of aliases to aliases can mean a billion."""
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
@@ -32,12 +32,12 @@ _VALUE: Schema = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS
 _SCHEMA = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
 
 
-class NotParsed(Exception):
+class ParseError(Exception):
     """A text is not in the format; says where and why."""
 
 
 class Structured(ObjectKind):
-    """Passes when the text parses, fits the schema, and has the right value at the place that is named."""
+    """Passes when the text parses, fits the schema, and has the right value at the path that is named."""
 
     schema = _SCHEMA
     keys = ("path", "schema", "at", "equals", "matches", "absent")
@@ -51,7 +51,7 @@ class Structured(ObjectKind):
         exact_numbers: bool,
         guidance: str = "",
     ) -> None:
-        """`parse` raises `NotParsed`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
+        """`parse` raises `ParseError`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
         self.name = name
         self.guidance = guidance
         self._parse = parse
@@ -94,7 +94,7 @@ class Structured(ObjectKind):
         try:
             name, text = _text_of_file(path, submission) if isinstance(path, str) else self._text_of_answer(submission)
             value = self._value(text)
-        except NotParsed as error:
+        except ParseError as error:
             return CheckOutcome(False, str(error))
         if "schema" in wanted and (errors := schema_errors(wanted["schema"], value)):
             return CheckOutcome(False, f"{name} does not fit the schema: {'; '.join(errors)}")
@@ -104,11 +104,11 @@ class Structured(ObjectKind):
 
     def _value(self, text: str) -> Json:
         if len(text.encode("utf-8", "replace")) > MOST_BYTES:
-            raise NotParsed(f"not read as {self.name}: longer than {MOST_BYTES:,} bytes")
+            raise ParseError(f"not read as {self.name}: longer than {MOST_BYTES:,} bytes")
         try:
             return plain(self._parse(text.removeprefix("\ufeff")))
         except RecursionError:
-            raise NotParsed(f"not {self.name}: nested too deeply") from None
+            raise ParseError(f"not {self.name}: nested too deeply") from None
 
     def _text_of_answer(self, submission: Submission) -> tuple[str, str]:
         """The only block of the text, or its only one in this language; without any block, all of the text."""
@@ -118,7 +118,7 @@ class Structured(ObjectKind):
         mine = [block for block in blocks if block.language in self._languages] if len(blocks) > 1 else blocks
         if len(mine) == 1:
             return "the fenced block", mine[0].content
-        raise NotParsed(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
+        raise ParseError(f"{len(blocks)} fenced blocks, {len(mine)} of them {self.name}; one is looked at")
 
     def _check_value(self, wanted: dict[str, Json], value: Json, *, name: str) -> CheckOutcome:
         at = wanted.get("at")
@@ -143,10 +143,10 @@ def _text_of_file(path: str, submission: Submission) -> tuple[str, str]:
     files = answer_files_of(submission)
     data = files.read(path)
     if data is None:
-        raise NotParsed(files.missing(path))
+        raise ParseError(files.missing(path))
     text = decoded(data)
     if text is None:
-        raise NotParsed(f"{path} is not text (UTF-8)")
+        raise ParseError(f"{path} is not text (UTF-8)")
     return path, text
 
 
@@ -157,9 +157,9 @@ def shown_value(value: Json) -> str:
 
 
 def plain(value: Any, *, depth: int = 0) -> Json:
-    """A parsed value as JSON has it: dates as text, keys as text. Raises `NotParsed` where it is nested too deeply."""
+    """A parsed value as JSON has it: dates as text, keys as text. Raises `ParseError` where it is nested too deeply."""
     if depth > MOST_DEPTH:
-        raise NotParsed(f"nested more than {MOST_DEPTH} deep")
+        raise ParseError(f"nested more than {MOST_DEPTH} deep")
     if isinstance(value, dict):
         return {_key(key): plain(inner, depth=depth + 1) for key, inner in value.items()}
     if isinstance(value, list | tuple | set):
@@ -170,7 +170,7 @@ def plain(value: Any, *, depth: int = 0) -> Json:
         return value.decode("utf-8", "replace")
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise NotParsed(f"holds a {type(value).__name__}, which is no plain value")
+    raise ParseError(f"holds a {type(value).__name__}, which is no plain value")
 
 
 def _key(key: Any) -> str:
@@ -182,13 +182,13 @@ def _key(key: Any) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """The value of a strict JSON text: no comments, no NaN, no key twice. Raises `NotParsed`."""
+    """The value of a strict JSON text: no comments, no NaN, no key twice. Raises `ParseError`."""
     try:
         return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise NotParsed(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
+        raise ParseError(f"not json: {error.msg}, line {error.lineno} column {error.colno}") from None
     except ValueError:
-        raise NotParsed("not json: holds a number with thousands of digits") from None
+        raise ParseError("not json: holds a number with thousands of digits") from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -196,34 +196,34 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
         double = next(key for key in names if names.count(key) > 1) if len(names) < 1_000 else "…"
-        raise NotParsed(f"not json: the key {double[:60]!r} stands twice in one object")
+        raise ParseError(f"not json: the key {double[:60]!r} stands twice in one object")
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise NotParsed(f"not json: {name} is no JSON value")
+    raise ParseError(f"not json: {name} is no JSON value")
 
 
 JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, guidance=_GUIDANCE)
 
 
 def parse_toml(text: str) -> Any:
-    """The table of a TOML 1.0 text. Raises `NotParsed`."""
+    """The table of a TOML 1.0 text. Raises `ParseError`."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise NotParsed(f"not toml: {' '.join(str(error).split())[:200]}") from None
+        raise ParseError(f"not toml: {' '.join(str(error).split())[:200]}") from None
     except ValueError:
-        raise NotParsed("not toml: holds a number or a date that does not exist") from None
+        raise ParseError("not toml: holds a number or a date that does not exist") from None
 
 
 TOML = Structured("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a YAML 1.1 text with one document and plain values only. Raises `NotParsed`.
+    """The value of a YAML 1.1 text with one document and plain values only. Raises `ParseError`.
 
-    Aliases are fine until they multiply; tags that make objects are refused.
+    Aliases are allowed until they multiply; tags that construct objects are refused.
     """
     try:
         _require_shallow(text)
@@ -236,23 +236,23 @@ def parse_yaml(text: str) -> Any:
             loader.dispose()
     # Its constructors raise others than YAMLError for a tag on a text that does not suit it, as `!!int ""`.
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        raise NotParsed(f"not yaml: {' '.join(str(error).split())[:200]}") from None
+        raise ParseError(f"not yaml: {' '.join(str(error).split())[:200]}") from None
 
 
 def _require_shallow(text: str) -> None:
-    """Raises `NotParsed` before anything is built, because building recurses as deep as the text nests."""
+    """Raises `ParseError` before anything is built, because building recurses as deep as the text nests."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MOST_DEPTH:
-                raise NotParsed(f"not yaml: nested more than {MOST_DEPTH} deep")
+                raise ParseError(f"not yaml: nested more than {MOST_DEPTH} deep")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 
 
 def _require_few_values(node: Any) -> None:
-    """Count what the document holds with every alias written out; a node inside itself would never end."""
+    """Counts the values with every alias expanded, and refuses a node that contains itself."""
     sizes: dict[int, int] = {}
     open_nodes: set[int] = set()
 
@@ -260,7 +260,7 @@ def _require_few_values(node: Any) -> None:
         if part is None:
             return 0
         if id(part) in open_nodes:
-            raise NotParsed("not yaml: an alias stands inside what it names")
+            raise ParseError("not yaml: an alias stands inside what it names")
         if id(part) not in sizes:
             open_nodes.add(id(part))
             keys: list[str] = []
@@ -274,11 +274,11 @@ def _require_few_values(node: Any) -> None:
             named = [key for key in keys if key not in ("", "<<")]
             if len(set(named)) < len(named):
                 double = sorted(named, key=named.count)[-1] if len(named) < 1_000 else "…"
-                raise NotParsed(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
+                raise ParseError(f"not yaml: the key {double[:60]!r} stands twice in one mapping")
             open_nodes.discard(id(part))
             sizes[id(part)] = total
         if sizes[id(part)] > MOST_VALUES:
-            raise NotParsed(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
+            raise ParseError(f"not yaml: more than {MOST_VALUES:,} values once its aliases are written out")
         return sizes[id(part)]
 
     size(node)

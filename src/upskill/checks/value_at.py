@@ -1,4 +1,4 @@
-"""A place in a parsed file, written as `general.cuda.capabilities[0]`, and whether two values are the same."""
+"""The path to a value in a parsed file, written as `general.cuda.capabilities[0]`, and equality of values."""
 
 import re
 
@@ -11,7 +11,7 @@ Step = str | int
 
 
 def steps_of(place: str) -> list[Step] | None:
-    """The steps to a place: keys and indexes; `None` if it cannot be understood. A key with dots is `["a.b"]`."""
+    """The steps of a path: keys and indexes; `None` if it is not one. A key with dots is `["a.b"]`."""
     steps: list[Step] = []
     at = 0
     while at < len(place):
@@ -27,11 +27,11 @@ def steps_of(place: str) -> list[Step] | None:
 
 
 class ValueMissing(Exception):
-    """There is nothing at a place; says how much of the path exists."""
+    """There is no value at a path; says how much of the path exists."""
 
 
 def value_at(value: Json, steps: list[Step]) -> Json:
-    """The value at a place. Raises `ValueMissing`."""
+    """The value at the end of the steps. Raises `ValueMissing`."""
     for number, step in enumerate(steps):
         so_far = written(steps[:number]) or "the top"
         if isinstance(step, int):
@@ -64,7 +64,7 @@ def written(steps: list[Step]) -> str:
 
 
 def same(one: Json, other: Json, *, exact: bool) -> bool:
-    """Whether two values are the same. Truth is no number; with `exact`, nor is a whole number a fraction."""
+    """Whether two values are equal. A boolean is no number; with `exact`, an integer is no float."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):

@@ -5,7 +5,7 @@ A file is stored as text, or as base64 where it is none. A name that passes here
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from upskill.domain.answer import Answer, Files
@@ -38,15 +38,15 @@ def path_problem(path: str) -> str | None:
     return None
 
 
-def clash(paths: "set[str] | frozenset[str] | dict[str, bytes]") -> str | None:
+def folders_of(path: str) -> list[str]:
+    """Every folder that a path leads through, the outermost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
+
+def clash(paths: Collection[str]) -> str | None:
     """The first name that is a file and also the folder of another; `None` if there is none."""
-    for path in sorted(paths):
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            folder = "/".join(parts[:depth])
-            if folder in paths:
-                return folder
-    return None
+    return next((folder for path in sorted(paths) for folder in folders_of(path) if folder in paths), None)
 
 
 def read_files(value: Json, problems: list[str], *, where: str = "`files`") -> Files:

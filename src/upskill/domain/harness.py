@@ -11,7 +11,7 @@ from upskill.domain.trial import Arm
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HarnessInfo:
-    """What may be known of a harness without running it."""
+    """What is known about a harness without running it."""
 
     name: str
     module: str = ""
@@ -22,7 +22,7 @@ class HarnessInfo:
     """The arms of an evaluation, as people call them: the one measured against, the one that the verdict is about, and
     those that are run beside them."""
     previous: str = "previous"
-    """How people call the arm of an older version, which reaches the student as in the second arm."""
+    """The name for people of the arm with an older version, which reaches the student as in the second arm."""
     with_tools: bool = False
     """Students act, in a sandbox, where the files of the case and of the skill lie. Others see them in the prompt."""
     programs: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ HARNESSES: dict[str, HarnessInfo] = {
 _ANY_ARMS: Mapping[Arm, str] = {"baseline": "baseline", "with_skill": "with skill", "offered": "skill offered"}
 
 DEFAULT_HARNESS = next(iter(HARNESSES))
-"""What a plan or a file means that names none."""
+"""The harness of a plan or a file that names none."""
 
 
 def harness_info(name: str) -> HarnessInfo:

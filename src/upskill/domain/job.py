@@ -48,12 +48,12 @@ class Job:
     skill: str
     """The skill's folder."""
     case_file: str | None = None
-    """`None` for the cases that the skill brings along."""
+    """`None` for the cases in the skill folder."""
     students: tuple[str, ...]
     """Names of models, as after `-m`."""
     harness: str = "auto"
     runs: int | None = None
-    """Repeats of each case in a fixed design; `None` for the design that stops when it knows."""
+    """Repeats of each case in a fixed design; `None` for the sequential design."""
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Other settings that change requests or how they are sent, by name; the defaults hold for the rest."""
@@ -92,7 +92,7 @@ class JobSpending:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JobResult:
-    """What became of a job: an evaluation or an error."""
+    """The result of a job: an evaluation or an error."""
 
     format: Literal["upskill.job-result/1"] = RESULT_FORMAT
     run: str | None

@@ -35,9 +35,9 @@ class Lift:
     against: Arm
     mean: float
     these_cases: Interval
-    """Speaks of these very cases: only the model's sampling is random."""
+    """On these cases: only the model's sampling is random."""
     cases_like_these: Interval | None
-    """Speaks of cases like these; `None` where there are too few cases to say."""
+    """On new cases of this kind; `None` where there are too few cases to say."""
     pairs: int
     dropped: int
 

@@ -11,7 +11,7 @@ from upskill.domain.student import Student
 from upskill.domain.trial import Arm
 
 Design = Literal["fixed", "sequential"]
-"""Every trial of the plan is run; or a decision may fall before its end."""
+"""Every trial of the plan is run; or a decision may end it early."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +46,7 @@ class TrialPlan:
     """Cases x arms x repeats, for each student.
 
     Turns come in rounds, one per repeat; each round takes the cases in a fresh order drawn from the seed, and the
-    arms of one case stand together, so that a drifting provider touches both alike. In a sequential design the
+    arms of one case stand together, so that a drifting provider affects both alike. In a sequential design the
     number of repeats is a cap.
     """
 
@@ -75,7 +75,7 @@ class TrialPlan:
 
     @property
     def trials_per_student(self) -> int:
-        """How many trials one student is put through, at most."""
+        """The most trials of one student."""
         return len(self.cases) * len(self.arms) * self.repeats
 
     def turns(self) -> Iterator[Turn]:

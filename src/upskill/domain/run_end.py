@@ -47,7 +47,7 @@ class Outage:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnd:
-    """What ended a run from outside; none of it where every student's schedule came to its own end."""
+    """What ended a run from outside; nothing where every student's schedule ended by itself."""
 
     interrupted: bool = False
     cap: Cap | None = None

@@ -15,7 +15,7 @@ MOST_CHARACTERS = {"name": 64, "description": 1024, "compatibility": 500}
 NAME_RULE = "use up to 64 letters a-z, digits and single hyphens, as in pdf-merge"
 MOST_HANDED_FILES = 400
 MOST_HANDED_BYTES = 20_000_000
-"""A skill that is handed to a student with tools is laid into every sandbox anew."""
+"""A skill is copied into every sandbox of a student with tools."""
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -45,7 +45,7 @@ class Skill:
     frontmatter: Mapping[str, object] = field(default_factory=dict)
     files: tuple[SkillFile, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was forgiven while reading, in words for a person."""
+    """What was tolerated while reading, in words for a person."""
 
     @property
     def other_files(self) -> tuple[SkillFile, ...]:

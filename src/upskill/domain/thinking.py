@@ -1,6 +1,6 @@
-"""What a model meant to be read, without the thinking that its server left in the text. One rule for every role.
+"""Takes the thinking that a server left in the text out of a model's answer. One rule for every role.
 
-Thinking stands at the beginning: in a tag such as `<think>`, or in messages of Harmony (`<|channel|>analysis`), which
+Thinking is at the beginning: in a tag such as `<think>`, or in messages of Harmony (`<|channel|>analysis`), which
 gpt-oss speaks. Tags and markers that an answer talks about later are part of it. Time is linear in the text.
 """
 
@@ -77,7 +77,7 @@ def _after_leading_thoughts(text: str) -> str | None:
 def _after_the_end_of_a_thought(text: str) -> str:
     """What follows a closing tag that nothing opened: a template that opens the thought leaves only its end.
 
-    A tag in quotes, in a code block or inside braces, as in a JSON value, is spoken of and ends nothing.
+    A tag in quotes, in a code block or inside braces, as in a JSON value, is quoted and ends nothing.
     """
     opened: dict[str, int] = {}
     for tag in _OPENED.finditer(text):

@@ -18,7 +18,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Observation:
-    """What a call brought. `failed` is what the recording itself marks, `None` where it marks nothing."""
+    """The result of a call. `failed` is what the recording itself marks, `None` where it marks nothing."""
 
     call_id: str
     content: str
@@ -30,7 +30,7 @@ class Observation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
-    """One message, with the calls it made and what they brought. Numbered from 1 in the order kept."""
+    """One message, with the calls it made and their results. Numbered from 1 in the order kept."""
 
     number: int
     source: Source

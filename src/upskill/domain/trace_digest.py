@@ -67,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceDigest:
-    """What is handed to a teacher: `text`, Markdown within `budget` tokens, and the findings it holds."""
+    """What a teacher is given: `text`, Markdown within `budget` tokens, and the findings it holds."""
 
     text: str
     tokens: int

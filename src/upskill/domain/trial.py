@@ -64,7 +64,7 @@ class Scored:
 
     @property
     def passed(self) -> bool:
-        """Whether the student came to an answer and every check passed on it."""
+        """Whether the student gave an answer and every check passed on it."""
         return self.end in ENDS_THAT_CAN_PASS and self.grade.passed
 
 
@@ -78,7 +78,7 @@ class Errored:
 
     @property
     def was_run(self) -> bool:
-        """Whether something went wrong, instead of the trial being called off."""
+        """Whether something went wrong, instead of the trial being cancelled."""
         return self.fault not in NOT_RUN
 
 
@@ -87,10 +87,10 @@ Outcome = Scored | Errored
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SkillUse:
-    """What became of the skill in a trial whose student had tools."""
+    """How the skill was used in a trial whose student had tools."""
 
     listed: bool
-    """Its name and description stood in the first request."""
+    """Its name and description were in the first request."""
     loaded: bool
     """Its SKILL.md reached the student, given or read."""
     files: tuple[str, ...] = ()
@@ -112,7 +112,7 @@ class Trial:
     files: Files = field(default_factory=dict)
     """What the student left in its working folder: new and changed files."""
     removed: tuple[str, ...] = ()
-    """Files of the case that the student took away."""
+    """Files of the case that the student removed."""
     skill_use: SkillUse | None = None
     turns: int = 0
     """Answers of the model in this trial; 0 where the harness does not count them."""

@@ -15,7 +15,7 @@ from upskill.domain.fences import Fence, fence_after
 from upskill.domain.thinking import without_thinking
 
 MOST_CHARACTERS = 400_000
-"""Far above what a skill or a set of cases needs. A longer answer is a model that did not stop."""
+"""Far more than a skill or a set of cases needs: a model that writes more did not stop."""
 MOST_YAML_CHARACTERS = 60_000
 MOST_YAML_OPENINGS = 2_000
 MOST_FENCES = 5
@@ -37,8 +37,8 @@ class UnusableAnswer(Exception):
 def value_in(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> dict[str, Any]:
     """The one object of an answer that fits the schema. Raises `UnusableAnswer`.
 
-    Of several that fit, the last: what comes before are examples and second thoughts. `cut` says that the answer was
-    not finished: then only what is whole in itself is taken, which YAML never shows.
+    Of several that fit, the last: examples and second thoughts come before it. `cut` says that the answer was not
+    finished: then only complete JSON is read, because YAML does not show where it is complete.
     """
     if len(text) > MOST_CHARACTERS:
         raise UnusableAnswer([f"it is {len(text):,} characters long; {MOST_CHARACTERS:,} are read"])
@@ -86,11 +86,11 @@ def _refuse(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse)
-"""Forgives line breaks inside texts, which weak writers leave unescaped."""
+"""Accepts line breaks inside strings, which weak models leave unescaped."""
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Every object or list that stands by itself, in order. What is inside one is not looked at again."""
+    """Every outermost object or list, in order."""
     position = 0
     for _ in range(_MOST_STARTS):
         start = min((at for at in (text.find("{", position), text.find("[", position)) if at >= 0), default=-1)
@@ -107,7 +107,7 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _yaml_values(text: str) -> Iterator[Any]:
-    """YAML in fences, else the whole text as YAML: also JSON with commas left behind or with comments."""
+    """The text and its code blocks as YAML, which also reads JSON with trailing commas or comments."""
     if len(text) > MOST_YAML_CHARACTERS:
         return
     texts = list(_fenced(text))[:MOST_FENCES]
@@ -143,12 +143,12 @@ def _fenced(text: str) -> Iterator[str]:
 
 
 class _Yaml(yaml.SafeLoader):
-    """Reads what JSON could say and no more: `no` and `2026-01-01` are texts, and aliases are refused."""
+    """Reads only JSON types: `no` and `2026-01-01` are strings, and aliases are refused."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """A few lines of aliases unfold into gigabytes."""
+        """Refuses aliases: a few lines of them can expand to gigabytes."""
         if self.check_event(yaml.AliasEvent):
             raise yaml.composer.ComposerError(None, None, "an alias is not read here", None)
         return super().compose_node(parent, index)
@@ -187,8 +187,8 @@ def _repaired_text(text: str) -> str:
 def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     """The value without what is plainly too much: unknown keys, and nulls where nothing is required.
 
-    A bare list is put into its object where the object would hold that list and nothing else that is needed; a number
-    where a text is wanted becomes one; a text where a list of texts is wanted becomes a list of one.
+    A bare list becomes an object whose only required key is a list; a number becomes a string where the schema has one;
+    a string becomes a list of one where the schema has a list of strings.
     """
     if schema.get("type") == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -212,7 +212,7 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
-    """Where a value does not fit, the first few; empty when it fits."""
+    """The first few problems of a value; empty when it fits the schema."""
     from jsonschema import Draft202012Validator
 
     problems: list[str] = []
@@ -227,7 +227,7 @@ def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
 
 
 def _in_words(error: Any) -> str:
-    """Never with the value itself, which may be a whole skill."""
+    """The problem without the value itself, which may be a whole skill."""
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(".")
     place = f"`{where}`" if where else "the answer"
     wanted, got = error.validator_value, error.instance

@@ -25,14 +25,14 @@ T = TypeVar("T")
 
 
 class TeacherUnusable(UpskillError):
-    """A teacher did not answer in a usable form, however often it was asked. Nothing was saved of what it said."""
+    """A teacher gave no usable answer in any of its tries. Nothing of what it said was saved."""
 
 
 def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: int = REPAIRS) -> T:
     """The answer to one question, as `read` makes it. Raises `TeacherUnusable` after so many repairs.
 
     `read` is given the text without thoughts; where the question has a schema, the text is exactly one JSON object
-    that fits it, so `json.loads` cannot fail. It raises `UnusableAnswer` with what is wrong, and the teacher is told.
+    that fits it, so `json.loads` cannot fail. It raises `UnusableAnswer`, whose problems go to the teacher.
     """
     (answer,) = ask_for_each(ask, [question], read, repairs=repairs)
     if isinstance(answer, UnusableAnswer):
@@ -46,7 +46,7 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
 def ask_for_each(
     ask: Ask, questions: Sequence[Question], read: Callable[[str], T], *, repairs: int = REPAIRS
 ) -> list[T | UnusableAnswer]:
-    """The answers in the order of the questions, asked side by side; `UnusableAnswer` where the last try was one."""
+    """The answers in the order of the questions, asked at the same time; `UnusableAnswer` where the last try failed."""
     first = [_with_schema(question) for question in questions]
     answers: dict[int, T | UnusableAnswer] = {}
     open_questions = dict(enumerate(first))
@@ -96,7 +96,7 @@ def _with_schema(question: Question) -> Question:
 
 
 def _again(question: Question, reply: Reply, unusable: UnusableAnswer) -> Question:
-    """The first question, the last answer and what was wrong with it: the conversation does not grow with each try."""
+    """The first question, the last answer and its problems: the conversation does not grow with each try."""
     most = MOST_QUOTED_OF_ENDLESS if reply.cut else _quotable(question)
     said = reply.text.strip() or "(nothing)"
     if len(said) > most:

@@ -8,14 +8,14 @@ from upskill.teaching.material import Material
 from upskill.teaching.prompts import quoted
 
 MATERIAL_TOKENS = 12_000
-"""What one call is given to read, unless the teacher's window is small."""
+"""Tokens of material in one call, unless the teacher's window is small."""
 SHARE_OF_WINDOW = 3
 BATCH = 10
 TOKENS_PER_CASE = 1_200
-"""Of the window, for question and answer."""
+"""Tokens of the window, for question and answer."""
 _CHARACTERS_PER_TOKEN = 4
 _FOR_ALL = ("task", "correction", "proof", "fact")
-"""Findings that every call needs: what was wanted, what proves success, where it happened."""
+"""Findings that every call needs: the task, the proof of success, the environment."""
 _MOST_PIECE_CHARACTERS = 8_000
 _MOST_EXAMPLES = 20
 
@@ -26,14 +26,14 @@ def batch_size(window: int | None) -> int:
 
 
 def slices(material: Material, batches: int, *, window: int | None = None) -> list[str]:
-    """What each of so many calls is given to read, as Markdown with everything quoted set apart."""
+    """The material of each call, as Markdown with quoted text in code blocks."""
     tokens = MATERIAL_TOKENS if window is None else min(MATERIAL_TOKENS, max(256, window // SHARE_OF_WINDOW))
     characters = tokens * _CHARACTERS_PER_TOKEN
     shared = _fitted([*_shared(material)], characters // 2)
     pieces = [*_pieces(material)]
     found = []
     for number in range(batches):
-        # Where there is little, each call sees all of it, but begins elsewhere.
+        # Where there is little material, each call gets all of it, in another order.
         enough = len(pieces) >= 2 * batches
         mine = pieces[number::batches] if enough else pieces[number:] + pieces[:number]
         found.append("\n\n".join([*shared, *_fitted(mine, characters - sum(map(len, shared)))]))
@@ -110,7 +110,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _fitted(pieces: list[str], characters: int) -> list[str]:
-    """As many as fit, the first ones; one that is too long by itself is cut, and says so."""
+    """The first pieces that fit; a first piece that is too long by itself is cut, and marked so."""
     found: list[str] = []
     for piece in pieces:
         if len(piece) <= characters:

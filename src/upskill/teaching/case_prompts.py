@@ -29,7 +29,7 @@ _HOW = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Batch:
-    """One call's share of the work."""
+    """The cases that one call asks for."""
 
     material: str
     positive: int
@@ -43,14 +43,14 @@ class Batch:
 def batches_for(
     material: Material, counts: CaseCounts, *, window: int | None, offers: tuple[CheckOffer, ...], programs: bool
 ) -> list[Batch]:
-    """The calls: one for up to ten cases, else as few as will do, each with its own slice and its own wording."""
+    """As few calls as possible, of up to ten cases each, every one with its own slice and its own wording."""
     number = max(1, -(-counts.total // batch_size(window)))
     read = slices(material, number, window=window)
     return [
         Batch(
             material=read[at],
             positive=_share(counts.positive, number, at),
-            # The other way round, so that no call has the most of both.
+            # In reverse, so that no call has the most of both.
             negative=_share(counts.negative, number, number - 1 - at),
             wordings=_wordings(number, at),
             offers=offers,
@@ -86,7 +86,7 @@ def first_question(batch: Batch) -> Question:
 def next_question(
     batch: Batch, faulty: Sequence[WrittenCase], *, positive: int, negative: int, there: Sequence[str]
 ) -> Question:
-    """Asks for faulty cases again, each with what was seen, and for so many new ones."""
+    """Asks for faulty cases again, each with its problems, and for new ones."""
     shown = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
     text = prompt(
         "rewrite_cases",

@@ -19,7 +19,7 @@ WORDINGS = ("direct", "paraphrased", "contextual")
 """How a task is worded: in plain words; in other words than those of the material; in the middle of somebody's work."""
 
 NEAR = 0.8
-"""The share of telling words that two prompts with the same answer have in common."""
+"""The share of distinctive words that two prompts with the same answer must have in common to be one."""
 
 _WORD = re.compile(r"[^\W_]+(?:[._/-]+[^\W_]+)*|[^\w\s]{2,}")
 _COMMON_WORDS = (
@@ -82,7 +82,7 @@ def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
 
 
 def _learn_of(cases: int, counts: CaseCounts) -> int:
-    """How many of so many cases are learned from. Where both uses are wanted, each gets at least one."""
+    """How many of these cases are learned from. Where both uses are wanted, each gets at least one."""
     if not counts.positive:
         return 0
     share = round(cases * counts.learn / counts.positive)
@@ -92,7 +92,7 @@ def _learn_of(cases: int, counts: CaseCounts) -> int:
 
 
 def _to_learn_from(cases: Sequence[Case], wanted: int) -> frozenset[str]:
-    """The digests of so many cases, each kind of wording and, within it, each topic with its share."""
+    """The digests of the learn cases: each wording and, within it, each topic gets its share."""
     by_wording = _grouped(cases, "wording")
     seats = _seats({wording: len(mine) for wording, mine in by_wording.items()}, wanted)
     chosen: list[str] = []
@@ -103,7 +103,7 @@ def _to_learn_from(cases: Sequence[Case], wanted: int) -> frozenset[str]:
 
 
 def _by_topic(cases: Sequence[Case], wording: str) -> list[str]:
-    """Digests in the order in which they are learned from: the topics take turns, and where each begins is its own."""
+    """Digests in the order in which they are learned from: the topics take turns, each from a start of its own."""
     placed: list[tuple[float, float, str]] = []
     for topic, mine in _grouped(cases, "topic").items():
         # The wordings of one topic begin a third of a turn apart: where each has one case of it, not all are learned.
@@ -153,7 +153,7 @@ def without_doubles(cases: Iterable[Case], *, known: Iterable[Case] = ()) -> Ite
 
 
 def telling_words(text: str) -> frozenset[str]:
-    """The words of a prompt without those that every prompt has, whatever their order and case."""
+    """The words of a prompt in any order and case, without common words."""
     words = [word.casefold() for word in _WORD.findall(text)]
     return frozenset(word for word in words if word not in _COMMON) or frozenset(words)
 

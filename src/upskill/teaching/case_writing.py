@@ -12,15 +12,15 @@ from upskill.domain import Case, CheckOffer, Qualification
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count, shortened
 from upskill.models import Ask, Question
-from upskill.redaction import Redactor
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
 from upskill.teaching.case_prompts import Batch, batches_for, first_question, guided, next_question
 from upskill.teaching.case_split import CaseCounts, split_cases, without_doubles
+from upskill.teaching.draft_rules import Clean, clean_by_patterns
 from upskill.teaching.material import Material
-from upskill.teaching.written_case import CheckProblems, Clean, WrittenCase, cleaned, name_of, read_written
+from upskill.teaching.written_case import CheckProblems, WrittenCase, cleaned, name_of, read_written
 
 REWRITES = 2
-"""How often a case that does not qualify goes back to its writing."""
+"""How often a case that does not qualify is asked for again."""
 
 MOST_OF_A_KIND = 40
 """Positive or negative cases that are taken from one answer."""
@@ -47,7 +47,7 @@ def write_cases(
     check_problems: CheckProblems,
     offers: tuple[CheckOffer, ...],
     progress: Progress = SILENT,
-    clean: Clean | None = None,
+    clean: Clean = clean_by_patterns,
     window: int | None = None,
     programs: bool = True,
 ) -> WrittenCases:
@@ -60,7 +60,7 @@ def write_cases(
         ask=guided(ask, offers, programs=programs),
         examine=examine,
         check_problems=check_problems,
-        clean=clean or Redactor({}).clean,
+        clean=clean,
         counts=counts,
         batches=[
             _BatchState(batch=batch)

@@ -106,7 +106,7 @@ class KnownCitations:
         return [location for number in sorted(numbers) for location in self._step(number, trace, thread)]
 
     def _step(self, number: int, trace: int | None, thread: str | None) -> list[_Location]:
-        """The one step of that number, of the main thread unless another is named; of several traces' none."""
+        """The step of that number, in the main thread unless another is named; none where several traces have one."""
         named = self._by_step.get(number, ())
         locations = [
             location for location in named if location.thread == (thread or "") and trace in (None, location.trace)

@@ -111,7 +111,7 @@ class DraftReader:
         return draft
 
     def _instead(self, problems: list[str]) -> Draft:
-        """An earlier draft that only left wishes open, if there is one: asking for better must not lose it."""
+        """The earlier draft that could have been better, if there is one: asking again must not lose it."""
         if self.good_enough is None:
             raise UnusableAnswer(problems)
         return self.good_enough
@@ -128,7 +128,7 @@ class DraftReader:
         return taken
 
     def _description(self, text: str) -> str:
-        """On one line, without what other readers of a skill refuse or stop at."""
+        """On one line, without characters that other readers of a skill refuse."""
         line = " ".join(self._text(text).split())
         line = re.sub(r"\s*[-=]+>\s*", " to ", re.sub(r"<([^<>]{1,60})>", r"\1", line))
         return re.sub(r"-{3,}", "-", line)
@@ -155,7 +155,7 @@ class DraftReader:
         return tidy_section(self._text(item["heading"]), text)
 
     def _source(self, heading: str, named: Sequence[str]) -> SectionSource:
-        """Where a section came from: lessons by number, with their steps; places of the material by name."""
+        """Where a section came from: lessons by number, with their steps, and citations of the material."""
         numbers = [int(found) for word in named for found in re.findall(r"\bL(\d{1,6})\b", word[:300])]
         taken = [number for number in dict.fromkeys(numbers) if 1 <= number <= len(self.lessons)]
         steps = [step for number in taken for step in self.lessons[number - 1].steps]
@@ -239,7 +239,7 @@ class DraftReader:
     def _with_programs(
         self, draft: Draft, outcomes: Sequence[ProgramOutcome], items: Mapping[str, Any]
     ) -> tuple[Draft, dict[str, str]]:
-        """The draft with the programs that ran; the others as text under references/, and so named in the body."""
+        """The draft with the programs that ran; the others become text under references/, also in the body."""
         files, executable, body = dict(draft.files), set(draft.executable), draft.body
         sources = list(draft.sources)
         when: dict[str, str] = {}
@@ -266,7 +266,7 @@ class DraftReader:
 
 
 def _placed(path: str, folder: str) -> str:
-    """A path where it belongs, if only the folder was left out."""
+    """The path, in this folder where it names none."""
     plain = path.strip().removeprefix("./")
     return f"{folder}/{plain}" if plain and "/" not in plain and "\\" not in plain else plain
 

@@ -20,7 +20,7 @@ from upskill.domain.text import decoded
 from upskill.redaction import redactor_from
 
 BODY_TOKENS = 1_200
-"""What a body should have: long, comprehensive skills are measured to hurt."""
+"""What a body should have: long skills were measured to hurt."""
 MOST_BODY_TOKENS = 5_000
 MOST_BODY_LINES = 500
 MOST_NAME, MOST_DESCRIPTION = MOST_CHARACTERS["name"], MOST_CHARACTERS["description"]
@@ -38,7 +38,7 @@ Clean = Callable[[str], str]
 
 
 def clean_by_patterns(text: str) -> str:
-    """The text without other people's secrets, by their patterns: the least that is always taken out."""
+    """The text without anything that looks like a secret: the minimum that is always taken out."""
     return redactor_from({}).clean(text)
 
 

@@ -42,7 +42,7 @@ def draft_skill(
 
     With lessons, the draft is made from them; without, from the material itself. Where the material holds a skill, that
     one is changed item by item, and its name and all that is not changed stay. `avoid`: names that are taken. `clean`
-    takes secrets out of what comes back. `run` tries programs in a sandbox; without it they stay text.
+    takes secrets out of the answer. `run` tries programs in a sandbox; without it they stay text.
     """
     reader = DraftReader(
         known=KnownCitations(material),

@@ -35,8 +35,8 @@ Action = Literal["replace", "insert", "delete"]
 class Edit:
     """One change in one place.
 
-    `quote` is text that stands exactly once in the file; `heading` names a section, up to the next heading of its
-    rank. Replacing and deleting take the quoted text, or the section with its heading; inserting puts text behind it.
+    `quote` is text that occurs exactly once in the file; `heading` names a section, up to the next heading of its
+    level. Replacing and deleting apply to the quoted text, or to the section with its heading; inserting adds after it.
     """
 
     file: str
@@ -67,7 +67,7 @@ class EditedDraft:
 
 
 def apply_edits(draft: Draft, edits: Sequence[Edit], *, may_add: bool = True) -> EditedDraft:
-    """Apply edits one after the other; each sees what those before it left. One that does not apply changes nothing."""
+    """Apply edits in order, each to the result of those before it. Those that do not apply change nothing."""
     texts = texts_of(draft)
     before = dict(texts)
     applied: list[Edit] = []

@@ -1,4 +1,4 @@
-"""What a teacher is shown of failed trials on learn cases: the task, the answer, what each check saw. Nothing else.
+"""The failed trials on learn cases as a teacher sees them: the task, the answer, what each check saw. Nothing else.
 
 No reference answer and no held-out case: the caller passes learn cases only.
 """
@@ -59,7 +59,7 @@ def failure_of(case: Case, trial: Trial, *, passes_without: bool | None = None) 
 
 
 def choose(failures: Iterable[Failure], *, most: int = MOST_FAILURES) -> tuple[Failure, ...]:
-    """The failures to show: what the skill itself broke first, then one of each student in turn, in order of cases."""
+    """The failures to show: first those that the skill caused, then one of each student in turn, by case."""
     broken: list[Failure] = []
     rest: dict[str, list[Failure]] = {}
     for failure in sorted(failures, key=lambda one: (one.case_id, one.student)):
@@ -108,7 +108,7 @@ def _text(data: bytes) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """A text within so many characters: its beginning and its end, since answers end with what they came to."""
+    """A text within so many characters: its beginning and its end, since answers end with their conclusion."""
     if len(text) <= most:
         return text
     mark = f"\n[… {len(text) - most:,} characters left out …]\n"

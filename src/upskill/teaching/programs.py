@@ -78,7 +78,7 @@ def sandboxed(open_sandbox: Callable[[SandboxSpec], Sandbox], *, seconds: float 
 
 
 def proven_commands(digest: TraceDigest | None) -> tuple[str, ...]:
-    """The commands that the recorded work saw pass, in order, each once."""
+    """The commands that passed in the recorded work, in order, each once."""
     found: list[str] = []
     for finding in digest.kept if digest is not None else ():
         if finding.kind not in ("proof", "fix"):
@@ -136,7 +136,7 @@ def _try(program: Program, proven: Sequence[str], laid: Mapping[str, bytes], run
 
 
 def command_heads(script: str) -> frozenset[str] | None:
-    """The programs that a shell text starts, its own functions left out; `None` where that is not plain to see."""
+    """The programs that a shell script starts, without its own functions; `None` where that cannot be told."""
     if "`" in script or "eval " in script:
         return None
     defined = set(_FUNCTION.findall(script))
@@ -152,7 +152,7 @@ def command_heads(script: str) -> frozenset[str] | None:
             words = words[1:]
         if not words or words[0] in _SKIPPED or words[0].startswith((">", "<", "$", "-", "Q")):
             if words and words[0].startswith(("$", "Q")):
-                return None  # which program that is shows only when it runs
+                return None  # which program that is, only running it shows
             continue
         head = words[0].rsplit("/", 1)[-1]
         if head not in defined:

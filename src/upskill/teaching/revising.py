@@ -64,11 +64,11 @@ def revise(
     window: int | None = None,
     clean: Clean = clean_by_patterns,
 ) -> EditedDraft:
-    """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where nothing of what it said can be used.
+    """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where none can be used.
 
     `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
-    Edits of the last answer that apply are taken even where others of it do not: a weak teacher may quote one of four
-    places wrongly, three times over.
+    Edits of the last answer that apply are kept even where others do not: a weak teacher may misquote one place of four
+    in every try.
     """
     partly: list[EditedDraft] = []
 

@@ -98,7 +98,7 @@ def search(
             module_selector="all",
             reflection_minibatch_size=min(MINIBATCH, len(cases)),
             stop_callbacks=lambda _: adapter.should_stop(),
-            logger=_Quiet(),
+            logger=_DebugLogger(),
             track_best_outputs=False,
             seed=seed,
             raise_on_exception=True,
@@ -106,7 +106,7 @@ def search(
     return adapter.result()
 
 
-class _Quiet:
+class _DebugLogger:
     """Sends gepa's own messages to the debug log."""
 
     def log(self, message: str) -> None:

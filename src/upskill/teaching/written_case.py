@@ -12,6 +12,7 @@ from typing import Any
 from upskill.domain import Answer, Case, Check, CheckOffer
 from upskill.domain.files import read_files
 from upskill.teaching.case_split import WORDINGS
+from upskill.teaching.draft_rules import Clean
 
 LEAST_WRONG = 2
 MOST_PROMPT_CHARACTERS = 12_000
@@ -19,7 +20,6 @@ _MOST_TOPIC_CHARACTERS = 60
 _REDACTED = "[redacted: "
 
 CheckProblems = Callable[[Check], list[str]]
-Clean = Callable[[str], str]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +65,7 @@ def read_written(
         use="negative" if negative else None,
         extra={"wording": _wording(item, wordings), "topic": _topic(item)},
     )
-    problems += _of_the_whole(case)
+    problems += _case_problems(case)
     return WrittenCase(item=item, case=case, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -134,9 +134,9 @@ def _tidy(spec: Any) -> Any:
 
 def _by_path(listed: Any) -> Any:
     """`[{"path": "a", "text": "b"}]` as `{"a": "b"}`: what a schema can describe, as what we store."""
-    if not isinstance(listed, list):
-        return listed
-    if not all(isinstance(entry, dict) and isinstance(entry.get("path"), str) for entry in listed):
+    if not isinstance(listed, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("path"), str) for entry in listed
+    ):
         return listed
     return {entry["path"]: entry.get("text", entry.get("content", "")) for entry in listed}
 
@@ -190,7 +190,7 @@ def _topic(item: Mapping[str, Any]) -> str:
     return " ".join(said.casefold().split())[:_MOST_TOPIC_CHARACTERS] if isinstance(said, str) else ""
 
 
-def _of_the_whole(case: Case) -> list[str]:
+def _case_problems(case: Case) -> list[str]:
     problems = []
     if case.reference is not None and case.reference in case.wrong:
         problems.append("its `reference` is also among the `wrong` answers")
@@ -210,14 +210,7 @@ def _gives_away(reference: Answer, prompt: str) -> bool:
 
 
 def _texts(case: Case) -> list[str]:
-    answers = [*case.wrong, *([] if case.reference is None else [case.reference])]
-    return [
-        case.prompt,
-        *(str(check.spec) for check in case.checks),
-        *(answer.text for answer in answers),
-        *(
-            data.decode("utf-8", "replace")
-            for files in (case.files, *(a.files for a in answers))
-            for data in files.values()
-        ),
-    ]
+    answers = case.wrong if case.reference is None else (*case.wrong, case.reference)
+    files = [data for files in (case.files, *(answer.files for answer in answers)) for data in files.values()]
+    words = [case.prompt, *(str(check.spec) for check in case.checks), *(answer.text for answer in answers)]
+    return words + [data.decode("utf-8", "replace") for data in files]

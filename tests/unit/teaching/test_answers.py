@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unit.teaching.asking import Teacher
+from unit.teaching.scripted_teacher import Teacher
 from upskill.domain.answer_schemas import TEXT, list_of, object_of
 from upskill.models import Message, Question, Reply
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for, ask_for_each, value_in

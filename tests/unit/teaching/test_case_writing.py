@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from noted_progress import NotedLines
-from unit.teaching.asking import Teacher
 from unit.teaching.case_teacher import CaseTeacher, good_case
+from unit.teaching.scripted_teacher import Teacher
 from upskill.checks import check_problems, offers
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Draft, Qualification, Skill

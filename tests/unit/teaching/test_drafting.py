@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from secret_corpus.leaks import left_of
 from secret_corpus.planted import all_planted
-from unit.teaching.asking import Teacher
-from unit.teaching.made import DESCRIPTION, NAME, answer, digest, material
+from unit.teaching.materials import DESCRIPTION, NAME, answer, digest, material
+from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Draft, Files, Lesson, SectionSource
 from upskill.models import Reply
 from upskill.sandbox import CommandResult

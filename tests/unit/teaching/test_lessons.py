@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unit.teaching.asking import Teacher
-from unit.teaching.made import answer, digest, material
+from unit.teaching.materials import answer, digest, material
+from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Lesson, estimate_tokens
 from upskill.domain.trace_digest import Finding, Place, TraceDigest
 from upskill.errors import UsageError

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unit.teaching.made import digest
+from unit.teaching.materials import digest
 from upskill.teaching.programs import command_heads, proven_commands
 
 

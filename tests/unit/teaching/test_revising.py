@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from unit.teaching.asking import Teacher
+from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import (
     Answer,
     Case,

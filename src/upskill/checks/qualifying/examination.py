@@ -112,7 +112,7 @@ class Examination:
 
     def _grade(self, answer: Answer, *, hurry: bool = False, all_checks: bool = False) -> tuple[CheckResult, ...]:
         if self.crash is not None and self._crashes >= MOST_CRASHES:
-            # A pattern that runs away takes its time on every answer.
+            # A slow pattern takes its time on every answer.
             raise self.crash
         if self._stop.is_set():
             raise CheckCrashed("stopped")
@@ -125,7 +125,7 @@ class Examination:
             return quick + grade(slow, answer, context=self._context).results
         except UpskillError:
             raise
-        except Exception as error:  # a check is anybody's code; as in a trial, its crash measures nothing
+        except Exception as error:  # a check may be foreign code; as in a trial, its crash measures nothing
             self._crashes += 1
             self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             raise self.crash from error

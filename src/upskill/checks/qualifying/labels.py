@@ -78,7 +78,7 @@ def _folded(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """White space and the marks of Markdown do not make another word of a word."""
+    """The text in NFC form, without marks of Markdown, and with single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).replace("`", " ").replace("**", " ").split())
 
 

@@ -2,7 +2,7 @@
 
 A right answer is cut short, or loses a line, or a number is changed in it, or an identifier swapped.
 
-The same reference always gives the same ones: what is drawn by lot is drawn with the digest of the reference as seed.
+The same reference always gives the same ones: the seed of the sampling is its digest.
 In text only what carries the answer is changed: numbers, what looks like code, and words that are neither common nor
 taken from the prompt. In files every identifier may be changed.
 """
@@ -50,7 +50,7 @@ class WrongAnswer(NamedTuple):
 def truncations(answer: Answer, *, text: bool, files: bool) -> list[WrongAnswer]:
     """The answer cut short: the first half, all but the last line, and without each of its files.
 
-    `text` and `files` say which parts the checks look at: cutting what nobody reads changes nothing.
+    `text` and `files` say which parts the checks look at: cutting a part that no check reads changes nothing.
     """
     found: list[WrongAnswer] = []
     for path, content in _parts(answer, text=text, files=files):
@@ -72,7 +72,7 @@ def truncations(answer: Answer, *, text: bool, files: bool) -> list[WrongAnswer]
 def mutants(
     case: Case, answer: Answer, *, text: bool, files: bool, most_per_way: int = MOST_PER_WAY
 ) -> list[WrongAnswer]:
-    """Mechanical mutants of a right answer, at most so many in each of the three ways."""
+    """Mechanical mutants of a right answer, at most `most_per_way` in each of the three ways."""
     lot = Random(_seed(answer))
     parts = list(_parts(answer, text=text, files=files))
     ways: tuple[Callable[[Case, str, str, Random], Iterator[tuple[str, str]]], ...] = (

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
-from unit.teaching.asking import Teacher
+from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
 from upskill.errors import EngineError, ProviderError
 from upskill.models import NoAnswer, Question, Reply

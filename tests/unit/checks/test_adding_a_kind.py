@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unit.teaching.asking import Teacher
+from unit.teaching.scripted_teacher import Teacher
 from upskill.checks import KINDS, CheckOutcome, check_problems, grade, offers
 from upskill.checks.kind import Kind, Submission
 from upskill.checks.qualifying import qualify
