@@ -50,7 +50,7 @@ class Budget:
     """The caps of a run. `None` is no cap; 0 allows nothing.
 
     Tokens that a provider does not report are estimated, so that a silent server cannot outrun a cap. A price that is
-    unknown cannot be estimated: there `max_cost` does not bite, and a cap on calls, tokens or time is needed.
+    unknown cannot be estimated: there `max_cost` is not enforced, and a cap on calls, tokens or time is needed.
     """
 
     max_cost: float | None = None
@@ -163,7 +163,7 @@ class Ledger:
         self._refusals[endpoint.model] = 0
 
     def failed(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
-        """An attempt failed; too many in a row and nobody knocks there again.
+        """An attempt failed; after too many in a row nothing more is sent there.
 
         An attempt that was sent before the endpoint's latest answer says nothing about how it is now.
         """
@@ -172,22 +172,22 @@ class Ledger:
         count = self._failures.get(endpoint.model, 0) + 1
         self._failures[endpoint.model] = count
         if count >= self.policy.failures_until_down:
-            self._close(endpoint, message)
+            self._mark_down(endpoint, message)
 
     def refused(self, endpoint: Endpoint) -> None:
         """An endpoint asked to slow down, which is not being down."""
         self._refusals[endpoint.model] = self._refusals.get(endpoint.model, 0) + 1
 
     def gave_up(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
-        """A patient call was told to slow down to its end; if nobody else was answered meanwhile, that is being down.
+        """A call was told to slow down until it gave up; if no other call was answered meanwhile, the endpoint is down.
 
         `answers_before` is how often the endpoint had answered when that call began.
         """
         refusals = self._refusals.get(endpoint.model, 0)
         if self.answers_of(endpoint) == answers_before and refusals >= self.policy.failures_until_down:
-            self._close(endpoint, message)
+            self._mark_down(endpoint, message)
 
-    def _close(self, endpoint: Endpoint, message: str) -> None:
+    def _mark_down(self, endpoint: Endpoint, message: str) -> None:
         self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
 
     def hold_back(self, endpoint: Endpoint, seconds: float) -> None:
