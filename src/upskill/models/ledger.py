@@ -129,11 +129,6 @@ class Ledger:
     _next_request: float = 0.0
 
     @property
-    def calls(self) -> int:
-        """Requests sent, retries included."""
-        return self.spent.calls
-
-    @property
     def seconds(self) -> float:
         """Since the first call, on a clock that nobody can set; 0 before it."""
         return 0.0 if self._first_call is None else time.monotonic() - self._first_call
