@@ -22,7 +22,7 @@ def test_a_cap_on_calls_is_exact_and_what_was_not_sent_is_errored_as_budget() ->
     client = MeteredClient(policy=POLICY, budget=Budget(max_calls=10))
     with Provider(lambda _: _say("yes")) as provider:
         asked = ask(client, endpoint_at(provider.url), ["Q?"] * 25)
-    assert len(provider.requests) == client.calls == 10
+    assert len(provider.requests) == client.spent.calls == 10
     assert faults(asked) == ["budget"] * 15
     assert {one.bill.calls for one in asked if one.answer is None} == {0}
     assert str(client.exhausted) == "the cap of 10 calls"

@@ -63,7 +63,7 @@ def big_bodies(url: str, count: int) -> dict[str, Any]:
     return {
         "before": before,
         "rise": resident("VmHWM") - before,
-        "calls": client.calls,
+        "calls": client.spent.calls,
         "faults": sorted({str(one.bill.fault) for one in called}),
         "messages": sorted({one.bill.fault_message for one in called}),
     }

@@ -1,4 +1,4 @@
-"""What was bought, and on whose behalf. The metered client writes it, whoever made the calls reads it."""
+"""What was bought, and on whose behalf. The meter writes a bill; the code that made the calls reads it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
 """The one metered client: every model call of the product goes through here, whoever makes it.
 
-It counts calls, tokens and money, holds deadlines, retries what failed in transport and nothing else, and stops
-knocking at an endpoint that is down. Budgets bite here. It does not know what a trial or a verdict is.
+It counts calls, tokens and money, holds deadlines, retries what failed in transport and nothing else, and sends
+nothing more to an endpoint that is down. Budgets are enforced here. It does not know what a trial or a verdict is.
 """
 
 from collections.abc import Iterator

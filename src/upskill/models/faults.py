@@ -6,7 +6,7 @@ from upskill.domain import Fault
 
 
 class TransportFault(Exception):
-    """The request was lost on the way; sending it again is no second throw of the dice."""
+    """The request was lost on the way; sending it again does not draw a second answer."""
 
 
 class AttemptTimeout(TransportFault):

@@ -1,4 +1,4 @@
-"""Single questions to a model, through the metered client, for whoever works in a thread of the engine's event loop."""
+"""Single questions to a model through the metered client, asked from a worker thread of the engine's event loop."""
 
 from typing import TYPE_CHECKING
 

@@ -50,7 +50,7 @@ class Budget:
     """The caps of a run. `None` is no cap; 0 allows nothing.
 
     Tokens that a provider does not report are estimated, so that a silent server cannot outrun a cap. A price that is
-    unknown cannot be estimated: there `max_cost` does not bite, and a cap on calls, tokens or time is needed.
+    unknown cannot be estimated: there `max_cost` is not enforced, and a cap on calls, tokens or time is needed.
     """
 
     max_cost: float | None = None
@@ -103,6 +103,16 @@ class CallPolicy:
 
 
 @dataclass(slots=True)
+class _EndpointState:
+    """How one endpoint has answered so far. Failures and refusals count since its latest answer."""
+
+    answers: int = 0
+    failures: int = 0
+    refusals: int = 0
+    not_before: float = 0.0
+
+
+@dataclass(slots=True)
 class Ledger:
     """Holds the budget, keeps the totals, and knows which endpoints answer."""
 
@@ -115,16 +125,8 @@ class Ledger:
     spent_by: dict[tuple[str, str | None], Spending] = field(default_factory=lambda: defaultdict(Spending))
     """The same by role and arm."""
     _first_call: float | None = None
-    _failures: dict[str, int] = field(default_factory=dict)
-    _refusals: dict[str, int] = field(default_factory=dict)
-    _answers: dict[str, int] = field(default_factory=dict)
-    _not_before: dict[str, float] = field(default_factory=dict)
+    _states: dict[str, _EndpointState] = field(default_factory=lambda: defaultdict(_EndpointState))
     _next_request: float = 0.0
-
-    @property
-    def calls(self) -> int:
-        """Requests sent, retries included."""
-        return self.spent.calls
 
     @property
     def seconds(self) -> float:
@@ -154,50 +156,49 @@ class Ledger:
 
     def answers_of(self, endpoint: Endpoint) -> int:
         """How often an endpoint has answered so far."""
-        return self._answers.get(endpoint.model, 0)
+        return self._states[endpoint.model].answers
 
     def answered(self, endpoint: Endpoint) -> None:
         """An endpoint answered: it is not down."""
-        self._answers[endpoint.model] = self.answers_of(endpoint) + 1
-        self._failures[endpoint.model] = 0
-        self._refusals[endpoint.model] = 0
+        state = self._states[endpoint.model]
+        state.answers += 1
+        state.failures = state.refusals = 0
 
     def failed(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
-        """An attempt failed; too many in a row and nobody knocks there again.
+        """An attempt failed; after too many in a row nothing more is sent there.
 
         An attempt that was sent before the endpoint's latest answer says nothing about how it is now.
         """
-        if self.answers_of(endpoint) > answers_before:
-            return
-        count = self._failures.get(endpoint.model, 0) + 1
-        self._failures[endpoint.model] = count
-        if count >= self.policy.failures_until_down:
-            self._close(endpoint, message)
+        state = self._states[endpoint.model]
+        if state.answers <= answers_before:
+            state.failures += 1
+            if state.failures >= self.policy.failures_until_down:
+                self._mark_down(endpoint, message)
 
     def refused(self, endpoint: Endpoint) -> None:
         """An endpoint asked to slow down, which is not being down."""
-        self._refusals[endpoint.model] = self._refusals.get(endpoint.model, 0) + 1
+        self._states[endpoint.model].refusals += 1
 
     def gave_up(self, endpoint: Endpoint, message: str, *, answers_before: int) -> None:
-        """A patient call was told to slow down to its end; if nobody else was answered meanwhile, that is being down.
+        """A call was told to slow down until it gave up; if no other call was answered meanwhile, the endpoint is down.
 
         `answers_before` is how often the endpoint had answered when that call began.
         """
-        refusals = self._refusals.get(endpoint.model, 0)
-        if self.answers_of(endpoint) == answers_before and refusals >= self.policy.failures_until_down:
-            self._close(endpoint, message)
+        state = self._states[endpoint.model]
+        if state.answers == answers_before and state.refusals >= self.policy.failures_until_down:
+            self._mark_down(endpoint, message)
 
-    def _close(self, endpoint: Endpoint, message: str) -> None:
+    def _mark_down(self, endpoint: Endpoint, message: str) -> None:
         self.down.setdefault(endpoint.model, " ".join(message.split())[:200])
 
     def hold_back(self, endpoint: Endpoint, seconds: float) -> None:
         """Nobody sends anything to an endpoint for so long: it asked for that."""
-        until = time.monotonic() + seconds
-        self._not_before[endpoint.model] = max(until, self._not_before.get(endpoint.model, until))
+        state = self._states[endpoint.model]
+        state.not_before = max(state.not_before, time.monotonic() + seconds)
 
     def held_back(self, endpoint: Endpoint) -> float:
         """For how many seconds nothing may be sent to an endpoint."""
-        return max(0.0, self._not_before.get(endpoint.model, 0.0) - time.monotonic())
+        return max(0.0, self._states[endpoint.model].not_before - time.monotonic())
 
     def turn(self) -> float:
         """Seconds until the next request may leave. Where many may be in flight, they leave one by one."""

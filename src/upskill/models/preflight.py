@@ -1,4 +1,4 @@
-"""Looks at an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
+"""Probes an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
 
 import importlib.metadata
 import json

@@ -1,4 +1,4 @@
-"""Where a sandbox comes from. Fails closed: nothing here falls back to less than what was asked for."""
+"""Opens sandboxes by the name of their backend. Fails closed: nothing falls back to less than what was asked for."""
 
 from dataclasses import replace
 from pathlib import Path

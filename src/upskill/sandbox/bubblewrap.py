@@ -35,7 +35,7 @@ def version(program: str) -> str | None:
 
 
 def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
-    """How bubblewrap is started: by the superuser only after all rights are laid down."""
+    """The command that starts bubblewrap. A superuser drops all privileges first."""
     bwrap = find_program("bwrap")
     if bwrap is None:
         raise unavailable("bubblewrap is not installed")

@@ -1,7 +1,7 @@
-"""Mounts for a superuser that lays down its rights: what lies below a closed folder is bound beside it first.
+"""Mounts for a superuser that drops its privileges: what lies below a closed folder is bound beside it first.
 
-A compiler below /root is readable to everybody, but nobody else may walk through /root. So, in a mount namespace of its
-own that nobody else sees, each source is bound into a folder that can be walked. No file of the host is changed.
+A compiler below /root is readable to everybody, but no other user may enter /root. So, in a mount namespace of its
+own that nobody else sees, each source is bound into a folder that every user may enter. No file of the host is changed.
 """
 
 import os

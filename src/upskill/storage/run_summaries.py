@@ -1,6 +1,6 @@
-"""What past runs found, read at a glance: plain JSON, no trials, so that hundreds of run folders take no time.
+"""Summaries of past runs: plain JSON and no trials, so that hundreds of run folders are read at once.
 
-Whoever needs the whole record asks `read_run`.
+`read_run` reads the whole record.
 """
 
 import json

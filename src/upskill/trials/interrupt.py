@@ -1,4 +1,4 @@
-"""Ctrl-C twice means now: whatever is still being tidied up after the first time is left as it is.
+"""A second Ctrl-C ends the process at once, whatever is still being cleaned up after the first.
 
 What has ended by then is on disk already, one record in one write, so nothing that counts is lost.
 """

@@ -41,7 +41,7 @@ def _lines(data: bytes) -> dict[str, None]:
 
 
 class SkillWatch:
-    """Follows one trial."""
+    """Watches which files of a skill come back to the student in one trial."""
 
     def __init__(self, marks: Marks, *, folder: str, called: str, given: bool, known: str) -> None:
         """`folder` is where the skill lies and `called` how the student was told.

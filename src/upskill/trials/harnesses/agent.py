@@ -1,6 +1,6 @@
 """The harness `agent`: a student with a shell and file tools, in a sandbox of its own.
 
-How it works there is in `agent_loop.py`.
+`agent_loop.py` has the loop itself.
 """
 
 import hashlib
