@@ -12,6 +12,7 @@ from upskill.domain import Case, Purchase, Qualification, Skill
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
+from upskill.domain.text import count
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.redaction import redactor_from
@@ -203,9 +204,7 @@ def cases_for_skill(
     client = client or client_for(settings.values)
     with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
         if bought := len(cache.journal.all()):
-            progress.note(
-                f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
-            )
+            progress.note(f"{count(bought, 'answer')} of a run that did not end will not be bought again")
         teacher = Teacher(client, plan.writer, window=plan.served.window)
         try:
             written = write_cases_for(
