@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
+from upskill.cli.live_display import StepProgress
 from upskill.cli.output import ask_to_spend, console, named, print_json, print_lines
-from upskill.cli.step_display import StepProgress
 from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:

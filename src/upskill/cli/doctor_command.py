@@ -5,8 +5,8 @@ import platform
 import click
 
 from upskill.cli import options
+from upskill.cli.live_display import StepProgress
 from upskill.cli.output import console, print_json
-from upskill.cli.step_display import StepProgress
 from upskill.errors import EXIT_DONE, EXIT_FAILED
 
 

@@ -4,9 +4,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
+from upskill.cli.live_display import StepProgress
 from upskill.cli.screen import Line
-from upskill.cli.step_display import StepProgress
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
+from upskill.domain.text import count
 from upskill.measuring import Dropped, Pair, RunningLift
 from upskill.models import MeteredClient
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
@@ -32,7 +33,7 @@ class TrialProgress(StepProgress, RunProgress):
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
-        cases = f"{len(plan.cases)} test case{'' if len(plan.cases) == 1 else 's'}, each {often}"
+        cases = f"{count(len(plan.cases), 'test case')}, each {often}"
         tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
         self.note(f"  {cases}: {conditions}{students}{tools}")
         for line in lines:

@@ -10,6 +10,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import console, is_interactive, print_json, print_lines, write_file
+from upskill.domain.text import count
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _prune(
 ) -> int:
     from datetime import UTC, datetime
 
-    from upskill.cli.step_display import StepProgress
+    from upskill.cli.live_display import StepProgress
     from upskill.workflows.prune_runs import choose, prune
 
     plan = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
@@ -174,8 +175,7 @@ def _ask(plan: "PrunePlan", *, yes: bool) -> None:
     """Ask the person on stderr. Raises where there is no terminal."""
     if yes:
         return
-    count = len(plan.going)
-    question = f"Remove {count} run{'' if count == 1 else 's'}, {_size(plan.bytes)}?"
+    question = f"Remove {count(len(plan.going), 'run')}, {_size(plan.bytes)}?"
     if not is_interactive():
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
@@ -184,5 +184,5 @@ def _ask(plan: "PrunePlan", *, yes: bool) -> None:
         raise UsageError("nothing was removed")
 
 
-def _size(count: int) -> str:
-    return f"{count / 1_000_000:,.1f} MB" if count >= 100_000 else f"{count / 1_000:,.1f} kB"
+def _size(bytes: int) -> str:
+    return f"{bytes / 1_000_000:,.1f} MB" if bytes >= 100_000 else f"{bytes / 1_000:,.1f} kB"

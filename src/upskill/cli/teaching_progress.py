@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from upskill.cli.step_display import StepProgress
+from upskill.cli.live_display import StepProgress
 from upskill.domain import Skill, Trial, TrialPlan
 from upskill.workflows.progress import RunProgress
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from upskill.cli import options
+from upskill.cli.live_display import StepProgress
 from upskill.cli.output import console, print_json
-from upskill.cli.step_display import StepProgress
 
 
 @click.command("trace")

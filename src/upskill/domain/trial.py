@@ -1,6 +1,7 @@
 """One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from upskill.domain.answer import Answer, Files
@@ -130,3 +131,16 @@ class Trial:
     def full_answer(self) -> Answer:
         """The text and the files that checks look at."""
         return Answer(text=self.answer, files=self.files, removed=self.removed)
+
+    def cleaned(self, clean: Callable[[str], str]) -> "Trial":
+        """The same trial with every text in it cleaned. Its grade does not change."""
+        outcome = self.outcome
+        if isinstance(outcome, Scored):
+            results = tuple(replace(result, saw=clean(result.saw)) for result in outcome.grade.results)
+            outcome = replace(outcome, grade=replace(outcome.grade, results=results))
+        else:
+            outcome = replace(outcome, message=clean(outcome.message))
+        # latin-1 decodes any bytes and gives the same bytes back.
+        files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in self.files.items()}
+        served = None if self.served_model is None else clean(self.served_model)
+        return replace(self, outcome=outcome, answer=clean(self.answer), files=files, served_model=served)

@@ -8,7 +8,7 @@ from upskill.settings import Resolved
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import resume
-from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
+from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.evaluating.spending import PricedPlan, client_for
 from upskill.workflows.generating.write_cases import write_missing_cases
 from upskill.workflows.progress import SILENT_RUN, RunProgress
@@ -31,13 +31,5 @@ def evaluate(
     if order.case_file is None:
         storage.read_skill(order.skill)
         if not has_cases(order.skill):
-            write_missing_cases(
-                order.skill,
-                settings=settings,
-                progress=progress,
-                confirm=confirm,
-                students=[student_endpoint(name, settings.values) for name in students_named(settings.values)],
-                sandbox=order.sandbox,
-                client=client,
-            )
+            write_missing_cases(order, settings=settings, progress=progress, confirm=confirm, client=client)
     return evaluating.evaluate(order, settings=settings, progress=progress, confirm=confirm, client=client)

@@ -25,7 +25,7 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         ("Plan", _plan(evaluation)),
         ("Order of the trials", f"shuffled, with seed {facts.seed}"),
         ("Trials shown", f"{trials:,}"),
-        ("Purchase", f"{count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {spent(bought.cost)}"),
+        ("Bought", f"{count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {spent(bought.cost)}"),
         ("Taken from earlier runs", count(bought.reused, "trial")),
         ("How students worked", _harness(facts.harness)),
         ("Sandbox", evaluation.sandbox or "nothing was executed"),

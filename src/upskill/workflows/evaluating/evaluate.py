@@ -15,11 +15,10 @@ from upskill.redaction import redactor_from
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
-from upskill.workflows.evaluating.execute import execute
+from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import (
-    clean_logs,
     first_record,
     last_record,
     recorded_backend,

@@ -1,18 +1,20 @@
-"""Hands a prepared plan to the engine. Knows neither what is stored of its trials nor what is concluded from them."""
+"""Hands a prepared plan to the engine, and takes the user's own keys out of what the engine returns and logs.
+
+Knows neither what is stored of its trials nor what is concluded from them.
+"""
 
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from upskill import checks, trials
+from upskill import checks, storage, trials
 from upskill.domain import PlannedTrial, RunEnd, Student, Trial
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
 from upskill.sandbox import Sandbox, SandboxSpec, SandboxUnavailable
 from upskill.storage.runs import RunFolder
-from upskill.workflows.evaluating.grading import grading_context, with_judge
+from upskill.workflows.evaluating.judge import grading_context, with_judge
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
-from upskill.workflows.evaluating.record import without_own_keys
 
 
 def execute(
@@ -40,7 +42,7 @@ def execute(
             client=client,
             grade=partial(checks.grade, context=context),
             schedules=schedules,
-            record=lambda trial: record(without_own_keys(trial, clean)),
+            record=lambda trial: record(trial.cleaned(clean)),
             recall=recall,
             logs=folder.logs,
             engine_data=folder.engine_data,
@@ -54,3 +56,9 @@ def execute(
 
 def _no_sandbox(spec: SandboxSpec) -> Sandbox:  # noqa: ARG001 - the signature of what opens one
     raise SandboxUnavailable("this run was prepared without a sandbox, so nothing is executed in it")
+
+
+def clean_logs(folder: RunFolder) -> tuple[str, ...]:
+    """Take the user's own keys out of the engine's logs. Returns a note for each log that cannot be read."""
+    redactor = redactor_from(os.environ)
+    return storage.clean_logs(folder.logs, redactor.clean_own) if redactor.knows_any else ()

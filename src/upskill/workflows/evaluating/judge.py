@@ -1,11 +1,17 @@
-"""The model that judges: which one it is, and what is known of its judgements."""
+"""How answers are graded in a run: by which judge and in which sandbox, or without a new judgement."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 from upskill import measuring
-from upskill.domain import JudgeReport, Trial
+from upskill.checks import CheckOutcome, GradingContext, JudgeMissing, JudgeQuestion, grade
+from upskill.domain import Case, Grade, JudgeReport, Scored, Trial
+from upskill.domain.thinking import without_thinking
 from upskill.errors import UsageError
-from upskill.models import Endpoint, MeteredClient, resolve_model
+from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, resolve_model
+from upskill.sandbox import SandboxFacts, open_sandbox
 from upskill.settings import Settings
 
 
@@ -48,3 +54,40 @@ def judge_report(judge: str | None, trials: Iterable[Trial], client: MeteredClie
         calls=0 if spent is None else spent.calls,
         cost=0.0 if spent is None else spent.cost,
     )
+
+
+def grading_context(sandbox: SandboxFacts | None, scratch: Path) -> GradingContext:
+    """The context without a judge; with sandboxes in `scratch` where anything is executed."""
+    if sandbox is None:
+        return GradingContext()
+    return GradingContext(open_sandbox=partial(open_sandbox, backend=sandbox.backend, scratch=scratch))
+
+
+def with_judge(
+    context: GradingContext, endpoint: Endpoint | None, client: MeteredClient
+) -> tuple[GradingContext, JudgeClient | None]:
+    """The context with a judge to ask, and the client by which it is asked, to be closed at the end."""
+    if endpoint is None:
+        return context, None
+    judge_client = JudgeClient(client, endpoint)
+
+    def ask(question: JudgeQuestion) -> str:
+        purpose = Purpose(role="judge", case_id=question.case_id)
+        return without_thinking(judge_client.ask(system=question.system, prompt=question.prompt, purpose=purpose))
+
+    return replace(context, ask=ask, judge=identity(endpoint)), judge_client
+
+
+def grade_without_asking(case: Case, trial: Trial, context: GradingContext, *, judge: str | None) -> Grade | None:
+    """Grade a stored answer; judgements are those of its own last grade. `None` where one would have to be bought."""
+    judged: dict[str, CheckOutcome] = {}
+    if isinstance(trial.outcome, Scored):
+        judged = {
+            result.basis: CheckOutcome(result.passed, result.saw, result.basis)
+            for result in trial.outcome.grade.results
+            if result.basis is not None
+        }
+    try:
+        return grade(case, trial.full_answer, context=replace(context, ask=None, judge=judge, judged=judged))
+    except JudgeMissing:
+        return None

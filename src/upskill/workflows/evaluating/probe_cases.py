@@ -19,9 +19,9 @@ from upskill.settings import Resolved
 from upskill.storage.runs import Status, now
 from upskill.workflows.evaluating.check_cases import CheckedCases, with_baselines
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan
-from upskill.workflows.evaluating.execute import execute
+from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import clean_logs, first_record
+from upskill.workflows.evaluating.record import first_record
 from upskill.workflows.evaluating.schedule import MOST_TRIES, NOT_WORTH_ANOTHER_TRY
 from upskill.workflows.evaluating.spending import client_for
 

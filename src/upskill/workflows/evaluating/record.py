@@ -1,18 +1,17 @@
-"""What a run folder records: the run's own record, and trials and logs without the user's own keys."""
+"""The record of a run: written when it begins and when it ends, and compared when it is resumed."""
 
 import importlib.metadata
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from upskill import __version__, reporting, storage, trials
-from upskill.domain import Evaluation, Scored, Trial
+from upskill import __version__, reporting, trials
+from upskill.domain import Evaluation
 from upskill.errors import UsageError
-from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxFacts
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
@@ -124,23 +123,3 @@ def relative(path: Path, start: Path) -> str:
     except ValueError:
         return path.resolve().as_posix()
     return Path(seen).as_posix()
-
-
-def without_own_keys(trial: Trial, clean: Callable[[str], str]) -> Trial:
-    """The same trial with every text in it cleaned. Nothing else of it changes; the grade was given before."""
-    outcome = trial.outcome
-    if isinstance(outcome, Scored):
-        results = tuple(replace(result, saw=clean(result.saw)) for result in outcome.grade.results)
-        outcome = replace(outcome, grade=replace(outcome.grade, results=results))
-    else:
-        outcome = replace(outcome, message=clean(outcome.message))
-    # latin-1 decodes any bytes and gives the same bytes back.
-    files = {path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in trial.files.items()}
-    served = None if trial.served_model is None else clean(trial.served_model)
-    return replace(trial, outcome=outcome, answer=clean(trial.answer), files=files, served_model=served)
-
-
-def clean_logs(folder: RunFolder) -> tuple[str, ...]:
-    """Take the user's own keys out of the engine's logs. Returns a note for each log that cannot be read."""
-    redactor = redactor_from(os.environ)
-    return storage.clean_logs(folder.logs, redactor.clean_own) if redactor.knows_any else ()

@@ -15,8 +15,7 @@ from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
-from upskill.workflows.evaluating.judge import judge_report
+from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, judge_report
 from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.record import recorded_backend
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials

@@ -27,7 +27,6 @@ from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.record import without_own_keys
 from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
 
 REPORT_FILE = "report.html"
@@ -74,7 +73,7 @@ class Report:
                 continue
             place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
             yield LoggedTrial(
-                trial=without_own_keys(trial, redactor.clean_own) if redactor.knows_any else trial,
+                trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
                 line=line,
                 counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
                 log=None if place is None or trial.stored_at else place[0],

@@ -10,8 +10,7 @@ from upskill import checks, trials
 from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
 from upskill.settings import Settings
 from upskill.storage import SqliteStore, StoredTrial, TrialStore, default_store_path
-from upskill.workflows.evaluating.grading import grade_without_asking, grading_context
-from upskill.workflows.evaluating.judge import identity
+from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 Key = tuple[str, str, str, int]

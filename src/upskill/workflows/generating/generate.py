@@ -116,19 +116,12 @@ def _run_stages(
         stages = GenerateStages(folder, record, inputs, progress=progress)
         try:
             return stages.run()
-        except KeyboardInterrupt:
-            _record_end(folder, stages.record, "interrupted")
-            raise
-        except NoAnswer as error:
-            _record_end(folder, stages.record, "failed")
-            raise _unanswered(error, folder) from None
-        except UpskillError as error:
-            _record_end(folder, stages.record, "failed")
-            if error.hint is None:
+        except BaseException as error:
+            _record_end(folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            if isinstance(error, NoAnswer):
+                raise _unanswered(error, folder) from None
+            if isinstance(error, UpskillError) and error.hint is None:
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-            raise
-        except BaseException:
-            _record_end(folder, stages.record, "failed")
             raise
 
 

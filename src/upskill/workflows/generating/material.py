@@ -88,22 +88,8 @@ def gather(
     if len(skills) > 1:
         raise UsageError("only one skill can be improved at a time", hint="name one skill with --from, and its traces")
     skill_folder = skills[0] if skills else None
-    recordings: list[str] = []
-    documents: list[Document] = []
     notes: list[str] = []
-    for source in sources:
-        if skill_in(source) is not None:
-            continue
-        if unseen is not None and _is_file(Path(source).expanduser(), unseen):
-            raise UsageError(
-                f"{source}: holds the cases that the skill is tested on, and cannot be learned from as well",
-                hint="leave it out of --from, or name another file of cases with -t",
-            )
-        texts = _documents(source, notes, unseen)
-        if texts is None:
-            recordings.append(source)
-        else:
-            documents += texts
+    recordings, documents = _sorted_sources([one for one in sources if skill_in(one) is None], notes, unseen)
     digest, taken_out = None, 0
     if recordings:
         read = read_trace(
@@ -133,6 +119,24 @@ def gather(
         notes=tuple(dict.fromkeys(map(whole_characters, notes))),
         wish=clean(task) if task and skill_folder is not None else None,
     )
+
+
+def _sorted_sources(sources: Sequence[str], notes: list[str], unseen: Path | None) -> tuple[list[str], list[Document]]:
+    """Which sources are recordings, and the texts of the others."""
+    recordings: list[str] = []
+    documents: list[Document] = []
+    for source in sources:
+        if unseen is not None and _is_file(Path(source).expanduser(), unseen):
+            raise UsageError(
+                f"{source}: holds the cases that the skill is tested on, and cannot be learned from as well",
+                hint="leave it out of --from, or name another file of cases with -t",
+            )
+        texts = _documents(source, notes, unseen)
+        if texts is None:
+            recordings.append(source)
+        else:
+            documents += texts
+    return recordings, documents
 
 
 def skill_in(source: str) -> Path | None:

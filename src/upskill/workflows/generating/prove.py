@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from upskill import measuring
 from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
+from upskill.domain.text import count
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
@@ -53,7 +54,7 @@ class Proof:
 
 def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: int, revision: bool) -> str:
     """One student in one sentence; `reported` is the evaluation's own sentence, `seen` the number of cases run."""
-    held_out = f"{cases} held-out case{'' if cases == 1 else 's'}"
+    held_out = count(cases, "held-out case")
     where = f" on {held_out}" if seen == cases else f" on {seen} of {held_out}"
     if proof.verdict == "cheaper":
         return f"{_WORDS['undecided', True]}, only {reported}{where}" if revision else f"{reported}{where}"
@@ -117,10 +118,10 @@ def _worsened_cases(proof: StudentProof, *, named: bool, revision: bool) -> str:
     listed = ", ".join(
         f"{one.case_id} ({one.passed_against} of {one.pairs} {before}, {one.passed} {now})" for one in proof.worse[:3]
     )
-    count = len(proof.worse)
+    number = len(proof.worse)
     where = f" for {proof.student}" if named else ""
-    more = f" and {count - 3} more" if count > 3 else ""
-    return f"; but {count} case{' is' if count == 1 else 's are'} worse{where}: {listed}{more}"
+    more = f" and {number - 3} more" if number > 3 else ""
+    return f"; but {number} case{' is' if number == 1 else 's are'} worse{where}: {listed}{more}"
 
 
 def _ordinal(number: int) -> str:

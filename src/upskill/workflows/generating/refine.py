@@ -11,6 +11,7 @@ from typing import Literal
 
 from upskill.domain import Answer, Case, Draft, Evaluation, Lesson, Scored
 from upskill.domain.answer import answer_digest
+from upskill.domain.text import count
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.draft_rules import Clean, clean_by_patterns
@@ -115,7 +116,7 @@ def refine(
         if (why := loop.cut_short) is not None:
             return loop.end(why)
     done = loop.is_done
-    return loop.end("every learn case passes" if done else f"{revisions} revision{'' if revisions == 1 else 's'} made")
+    return loop.end("every learn case passes" if done else f"{count(revisions, 'revision')} made")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -206,7 +207,7 @@ def _search(loop: _Loop, by_teacher: Revise, *, revisions: int, seed: int) -> Re
                 revises=start.number,
             )
         )
-    return loop.end(f"{found.stopped}, after {found.proposals} proposal{'' if found.proposals == 1 else 's'}")
+    return loop.end(f"{found.stopped}, after {count(found.proposals, 'proposal')}")
 
 
 def best_of(attempts: Sequence[Attempt], *, first_loses_ties: bool = False) -> Attempt:

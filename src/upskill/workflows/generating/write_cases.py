@@ -12,6 +12,7 @@ from upskill.domain import Case, Purchase, Qualification, Skill
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
+from upskill.domain.text import count
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.redaction import redactor_from
@@ -27,6 +28,7 @@ from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
 from upskill.workflows.evaluating.judge import identity
+from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
 from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import gather
@@ -203,9 +205,7 @@ def cases_for_skill(
     client = client or client_for(settings.values)
     with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
         if bought := len(cache.journal.all()):
-            progress.note(
-                f"{bought} answer{'' if bought == 1 else 's'} of a run that did not end will not be bought again"
-            )
+            progress.note(f"{count(bought, 'answer')} of a run that did not end will not be bought again")
         teacher = Teacher(client, plan.writer, window=plan.served.window)
         try:
             written = write_cases_for(
@@ -267,31 +267,35 @@ def _save(plan: WritingPlan, written: WrittenCases) -> None:
 
 
 def write_missing_cases(
-    skill: Path,
+    order: EvaluationOrder,
     *,
     settings: Resolved,
     progress: Progress,
     confirm: Callable[[PricedPlan], bool],
-    students: Sequence[Endpoint],
-    sandbox: Backend,
     client: MeteredClient,
 ) -> None:
-    """Let the teacher write the cases of a skill that has none, and save them with the skill.
+    """Let the teacher write the cases of a skill that is to be evaluated and has none, and save them with the skill.
 
     Students are probed first: no cases are bought for a model that cannot be reached.
     """
+    students = [student_endpoint(name, settings.values) for name in students_named(settings.values)]
     try:
         case_writer_for(settings.values)
     except (ProviderError, UsageError) as error:
+        name = storage.read_skill(order.skill).name
         raise UsageError(
-            f"{storage.read_skill(skill).name}: there are no test cases to put to a student, and nobody to write them: "
-            f"{error.message}",
+            f"{name}: there are no test cases to put to a student, and nobody to write them: {error.message}",
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
     for student in students:
         probe(student)
-    order = CasesOrder(skill=skill, sandbox=sandbox)
-    found = cases_for_skill(order, settings=settings, progress=progress, confirm=confirm, client=client)
+    found = cases_for_skill(
+        CasesOrder(skill=order.skill, sandbox=order.sandbox),
+        settings=settings,
+        progress=progress,
+        confirm=confirm,
+        client=client,
+    )
     for note in (*found.dropped_notes, *found.plan.notes):
         progress.note(f"note: {note}")
     progress.note(f"{len(found.cases)} cases saved to {found.plan.target}; they are used again from now on")
