@@ -4,12 +4,10 @@ Settings that no argument names come from where the commands take them: `UPSKILL
 file, the defaults. Where an event loop is already running, as in a notebook, the work is done in a thread of its own.
 """
 
-import asyncio
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -20,7 +18,7 @@ from upskill.domain.case import Json
 from upskill.domain.generated import GenerateResult
 from upskill.domain.trace_digest import TraceSource
 from upskill.errors import UpskillError, UsageError
-from upskill.models.interruption import Interruption, raise_if_interrupted
+from upskill.models.interruption import beside_event_loops, raise_if_interrupted
 from upskill.redaction import redactor_from
 from upskill.reporting.notebook import evaluation_table, generated_html, preformatted
 from upskill.sandbox import Backend
@@ -36,6 +34,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 _PRINTED_WIDTH = 100
+_one_at_a_time = threading.Lock()
+"""The engine runs once per process. Another call waits until it has ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, repr=False)
@@ -401,69 +401,20 @@ def _printed(show: "Callable[[Console], None]") -> str:
     return file.getvalue()
 
 
-_one_at_a_time = threading.Lock()
-"""The engine runs once per process. Another call waits until it has ended."""
-
-
 def _call(work: Callable[[], T]) -> T:
-    """Do the work, in a thread of its own where an event loop runs. Errors show their hints, and no key of the user."""
+    """Do the work, with an event loop running here or not. Errors show their hints, and no key of the user."""
 
     def alone() -> T:
         with _one_at_a_time:
             return work()
 
     try:
-        return _in_a_thread(alone) if _loop_is_running() else alone()
+        return beside_event_loops(alone)
     except UpskillError as error:
         clean = redactor_from(os.environ).clean_own
         error.message, error.problems = clean(error.message), tuple(map(clean, error.problems))
+        error.args = (error.message,)
         if error.hint is not None:
             error.hint = clean(error.hint)
             error.add_note(f"hint: {error.hint}")
         raise
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _in_a_thread(work: Callable[[], T]) -> T:
-    """The result of the work. An interrupt waits until the work has ended in good order; a second one does not."""
-    interruption = Interruption()
-    ended: Future[T] = Future()
-
-    def body() -> None:
-        try:
-            ended.set_result(interruption.reaches(work))
-        except BaseException as error:  # noqa: BLE001 - the boundary of a thread: raised again by whoever waits
-            ended.set_exception(error)
-
-    threading.Thread(target=body, name="upskill").start()
-    if not _ends_undisturbed(ended):
-        interruption.request()
-        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
-            pass
-        ended.result()
-        raise KeyboardInterrupt
-    return ended.result()
-
-
-_MOMENT_SECONDS = 0.5
-"""Waits are no longer than this: on Windows nothing else could interrupt them."""
-
-
-def _ends_undisturbed(ended: "Future[T]") -> bool:
-    """Wait for the end; `False` at the first interrupt. In a notebook that is an error, in `asyncio.run` a request to
-    cancel, which the task would see only when it waits for the event loop again."""
-    task = asyncio.current_task()
-    try:
-        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
-            if task is not None and task.cancelling():
-                return False
-    except KeyboardInterrupt:
-        return False
-    return True

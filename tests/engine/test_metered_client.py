@@ -128,5 +128,5 @@ def test_a_call_that_belongs_to_nobody_is_not_sent(tmp_path: Path, monkeypatch: 
         assert provider.requests == []
     assert log.samples is not None
     assert log.samples[0].error is not None
-    assert log.samples[0].error.message.startswith("Unbilled(")
+    assert log.samples[0].error.message.startswith("UnbilledCall(")
     assert client.spent == Spending()
