@@ -11,33 +11,15 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from upskill.errors import EngineError, ProviderError, SettingsError, SkillInvalid, UpskillError, UsageError
-    from upskill.library import (
-        EvaluationResult,
-        GenerationResult,
-        TraceResult,
-        evaluate,
-        generate,
-        read_trace,
-        regrade,
-        resume,
-        resume_generate,
-    )
+    from upskill.library.functions import evaluate, generate, read_trace, regrade, resume, resume_generate
+    from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
 else:
     __getattr__ = lazy_exports(
         __name__,
         {
             "errors": ("EngineError", "ProviderError", "SettingsError", "SkillInvalid", "UpskillError", "UsageError"),
-            "library": (
-                "EvaluationResult",
-                "GenerationResult",
-                "TraceResult",
-                "evaluate",
-                "generate",
-                "read_trace",
-                "regrade",
-                "resume",
-                "resume_generate",
-            ),
+            "library.functions": ("evaluate", "generate", "read_trace", "regrade", "resume", "resume_generate"),
+            "library.results": ("EvaluationResult", "GenerationResult", "TraceResult"),
         },
     )
 

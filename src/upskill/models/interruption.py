@@ -1,13 +1,19 @@
-"""Interrupts work that runs in another thread, where Ctrl-C does not reach it. Knows nothing of what the work is."""
+"""Work that blocks, done where an event loop is running, and interrupted there as Ctrl-C would interrupt it anywhere.
+
+Knows nothing of what the work is.
+"""
 
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, wait
 from contextvars import ContextVar
 from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
+_MOMENT_SECONDS = 0.5
+"""Waits are no longer than this: on Windows nothing else could interrupt them."""
 
 
 class Interruption:
@@ -75,3 +81,52 @@ def raise_if_interrupted() -> None:
     interruption = _current.get()
     if interruption is not None and interruption.requested:
         raise KeyboardInterrupt
+
+
+def beside_event_loops(work: Callable[[], T]) -> T:
+    """The result of work that starts event loops of its own; where one is running here, it is done in a thread.
+
+    There an interrupt waits until the work has ended in good order, and raises `KeyboardInterrupt`; a second interrupt
+    does not wait.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        is_free = True
+    else:
+        is_free = False
+    return work() if is_free else _in_a_thread(work)
+
+
+def _in_a_thread(work: Callable[[], T]) -> T:
+    interruption = Interruption()
+    ended: Future[T] = Future()
+
+    def body() -> None:
+        try:
+            ended.set_result(interruption.reaches(work))
+        except BaseException as error:  # noqa: BLE001 - the boundary of a thread: raised again by whoever waits
+            ended.set_exception(error)
+
+    threading.Thread(target=body, name="upskill").start()
+    if not _ends_undisturbed(ended):
+        interruption.request()
+        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
+            pass
+        ended.result()
+        raise KeyboardInterrupt
+    return ended.result()
+
+
+def _ends_undisturbed(ended: "Future[T]") -> bool:
+    """Wait for the end; `False` at the first interrupt. In a notebook that is an exception; under `asyncio.run` it is a
+    request to cancel, which the task would see only when it waits for its event loop again."""
+    task = asyncio.current_task()
+    before = 0 if task is None else task.cancelling()
+    try:
+        while wait((ended,), timeout=_MOMENT_SECONDS).not_done:
+            if task is not None and task.cancelling() > before:
+                return False
+    except KeyboardInterrupt:
+        return False
+    return True

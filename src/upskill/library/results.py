@@ -1,0 +1,169 @@
+"""The results of the library: typed, and able to show themselves in a terminal and in a notebook."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from upskill.domain import Evaluation, StudentReport, Trial, Verdict
+from upskill.domain.case import Json
+from upskill.domain.generated import GenerateResult
+from upskill.domain.trace_digest import TraceSource
+from upskill.errors import UsageError
+from upskill.reporting.notebook import evaluation_table, generated_html, preformatted
+from upskill.workflows.list_runs import trials_of
+
+if TYPE_CHECKING:
+    import pandas
+    from rich.console import Console
+
+_PRINTED_WIDTH = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class EvaluationResult:
+    """What an evaluation found. `print` shows what `upskill eval` prints; a notebook shows a table."""
+
+    evaluation: Evaluation
+    """Every figure, as frozen values."""
+    run: Path
+    """The run folder."""
+    _regraded: tuple[Trial, ...] | None = None
+
+    @property
+    def students(self) -> tuple[StudentReport, ...]:
+        """One report per model: its verdict, its lifts with their intervals, its arms."""
+        return self.evaluation.students
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the one model that was measured. Raises `UsageError` where there were several."""
+        if len(self.students) != 1:
+            raise UsageError(f"{len(self.students)} models were measured: read `.students`, one report per model")
+        return self.students[0].verdict
+
+    def trials(self) -> Iterator[Trial]:
+        """Every trial with its answer, in the order they ended; of a regraded run, with its new grades."""
+        return trials_of(self.run) if self._regraded is None else iter(self._regraded)
+
+    def report(self) -> Path:
+        """The path of `report.html`, the page of the run. It is written where the run did not write it."""
+        from upskill.reporting.pictures import Drawer
+        from upskill.workflows.evaluating.report import REPORT_FILE, draw, read_report, write_page
+
+        if self._regraded is not None:
+            raise UsageError("a report shows a run as it was graded then: there is none of a regraded run")
+        page = self.run / REPORT_FILE
+        if not page.exists():
+            report = read_report(self.run, evaluation=self.evaluation)
+            with Drawer() as drawer:
+                drawn, _ = draw(report.pictures, drawer)
+            write_page(report.page(drawn), page)
+        return page
+
+    def to_dict(self) -> dict[str, Json]:
+        """The object that `upskill eval --json` prints."""
+        from upskill.reporting import evaluation_json
+
+        return evaluation_json(self.evaluation)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """One row per trial, with the columns of `upskill eval --csv`. Needs pandas, which upskill does not install."""
+        from upskill.reporting.csv_report import COLUMNS, trial_rows
+
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("to_frame() needs pandas; install it with: python -m pip install pandas") from None
+        return pandas.DataFrame(trial_rows(self.evaluation, self.trials()), columns=list(COLUMNS))
+
+    def __repr__(self) -> str:
+        verdicts = {report.student.name: report.verdict for report in self.students}
+        return (
+            f"EvaluationResult(skill={self.evaluation.skill.name!r}, verdicts={verdicts}, run={self.evaluation.run!r})"
+        )
+
+    def __str__(self) -> str:
+        from upskill.reporting.terminal import show_evaluation
+
+        return _printed(lambda console: show_evaluation(self.evaluation, console))
+
+    def _repr_html_(self) -> str:
+        return evaluation_table(self.evaluation)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class GenerationResult:
+    """A skill that was made or improved. `print` shows what `upskill generate` prints."""
+
+    generated: GenerateResult
+    """Every figure, as frozen values."""
+    run: Path
+    """The run folder."""
+    saved: Path | None
+    """The folder of the skill; `None` where an older version stays in its place."""
+    evaluation: EvaluationResult | None
+    """On held-out cases; `None` where nothing was measured on them."""
+
+    @property
+    def status(self) -> str:
+        """A verdict, `not proven` or `not measured`: of several models, that of the model it serves worst."""
+        return self.generated.status
+
+    def to_dict(self) -> dict[str, Json]:
+        """The object that `upskill generate --json` prints."""
+        from upskill.reporting.generated import generated_json
+
+        return generated_json(self.generated)
+
+    def __repr__(self) -> str:
+        made = self.generated
+        return f"GenerationResult(skill={made.skill.name!r}, status={made.status!r}, saved={made.saved!r})"
+
+    def __str__(self) -> str:
+        from upskill.reporting.generated import show_generated
+
+        return _printed(lambda console: show_generated(self.generated, console))
+
+    def _repr_html_(self) -> str:
+        return generated_html(self.generated)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
+class TraceResult:
+    """What was understood of a recording. `print` shows what `upskill trace` prints."""
+
+    source: TraceSource
+    """Every figure and every finding, as frozen values."""
+
+    @property
+    def digest(self) -> str:
+        """The digest that a teacher would be given, as Markdown."""
+        return self.source.digest.text
+
+    def to_dict(self) -> dict[str, Json]:
+        """The object that `upskill trace --json` prints."""
+        from upskill.reporting.trace_report import trace_json
+
+        return trace_json(self.source)
+
+    def __repr__(self) -> str:
+        findings = len(self.source.digest.kept)
+        return f"TraceResult(place={self.source.place!r}, traces={len(self.source.traces)}, findings={findings})"
+
+    def __str__(self) -> str:
+        from upskill.reporting.trace_report import show_trace
+
+        return _printed(lambda console: show_trace(self.source, console))
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def _printed(show: "Callable[[Console], None]") -> str:
+    from rich.console import Console
+
+    file = StringIO()
+    show(Console(file=file, width=_PRINTED_WIDTH, color_system=None, highlight=False, emoji=False))
+    return file.getvalue()
