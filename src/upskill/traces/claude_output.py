@@ -27,7 +27,7 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
             threads[under] = _Thread(Drafts(recording))
         threads[under].add(record, main=not under)
     main = threads.pop("")
-    if not any(draft.source == "person" for draft in main.drafts.steps):
+    if not main.drafts.has_person:
         recording.note(NO_PROMPT)
     others = [(under, thread.drafts) for under, thread in threads.items()]
     yield nest("claude-stream", main.drafts, others, recording)

@@ -194,8 +194,6 @@ def _add_item(drafts: Drafts, item: dict[str, Any]) -> None:
             drafts.observe(item_id, string(item.get("output")), failed=failed)
         case "web_search":
             drafts.call(drafts.agent(), item_id, "web_search", {"query": item.get("query")})
-        case _:
-            pass
 
 
 def _is_rollout(record: Record) -> bool:

@@ -31,8 +31,6 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
                 drafts.say(_agent(drafts, reasoning), texts(message.get("content")))
             case "tool_call":
                 _add_tool(drafts, reasoning, record)
-            case _:
-                pass
     yield drafts.trace("cursor-stream")
 
 

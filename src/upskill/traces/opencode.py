@@ -61,8 +61,6 @@ def _part(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
             drafts.think(draft, string(part.get("text")))
         case "tool":
             _tool(drafts, draft, part)
-        case _:
-            pass
 
 
 def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
@@ -76,8 +74,6 @@ def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
             drafts.observe(call_id, string(state.get("error")), failed=True, exit_code=exit_code)
         case "completed":
             drafts.observe(call_id, string(state.get("output")), failed=bool(exit_code), exit_code=exit_code)
-        case _:
-            pass
 
 
 RUN_TYPES = frozenset({"step_start", "step_finish", "tool_use", "text"})

@@ -180,11 +180,11 @@ class Recording:
         whole = self
         while whole._parent is not None:
             whole = whole._parent
-        said = f"{self.path.name}: {what}" if line is None else f"{self.path.name}:{line}: {what}"
-        if said in whole._notes:
+        note = f"{self.path.name}: {what}" if line is None else f"{self.path.name}:{line}: {what}"
+        if note in whole._notes:
             return
         if len(whole._notes) < NOTES:
-            whole._notes.append(said)
+            whole._notes.append(note)
         else:
             whole._more_notes += 1
 

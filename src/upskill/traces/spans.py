@@ -1,6 +1,6 @@
 """Spans of OpenTelemetry and OpenInference: agents, their chats and their tools.
 
-Every chat span repeats what was said before it, so the last one of an agent tells its work; the tool spans say what
+Every chat span repeats the messages before it, so the last one of an agent holds its work. The tool spans hold what
 failed.
 """
 
@@ -75,7 +75,7 @@ def read(recording: Recording) -> Iterator[Trace]:
 
 
 def _index(recording: Recording) -> _SpanIndex:
-    """Keep what is needed of each span; of the chats below one span, what was said in the last."""
+    """Keep what is needed of each span; of the chats below one span, the last."""
     found = _SpanIndex()
     size = 0
     for span in _spans(recording):
@@ -255,7 +255,7 @@ def _add(
 def _add_tool(conversation: Conversation, span: Span) -> None:
     """A tool that ran, but whose output no chat repeats; perhaps not even the call."""
     call_id, name = span.call_id, span.tool_name
-    if not (conversation.waits(call_id) if call_id else conversation.waits_for(name)):
+    if not conversation.waits(call_id=call_id, name=name):
         arguments = span.text("gen_ai.tool.call.arguments", "input.value", "tool.parameters")
         conversation.agent(calls=[ToolUse(id=call_id, name=name, arguments=arguments)])
     conversation.output(span.result, call_id=call_id, name=name, failed=span.failed)
