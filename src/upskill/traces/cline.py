@@ -7,7 +7,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
+from upskill.traces.chat_messages import add_outputs, call_blocks, is_message, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import at, items, mapping, objects, string
 from upskill.traces.recording import Reader, Record, Recording
@@ -46,7 +46,7 @@ def read(recording: Recording) -> Iterator[Trace]:
 
 def _add_user(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
-    tell_outputs(conversation, content)
+    add_outputs(conversation, content)
     text = split_tags(visible(content), "environment_details", open_end=True).rest
     name, output = _result(text)
     if name:

@@ -18,7 +18,7 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
     """One trace. Calls come twice, begun and done; reasoning comes in pieces."""
     drafts = Drafts(recording)
     reasoning: list[str] = []
-    for _, record in recording.records():
+    for record in recording.objects():
         message = mapping(record.get("message"))
         match record.get("type"):
             case "system":

@@ -29,7 +29,7 @@ def read_run(recording: Recording) -> Iterator[Trace]:
     """One trace; the parts of one message are one step."""
     drafts = Drafts(recording)
     steps: dict[str, Draft] = {}
-    for part in distinct((mapping(record.get("part")) for _, record in recording.records()), "id"):
+    for part in distinct((mapping(record.get("part")) for record in recording.objects()), "id"):
         message_id = string(part.get("messageID"))
         if message_id not in steps:
             steps[message_id] = drafts.agent()

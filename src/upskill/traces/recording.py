@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
-from upskill.traces.fields import parsed
+from upskill.traces.fields import items, objects, parsed
 
 OBSERVED = 6_000
 """Characters kept of one output or of one call's arguments."""
@@ -103,6 +103,14 @@ class Recording:
                 self.note("not a JSON object, left out", line=last_broken)
             else:
                 self.note(f"{broken:,} lines are not JSON objects, left out")
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The objects in it: of the lines, else of the list that the document is, else the document itself."""
+        if self.is_document:
+            document = self.document()
+            yield from objects(items(document) or [document])
+        else:
+            yield from (record for _, record in self.records())
 
     def numbered(self) -> Iterator[tuple[int, bytes]]:
         """The lines that are not blank, with their numbers. One that is too long is left out and counted."""

@@ -5,12 +5,12 @@ failed.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
-from upskill.traces.chat_messages import function_call, reasoning_of, tell
+from upskill.traces.chat_messages import add_message, function_call, reasoning_of
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, objects, string, texts
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, Reader, Record, Recording
@@ -100,11 +100,8 @@ def _index(recording: Recording) -> _SpanIndex:
 
 
 def _spans(recording: Recording) -> Iterator[Span]:
-    records: Iterable[Record] = (record for _, record in recording.records())
-    if recording.is_document:
-        document = recording.document()
-        records = objects(items(document) or [document])
-    return (span_of(raw, number) for number, raw in enumerate(raw for record in records for raw in raw_spans(record)))
+    raw_records = (raw for record in recording.objects() for raw in raw_spans(record))
+    return (span_of(raw, number) for number, raw in enumerate(raw_records))
 
 
 def _length(span: Span) -> int:
@@ -249,7 +246,7 @@ def _add(
     names.update((call.id, call.name) for call in calls)
     if calls and not reasoning_of(message) and calls[0].id in reasoning:
         message = {**message, "reasoning_content": reasoning[calls[0].id]}
-    tell(conversation, message)
+    add_message(conversation, message)
 
 
 def _add_tool(conversation: Conversation, span: Span) -> None:
