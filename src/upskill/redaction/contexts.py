@@ -43,7 +43,7 @@ def named_secrets(index: TokenIndex) -> Iterator[Span]:
     """Every value under a name that says it is secret."""
     text = index.text
     done = -1
-    for word_at in sorted(offset for word in _WORDS for offset in offsets(index.low, word)):
+    for word_at in sorted(offset for word in _WORDS if word in index.low for offset in offsets(index.low, word)):
         if word_at < done:
             continue
         start = word_at
@@ -197,10 +197,9 @@ def _addresses(index: TokenIndex) -> Iterator[Span]:
 
 def _at(index: TokenIndex, pattern: re.Pattern[str], *anchors: bytes) -> Iterator[re.Match[str]]:
     for anchor in anchors:
-        for offset in offsets(index.low, anchor):
-            match = pattern.match(index.text, offset)
-            if match:
-                yield match
+        if anchor in index.low:
+            matches = (pattern.match(index.text, offset) for offset in offsets(index.low, anchor))
+            yield from filter(None, matches)
 
 
 def _span(match: re.Match[str], kind: str) -> Span:

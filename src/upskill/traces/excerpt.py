@@ -5,6 +5,7 @@ Knows no traces and no secrets; see `redaction` for those.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 Generalise = Callable[[str], str]
 """Takes what belongs to one machine out of a text: the project's folder, a person's home."""
@@ -166,6 +167,7 @@ def _lines_cut(number: int) -> str:
     return f"[… {number} line{'' if number == 1 else 's'} cut]"
 
 
+@lru_cache(maxsize=512)
 def error_line(text: str) -> str:
     """The line of an output that says best what went wrong: a named error, else what sounds like one, else the last.
 
