@@ -25,7 +25,7 @@ _THEN = re.compile(
         |(?P<attribute>(?:[\s,"']|\\{1,64}[nrt"']){1,24}value\\{0,64}["']?\s?[:=]\s?)
         |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,64}["'])
         |(?P<element>>)(?=[^<\s])
-        |(?P<said>[ ](?:is|was):?[ ])
+        |(?P<stated>[ ](?:is|was):?[ ])
         |(?P<cell>[ \t]{0,8}\|[ \t]{0,8})
         |(?P<spaced>[ \t]{1,40}|\\[nrt])
     )
@@ -43,7 +43,7 @@ def named_secrets(index: TokenIndex) -> Iterator[Span]:
     """Every value under a name that says it is secret."""
     text = index.text
     done = -1
-    for word_at in sorted(offset for word in _WORDS for offset in offsets(index.low, word)):
+    for word_at in sorted(offset for word in _WORDS if word in index.low for offset in offsets(index.low, word)):
         if word_at < done:
             continue
         start = word_at
@@ -120,7 +120,7 @@ def _is_secret(text: str, start: int, name: str, then: re.Match[str], sort: Sort
         return text[start - 1 : start] == "<" and _plain(sort, value, quoted=True)
     if then.group("listed"):
         return is_password(value, quoted=False) if name.startswith("-") and sort == "password" else looks_random(value)
-    if then.group("said") or then.group("cell"):
+    if then.group("stated") or then.group("cell"):
         return is_password(value, quoted=False) and (sort == "password" or looks_random(value, least=16))
     before = text[max(0, start - 120) : start]
     if name.startswith("-") or _SET_BEFORE.search(before):
@@ -197,10 +197,9 @@ def _addresses(index: TokenIndex) -> Iterator[Span]:
 
 def _at(index: TokenIndex, pattern: re.Pattern[str], *anchors: bytes) -> Iterator[re.Match[str]]:
     for anchor in anchors:
-        for offset in offsets(index.low, anchor):
-            match = pattern.match(index.text, offset)
-            if match:
-                yield match
+        if anchor in index.low:
+            matches = (pattern.match(index.text, offset) for offset in offsets(index.low, anchor))
+            yield from filter(None, matches)
 
 
 def _span(match: re.Match[str], kind: str) -> Span:

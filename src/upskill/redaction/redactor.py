@@ -10,7 +10,7 @@ from upskill.redaction.families import private_keys, tokens
 from upskill.redaction.token_index import Span, TokenIndex
 
 _ROUNDS = 6
-"""Taking one secret out can uncover the name before another. Ends much earlier unless someone made it not to."""
+"""Removing one secret can uncover the name before another. Ends much earlier unless a text is made not to."""
 
 
 _STRETCH = 65_536
@@ -21,7 +21,7 @@ _CARRIED = 1_024
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Redactions:
-    """How many secrets of each kind were taken out; never what they were."""
+    """How many secrets of each kind were removed; never what they were."""
 
     by_kind: Mapping[str, int] = field(default_factory=dict)
 
@@ -32,7 +32,7 @@ class Redactions:
 
 
 class Redactor:
-    """Takes secrets out of text. What it looks for is fixed when it is made; it counts what it found since."""
+    """Removes secrets from text. What it searches for is fixed when it is made; it counts what it found since."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._exact = ExactValues(values)
@@ -40,7 +40,7 @@ class Redactor:
 
     @property
     def found(self) -> Redactions:
-        """What was taken out so far."""
+        """What was removed so far."""
         return Redactions(by_kind=dict(sorted(self._counts.items())))
 
     @property

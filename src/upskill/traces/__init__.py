@@ -18,7 +18,7 @@ class Reading:
     recorder: str
     """The format, such as `claude-code`; `text` where it is none of the known ones."""
     traces: tuple[Trace, ...]
-    """None for `text`: it is taken as it is."""
+    """One without steps for `text`."""
     bad_lines: int = 0
     """Lines left out because they are broken or too long."""
     notes: tuple[str, ...] = ()

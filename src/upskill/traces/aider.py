@@ -46,7 +46,6 @@ class _Chat:
         self._speaker: Speaker = "agent"
         self._lines: list[str] = []
         self._length = 0
-        self._model = ""
 
     def add(self, speaker: Speaker, line: str) -> None:
         if speaker != self._speaker:
@@ -59,7 +58,7 @@ class _Chat:
 
     def trace(self) -> Trace:
         self._end_message()
-        return self._conversation.trace(RECORDER, model=self._model)
+        return self._conversation.trace(RECORDER)
 
     def _end_message(self) -> None:
         text = "\n".join(self._lines).strip()
@@ -68,8 +67,8 @@ class _Chat:
             self._conversation.agent(text)
         elif self._speaker == "harness":
             self._conversation.harness(text)
-            model = MODEL.search(text)
-            self._model = self._model or (model.group(1) if model else "")
+            if model := MODEL.search(text):
+                self._conversation.add_details(model=model.group(1))
         else:
             self._add_person(text)
 
@@ -80,7 +79,7 @@ class _Chat:
         elif command in ASKING and asked.strip():
             self._conversation.person(asked)
         elif text:
-            self._conversation.command()
+            self._conversation.commands += 1
 
 
 READER = Reader(

@@ -22,54 +22,44 @@ IMAGE_TYPES = ("image", "image_url", "input_image")
 
 
 def read(recording: Recording) -> Iterator[Trace]:
-    """One trace per chat."""
-    if not recording.is_document:
-        yield from _read_lines(recording)
-    else:
-        document = recording.document()
-        body = mapping(document)
-        yield _chat(recording, items(document) or body.get("messages"), model=body.get("model"))
-
-
-def _read_lines(recording: Recording) -> Iterator[Trace]:
-    """A line with `messages` is a chat; lines without are the messages of one."""
+    """One trace per object with `messages`; those without are the messages of one chat."""
     conversation = Conversation(recording)
-    for _, record in recording.records():
+    for record in recording.objects():
         if "messages" in record:
             yield _chat(recording, record.get("messages"), model=record.get("model"))
         else:
-            tell(conversation, record)
+            add_message(conversation, record)
     yield conversation.trace(RECORDER)
 
 
 def _chat(recording: Recording, messages: Any, *, model: Any) -> Trace:
     conversation = Conversation(recording)
     for message in objects(messages):
-        tell(conversation, message)
+        add_message(conversation, message)
     return conversation.trace(RECORDER, model=string(model))
 
 
 def read_sessions(recording: Recording) -> Iterator[Trace]:
     """One trace per session line."""
     conversation, model = Conversation(recording), ""
-    for _, record in recording.records():
+    for record in recording.objects():
         if record.get("type") == "session":
             yield conversation.trace(SESSIONS, model=model)
             conversation, model = Conversation(recording), ""
         elif record.get("type") == "message":
             message = mapping(record.get("message"))
-            tell(conversation, message)
+            add_message(conversation, message)
             model = string(message.get("model")) or model
     yield conversation.trace(SESSIONS, model=model)
 
 
-def tell(conversation: Conversation, message: dict[str, Any]) -> None:
+def add_message(conversation: Conversation, message: dict[str, Any]) -> None:
     """Add one message, with the calls and outputs in it."""
     role, content = message.get("role"), message.get("content")
     if role in HARNESS_ROLES:
         conversation.harness(visible(content))
     elif role in PERSON_ROLES:
-        tell_outputs(conversation, content)
+        add_outputs(conversation, content)
         conversation.person(visible(content))
     elif role in AGENT_ROLES:
         calls = [*_calls(message), *call_blocks(content)]
@@ -93,7 +83,7 @@ def output_text(content: Any) -> str:
     return visible(content) or (as_json(content) if content else "")
 
 
-def tell_outputs(conversation: Conversation, content: Any) -> None:
+def add_outputs(conversation: Conversation, content: Any) -> None:
     """The outputs that Anthropic's messages carry under the role of the user."""
     for block in objects(content):
         if block.get("type") == "tool_result":

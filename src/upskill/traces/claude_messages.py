@@ -1,4 +1,4 @@
-"""Claude's messages, in whichever of its files: what blocks say, and what no person typed under the role "user"."""
+"""Claude's messages, in any of its files: the blocks of one, and what a program wrote under the role "user"."""
 
 import base64
 import re
@@ -83,8 +83,6 @@ def add_message(drafts: Drafts, draft: Draft, content: Any) -> None:
                 drafts.think(draft, _open_router(string(block.get("data"))))
             case "tool_use" | "server_tool_use":
                 drafts.call(draft, string(block.get("id")), string(block.get("name")), block.get("input"))
-            case _:
-                pass
 
 
 def add_result(drafts: Drafts, block: dict[str, Any]) -> None:

@@ -21,13 +21,13 @@ RESULT = re.compile(r"\A {1,4}⎿ {0,2}")
 def read_stream(recording: Recording) -> Iterator[Trace]:
     """One trace, subagents under the calls that began them."""
     threads: dict[str, _Thread] = {"": _Thread(Drafts(recording))}
-    for record in distinct((record for _, record in recording.records()), "uuid"):
+    for record in distinct(recording.objects(), "uuid"):
         under = string(record.get("parent_tool_use_id"))
         if under not in threads:
             threads[under] = _Thread(Drafts(recording))
         threads[under].add(record, main=not under)
     main = threads.pop("")
-    if not any(draft.source == "person" for draft in main.drafts.steps):
+    if not main.drafts.has_person:
         recording.note(NO_PROMPT)
     others = [(under, thread.drafts) for under, thread in threads.items()]
     yield nest("claude-stream", main.drafts, others, recording)

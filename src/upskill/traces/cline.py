@@ -7,7 +7,7 @@ from typing import Any
 
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
-from upskill.traces.chat_messages import call_blocks, is_message, reasoning_of, tell_outputs, visible
+from upskill.traces.chat_messages import add_outputs, call_blocks, is_message, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse, split_tags
 from upskill.traces.fields import at, items, mapping, objects, string
 from upskill.traces.recording import Reader, Record, Recording
@@ -34,19 +34,19 @@ def read(recording: Recording) -> Iterator[Trace]:
     """A list of messages, as the editor keeps it, or a session of the command line with its messages."""
     document = recording.document()
     messages = items(document) or items(mapping(document).get("messages"))
-    conversation, model = Conversation(recording), ""
+    conversation = Conversation(recording)
     for message in objects(messages):
-        model = model or string(at(message, "modelInfo", "id"))
+        conversation.add_details(model=string(at(message, "modelInfo", "id")))
         if message.get("role") == "user":
             _add_user(conversation, message)
         elif message.get("role") == "assistant":
             _add_agent(conversation, message)
-    yield conversation.trace(RECORDER, model=model)
+    yield conversation.trace(RECORDER)
 
 
 def _add_user(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
-    tell_outputs(conversation, content)
+    add_outputs(conversation, content)
     text = split_tags(visible(content), "environment_details", open_end=True).rest
     name, output = _result(text)
     if name:
@@ -87,21 +87,20 @@ def _add_agent(conversation: Conversation, message: dict[str, Any]) -> None:
     content = message.get("content")
     thoughts = split_tags(visible(content), "thinking")
     used = split_tags(thoughts.rest, USED)
-    asked = [*map(_asked, used.pieces), *call_blocks(content)]
-    said = [used.rest.strip(), *(_first_value(call) for call in asked if call.name in SPEAKING)]
+    calls = [*(_tool_use(name, inside) for name, inside in used.pieces), *call_blocks(content)]
+    messages = [used.rest.strip(), *(_first_value(call) for call in calls if call.name in SPEAKING)]
     reasoning = [reasoning_of(message), *(thought for _, thought in thoughts.pieces)]
     conversation.agent(
-        "\n".join(filter(None, said)),
+        "\n".join(filter(None, messages)),
         reasoning="\n".join(filter(None, reasoning)),
-        calls=[call for call in asked if call.name not in SPEAKING],
+        calls=[call for call in calls if call.name not in SPEAKING],
     )
-    for call in asked:
+    for call in calls:
         if call.id and call.name in SPEAKING:
             conversation.no_call(call.id)
 
 
-def _asked(used: tuple[str, str]) -> ToolUse:
-    name, inside = used
+def _tool_use(name: str, inside: str) -> ToolUse:
     given = {key: value.strip() for key, value in split_tags(inside, PARAMETER).pieces}
     return ToolUse(name=name, arguments=given or inside.strip())
 

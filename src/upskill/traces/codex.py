@@ -164,7 +164,7 @@ def _outcome(output: Any) -> tuple[str, int | None, bool | None]:
 def read_exec(recording: Recording) -> Iterator[Trace]:
     """One trace. Only `item.completed` counts: `item.started` says the same before it is known."""
     drafts = Drafts(recording)
-    completed = (record for _, record in recording.records() if record.get("type") == "item.completed")
+    completed = (record for record in recording.objects() if record.get("type") == "item.completed")
     for record in distinct(completed, "item", "id"):
         _add_item(drafts, mapping(record.get("item")))
     recording.note(NO_PROMPT)
@@ -194,8 +194,6 @@ def _add_item(drafts: Drafts, item: dict[str, Any]) -> None:
             drafts.observe(item_id, string(item.get("output")), failed=failed)
         case "web_search":
             drafts.call(drafts.agent(), item_id, "web_search", {"query": item.get("query")})
-        case _:
-            pass
 
 
 def _is_rollout(record: Record) -> bool:

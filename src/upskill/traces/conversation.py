@@ -24,45 +24,37 @@ class ToolUse:
     arguments: Any
 
 
-class Conversation:
-    """Says who answers what. Many recordings give no id to a call, and some give all calls the same."""
+class Conversation(Drafts):
+    """Drafts that find the call of each output. Many recordings give no id to a call, and some give all the same."""
 
     def __init__(self, recording: Recording) -> None:
-        self._drafts = Drafts(recording)
+        super().__init__(recording)
         self._ids: set[str] = set()
         self._waiting: dict[tuple[str, str], OrderedDict[str, tuple[str, str]]] = defaultdict(OrderedDict)
         """Calls without an output, oldest first: all of them, those of an id, those of a name."""
         self._recorded_ids: set[str] = set()
         self._orphans = 0
-        self.has_person = False
-        """Whether a person has spoken so far."""
 
-    def person(self, text: str) -> None:
-        """A turn typed by a person. Blank is no turn."""
-        self._drafts.person(text.strip())
-        self.has_person = self.has_person or bool(text.strip())
+    def say(self, draft: Draft, text: str) -> None:
+        super().say(draft, text.strip())
 
-    def harness(self, text: str) -> None:
-        """Text of the program around the model, whatever role it was written under."""
-        self._drafts.harness(text.strip())
-
-    def command(self) -> None:
-        """A command to the program, typed by a person: counted, and no turn."""
-        self._drafts.commands += 1
+    def think(self, draft: Draft, text: str) -> None:
+        super().think(draft, text.strip())
 
     def agent(
         self, text: str = "", *, reasoning: str = "", calls: Iterable[ToolUse] = (), joined: bool = False
-    ) -> None:
+    ) -> Draft:
         """A message of the model. `joined` adds it to the message before, if that one is the model's too."""
-        draft = self._last_of_agent() if joined else None
-        draft = draft or self._drafts.begin("agent")
-        self._drafts.say(draft, text.strip())
-        self._drafts.think(draft, reasoning.strip())
-        for asked in calls:
-            own = self._own_id(asked)
-            self._drafts.call(draft, own, asked.name or "unnamed", _unpacked(asked.arguments))
-            for queue in _queues(asked.id, asked.name):
-                self._waiting[queue][own] = (asked.id, asked.name)
+        follows = joined and self.steps and self.steps[-1].source == "agent"
+        draft = self.steps[-1] if follows else self.begin("agent")
+        self.say(draft, text)
+        self.think(draft, reasoning)
+        for call in calls:
+            own = self._own_id(call)
+            self.call(draft, own, call.name or "unnamed", _unpacked(call.arguments))
+            for queue in _queues(call.id, call.name):
+                self._waiting[queue][own] = (call.id, call.name)
+        return draft
 
     def output(
         self,
@@ -84,19 +76,15 @@ class Conversation:
             self._waiting[queue].pop(own, None)
         if failed is None and exit_code is not None:
             failed = exit_code != 0
-        self._drafts.observe(own, content, failed=failed, exit_code=exit_code)
+        self.observe(own, content, failed=failed, exit_code=exit_code)
 
     def no_call(self, call_id: str) -> None:
         """A call that only ends the work: neither it nor its output is kept."""
         self._recorded_ids.add(call_id)
 
-    def waits(self, call_id: str) -> bool:
-        """Whether a call of that id has no output yet."""
-        return bool(self._waiting.get(("id", call_id)))
-
-    def waits_for(self, name: str) -> bool:
-        """Whether a call of that tool has no output yet."""
-        return bool(self._waiting.get(("name", name)))
+    def waits(self, *, call_id: str = "", name: str = "") -> bool:
+        """Whether a call of that id, else of that tool, has no output yet."""
+        return bool(self._waiting.get(("id", call_id) if call_id else ("name", name)))
 
     def trace(
         self,
@@ -107,22 +95,16 @@ class Conversation:
         success: bool | None = None,
         subtraces: tuple[Subtrace, ...] = (),
     ) -> Trace:
-        """All of it as a value. To be called once, at the end."""
-        self._drafts.add_details(model=model, folder=folder)
-        trace = self._drafts.trace(recorder, success=success, subtraces=subtraces)
+        trace = super().trace(recorder, model=model, folder=folder, success=success, subtraces=subtraces)
         if self._orphans and trace.steps:
             outputs = "an output belongs" if self._orphans == 1 else f"{self._orphans:,} outputs belong"
-            self._drafts.recording.note(f"{outputs} to no call, left out")
+            self.recording.note(f"{outputs} to no call, left out")
         return trace
 
-    def _last_of_agent(self) -> Draft | None:
-        last = self._drafts.steps[-1] if self._drafts.steps else None
-        return last if last is not None and last.source == "agent" else None
-
-    def _own_id(self, asked: ToolUse) -> str:
+    def _own_id(self, call: ToolUse) -> str:
         """The id as recorded, with a number behind it where it was used before."""
-        self._recorded_ids.add(asked.id)
-        recorded = self._drafts.recording.clean(asked.id)[: LONGEST_ID - 20]
+        self._recorded_ids.add(call.id)
+        recorded = self.recording.clean(call.id)[: LONGEST_ID - 20]
         number = len(self._ids) + 1
         own = recorded or f"call-{number}"
         while own in self._ids:

@@ -18,7 +18,7 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
     """One trace. Calls come twice, begun and done; reasoning comes in pieces."""
     drafts = Drafts(recording)
     reasoning: list[str] = []
-    for _, record in recording.records():
+    for record in recording.objects():
         message = mapping(record.get("message"))
         match record.get("type"):
             case "system":
@@ -31,8 +31,6 @@ def read_stream(recording: Recording) -> Iterator[Trace]:
                 drafts.say(_agent(drafts, reasoning), texts(message.get("content")))
             case "tool_call":
                 _add_tool(drafts, reasoning, record)
-            case _:
-                pass
     yield drafts.trace("cursor-stream")
 
 

@@ -1,10 +1,11 @@
-"""Pieces of recorded text: what is worth keeping of one, what of it tells of a failure, and how it is cut.
+"""Excerpts of recorded text: what is worth keeping, which lines name an error, how a text is cut.
 
 Knows no traces and no secrets; see `redaction` for those.
 """
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 Generalise = Callable[[str], str]
 """Takes what belongs to one machine out of a text: the project's folder, a person's home."""
@@ -147,7 +148,7 @@ def one_line(text: str, *, most: int = 160) -> str:
 
 
 def shortened(text: str, *, lines: int, chars: int) -> str:
-    """Head and tail of a text; what was taken out in between is said."""
+    """Head and tail of a text; a mark between them says how much was cut."""
     text = text.strip("\n")
     rows = text.split("\n")
     if len(rows) > lines:
@@ -166,6 +167,7 @@ def _lines_cut(number: int) -> str:
     return f"[… {number} line{'' if number == 1 else 's'} cut]"
 
 
+@lru_cache(maxsize=512)
 def error_line(text: str) -> str:
     """The line of an output that says best what went wrong: a named error, else what sounds like one, else the last.
 
@@ -228,8 +230,8 @@ def sounds_failed(text: str) -> bool:
 def passed_excerpt(text: str, *, chars: int = 160) -> str:
     """The line that says that it passed, else the last one."""
     rows = [row.strip() for row in text.split("\n") if row.strip()]
-    said = [row for row in rows if _PASSED.search(row)]
-    return one_line((said or rows or [""])[-1], most=chars)
+    passing = [row for row in rows if _PASSED.search(row)]
+    return one_line((passing or rows or [""])[-1], most=chars)
 
 
 def signature(line: str) -> str:

@@ -18,11 +18,8 @@ FAILED = {"error": True, "cancelled": True, "success": False}
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace, as it stood at the end."""
     session = _Session(recording)
-    if recording.is_document:
-        session.add(mapping(recording.document()))
-    else:
-        for _, record in recording.records():
-            session.add(record)
+    for record in recording.objects():
+        session.add(record)
     yield session.drafts.trace("gemini-cli")
 
 

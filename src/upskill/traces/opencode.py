@@ -29,7 +29,7 @@ def read_run(recording: Recording) -> Iterator[Trace]:
     """One trace; the parts of one message are one step."""
     drafts = Drafts(recording)
     steps: dict[str, Draft] = {}
-    for part in distinct((mapping(record.get("part")) for _, record in recording.records()), "id"):
+    for part in distinct((mapping(record.get("part")) for record in recording.objects()), "id"):
         message_id = string(part.get("messageID"))
         if message_id not in steps:
             steps[message_id] = drafts.agent()
@@ -61,8 +61,6 @@ def _part(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
             drafts.think(draft, string(part.get("text")))
         case "tool":
             _tool(drafts, draft, part)
-        case _:
-            pass
 
 
 def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
@@ -76,8 +74,6 @@ def _tool(drafts: Drafts, draft: Draft, part: dict[str, Any]) -> None:
             drafts.observe(call_id, string(state.get("error")), failed=True, exit_code=exit_code)
         case "completed":
             drafts.observe(call_id, string(state.get("output")), failed=bool(exit_code), exit_code=exit_code)
-        case _:
-            pass
 
 
 RUN_TYPES = frozenset({"step_start", "step_finish", "tool_use", "text"})

@@ -25,13 +25,12 @@ def read(recording: Recording) -> Iterator[Trace]:
             events.action(event)
         elif "observation" in event:
             events.observation(event)
-    yield events.conversation.trace(RECORDER, model=events.model, folder=events.folder)
+    yield events.conversation.trace(RECORDER)
 
 
 class _Events:
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
-        self.folder = self.model = ""
         self._seen: set[int] = set()
         self._calls: dict[int, str] = {}
         self._response = ""
@@ -57,12 +56,12 @@ class _Events:
         if kind in HARNESS_OBSERVATIONS:
             return
         metadata = mapping(extras.get("metadata"))
-        self.folder = self.folder or string(metadata.get("working_dir"))
+        self.conversation.add_details(folder=string(metadata.get("working_dir")))
         code = whole(metadata.get("exit_code", extras.get("exit_code")))
         failed = None if code == STILL_RUNNING else _failed(event, extras)
         cause = whole(event.get("cause"))
         call_id = string(at(event, "tool_call_metadata", "tool_call_id"))
-        if not self.conversation.waits(call_id) and cause is not None:
+        if cause is not None and not (call_id and self.conversation.waits(call_id=call_id)):
             call_id = self._calls.get(cause, call_id)
         self.conversation.output(
             string(event.get("content")),
@@ -84,7 +83,7 @@ class _Events:
         if number is not None:
             self._calls[number] = call_id
         response = mapping(made.get("model_response"))
-        self.model = self.model or string(response.get("model"))
+        self.conversation.add_details(model=string(response.get("model")))
         # Calls of one answer are events of their own; the answer's id says that they belong together.
         joined = bool(self._response) and string(response.get("id")) == self._response
         self._response = string(response.get("id"))

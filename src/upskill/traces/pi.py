@@ -68,8 +68,6 @@ def _message(drafts: Drafts, message: dict[str, Any]) -> None:
                 _block(drafts, draft, block)
         case "toolResult":
             drafts.observe(string(message.get("toolCallId")), texts(content), failed=flag(message.get("isError")))
-        case _:
-            pass
 
 
 def _block(drafts: Drafts, draft: Draft, block: dict[str, Any]) -> None:
@@ -80,8 +78,6 @@ def _block(drafts: Drafts, draft: Draft, block: dict[str, Any]) -> None:
             drafts.think(draft, string(block.get("thinking")))
         case "toolCall":
             drafts.call(draft, string(block.get("id")), string(block.get("name")), block.get("arguments"))
-        case _:
-            pass
 
 
 def _is_pi(record: Record) -> bool:

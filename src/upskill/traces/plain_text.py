@@ -1,4 +1,4 @@
-"""Text of no known recorder: nothing in it is told apart, so it is passed on whole."""
+"""Text of no known recorder. It has no steps, so it is passed on whole."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def cleaned_lines(recording: Recording) -> Iterator[str]:
 def _cleaned(recording: Recording, block: list[str]) -> Iterator[str]:
     lines = recording.clean("\n".join(block), limit=_UNCUT).split("\n")
     yield from lines
-    # What was taken out may have been several lines; those after it keep their numbers.
+    # A secret may have been several lines; the lines after it keep their numbers.
     yield from [""] * (len(block) - len(lines))
 
 

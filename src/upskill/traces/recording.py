@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
-from upskill.traces.fields import parsed
+from upskill.traces.fields import items, objects, parsed
 
 OBSERVED = 6_000
 """Characters kept of one output or of one call's arguments."""
@@ -104,6 +104,14 @@ class Recording:
             else:
                 self.note(f"{broken:,} lines are not JSON objects, left out")
 
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """The objects in it: of the lines, else of the list that the document is, else the document itself."""
+        if self.is_document:
+            document = self.document()
+            yield from objects(items(document) or [document])
+        else:
+            yield from (record for _, record in self.records())
+
     def numbered(self) -> Iterator[tuple[int, bytes]]:
         """The lines that are not blank, with their numbers. One that is too long is left out and counted."""
         size = number = too_long = 0
@@ -180,11 +188,11 @@ class Recording:
         whole = self
         while whole._parent is not None:
             whole = whole._parent
-        said = f"{self.path.name}: {what}" if line is None else f"{self.path.name}:{line}: {what}"
-        if said in whole._notes:
+        note = f"{self.path.name}: {what}" if line is None else f"{self.path.name}:{line}: {what}"
+        if note in whole._notes:
             return
         if len(whole._notes) < NOTES:
-            whole._notes.append(said)
+            whole._notes.append(note)
         else:
             whole._more_notes += 1
 

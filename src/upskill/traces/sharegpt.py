@@ -17,8 +17,7 @@ CALL = ("function_call", "tool_call")
 
 def read(recording: Recording) -> Iterator[Trace]:
     """One trace per row: of a list, or one per line."""
-    lines = (row for _, row in recording.records())
-    for row in objects(recording.document()) if recording.is_document else lines:
+    for row in recording.objects():
         conversation = Conversation(recording)
         for message in objects(row.get("conversations")):
             _add(conversation, message)

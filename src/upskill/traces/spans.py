@@ -1,16 +1,16 @@
 """Spans of OpenTelemetry and OpenInference: agents, their chats and their tools.
 
-Every chat span repeats what was said before it, so the last one of an agent tells its work; the tool spans say what
+Every chat span repeats the messages before it, so the last one of an agent holds its work. The tool spans hold what
 failed.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from upskill.domain.trace import Subtrace, Trace
 from upskill.errors import UsageError
-from upskill.traces.chat_messages import function_call, reasoning_of, tell
+from upskill.traces.chat_messages import add_message, function_call, reasoning_of
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, objects, string, texts
 from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, Reader, Record, Recording
@@ -75,7 +75,7 @@ def read(recording: Recording) -> Iterator[Trace]:
 
 
 def _index(recording: Recording) -> _SpanIndex:
-    """Keep what is needed of each span; of the chats below one span, what was said in the last."""
+    """Keep what is needed of each span; of the chats below one span, the last."""
     found = _SpanIndex()
     size = 0
     for span in _spans(recording):
@@ -100,11 +100,8 @@ def _index(recording: Recording) -> _SpanIndex:
 
 
 def _spans(recording: Recording) -> Iterator[Span]:
-    records: Iterable[Record] = (record for _, record in recording.records())
-    if recording.is_document:
-        document = recording.document()
-        records = objects(items(document) or [document])
-    return (span_of(raw, number) for number, raw in enumerate(raw for record in records for raw in raw_spans(record)))
+    raw_records = (raw for record in recording.objects() for raw in raw_spans(record))
+    return (span_of(raw, number) for number, raw in enumerate(raw_records))
 
 
 def _length(span: Span) -> int:
@@ -249,13 +246,13 @@ def _add(
     names.update((call.id, call.name) for call in calls)
     if calls and not reasoning_of(message) and calls[0].id in reasoning:
         message = {**message, "reasoning_content": reasoning[calls[0].id]}
-    tell(conversation, message)
+    add_message(conversation, message)
 
 
 def _add_tool(conversation: Conversation, span: Span) -> None:
     """A tool that ran, but whose output no chat repeats; perhaps not even the call."""
     call_id, name = span.call_id, span.tool_name
-    if not (conversation.waits(call_id) if call_id else conversation.waits_for(name)):
+    if not conversation.waits(call_id=call_id, name=name):
         arguments = span.text("gen_ai.tool.call.arguments", "input.value", "tool.parameters")
         conversation.agent(calls=[ToolUse(id=call_id, name=name, arguments=arguments)])
     conversation.output(span.result, call_id=call_id, name=name, failed=span.failed)

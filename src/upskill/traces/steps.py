@@ -1,6 +1,6 @@
 """Steps in the order they happened: what readers of flat recordings share. Knows no formats."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """A step while it is being put together."""
+    """A step while its records are read."""
 
     source: Source
     text: list[str] = field(default_factory=list)
@@ -36,12 +36,17 @@ class Drafts:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.steps: list[Draft] = []
-        self._calls: set[str] = set()
+        self.call_ids: set[str] = set()
+        """The ids of all calls made."""
         self._observed: dict[str, Observation] = {}
         self._reads: set[str] = set()
         self._names: dict[str, str] = {}
         self.commands = 0
+        """Commands to the program, typed by a person, which are no turns."""
         self.dropped = 0
+        """Branches and turns that were undone."""
+        self.has_person = False
+        """Whether a person has spoken so far."""
         self.folder: str | None = None
         self.model: str | None = None
 
@@ -66,10 +71,11 @@ class Drafts:
     def person(self, text: str) -> None:
         """A turn typed by a person; blank text is none."""
         if text.strip():
+            self.has_person = True
             self.say(self.begin("person"), text)
 
     def harness(self, text: str) -> None:
-        """Something the program around the model said that a reader of the work should know."""
+        """Text of the program around the model, whatever role it was written under."""
         if text.strip():
             self.say(self.begin("harness"), text)
 
@@ -85,8 +91,8 @@ class Drafts:
 
     def call(self, draft: Draft, call_id: str, name: str, arguments: Any) -> bool:
         """Add a call; `False` if a call of this id is there already."""
-        call_id = plain_id(call_id) or f"call-{len(self._calls) + 1}"
-        if call_id in self._calls:
+        call_id = plain_id(call_id) or f"call-{len(self.call_ids) + 1}"
+        if call_id in self.call_ids:
             return False
         if name not in self._names:
             self._names[name] = self.recording.clean(name, limit=READ)
@@ -94,21 +100,17 @@ class Drafts:
         if name.lower() in READING:
             self._reads.add(call_id)
         draft.calls.append(Call(id=call_id, name=name, arguments=self.recording.clean(arguments_text(arguments))))
-        self._calls.add(call_id)
+        self.call_ids.add(call_id)
         return True
 
     def knows(self, call_id: str) -> bool:
         """Whether a call of this id was made."""
-        return plain_id(call_id) in self._calls
-
-    def call_ids(self) -> Iterable[str]:
-        """The ids of all calls made."""
-        return self._calls
+        return plain_id(call_id) in self.call_ids
 
     def observe(self, call_id: str, content: str, *, failed: bool | None = None, exit_code: int | None = None) -> bool:
         """Add what a call brought; `False` if the call is unknown or has its output already."""
         call_id = plain_id(call_id)
-        if call_id not in self._calls or call_id in self._observed:
+        if call_id not in self.call_ids or call_id in self._observed:
             return False
         judged = failed is None and looks_failed(content)
         if failed or judged:
@@ -121,20 +123,20 @@ class Drafts:
         return True
 
     def revise(self, call_id: str, content: str, *, failed: bool | None) -> None:
-        """Put the answer that came later in the place of the note that it will come."""
+        """Replace the note that an answer will come by the answer."""
         self._observed.pop(plain_id(call_id), None)
         self.observe(call_id, content, failed=failed)
 
     def mark(self, call_id: str, *, failed: bool | None, exit_code: int | None) -> None:
-        """Say of an output that is there already what a later record says of it."""
+        """Add to an output what a later record says of its success."""
         seen = self._observed.get(plain_id(call_id))
         if seen is not None:
             self._observed[seen.call_id] = replace(seen, failed=failed, exit_code=exit_code, looks_failed=False)
 
     def empty(self, draft: Draft) -> None:
-        """Take everything out of a step again, because it is said anew."""
+        """Empty a step again, because a later record replaces it."""
         for call in draft.calls:
-            self._calls.discard(call.id)
+            self.call_ids.discard(call.id)
             self._observed.pop(call.id, None)
         draft.text, draft.reasoning, draft.calls = [], [], []
 
@@ -157,11 +159,13 @@ class Drafts:
         self,
         recorder: str,
         *,
-        subtraces: tuple[Subtrace, ...] = (),
+        model: str = "",
+        folder: str = "",
         success: bool | None = None,
-        notes: tuple[str, ...] = (),
+        subtraces: tuple[Subtrace, ...] = (),
     ) -> Trace:
         """All of it as a value; steps in which nothing was said or done are left out. To be called once, at the end."""
+        self.add_details(folder=folder, model=model)
         kept = [draft for draft in reversed(self.steps) if not draft.empty]
         # Each draft goes as its step comes: a long trace must not be held twice.
         self.steps = []
@@ -177,7 +181,6 @@ class Drafts:
             success=success,
             commands=self.commands,
             dropped_branches=self.dropped,
-            notes=notes,
         )
 
     def _step(self, number: int, draft: Draft) -> Step:
@@ -212,7 +215,7 @@ def arguments_text(arguments: Any) -> str:
 
 
 DEEPEST = 100
-"""Values nested deeper cannot be compared or written without trouble; what lies deeper hangs at the top."""
+"""Values nested deeper cannot be compared or written without trouble; deeper threads are put below the main one."""
 TOP = -1
 
 Thread = tuple[str, Drafts]
@@ -220,31 +223,34 @@ Thread = tuple[str, Drafts]
 
 
 def nest(recorder: str, main: Drafts, threads: Sequence[Thread], recording: Recording) -> Trace:
-    """One trace of all. A subagent whose call is nowhere hangs under the whole, with no call named."""
-    owners = {call: place for place, (_, drafts) in enumerate(threads) for call in drafts.call_ids()}
-    owners.update((call, TOP) for call in main.call_ids())
+    """One trace of all. A subagent whose call is unknown becomes a subtrace of the main thread, with no call named."""
+    owners = {call: number for number, (_, drafts) in enumerate(threads) for call in drafts.call_ids}
+    owners.update((call, TOP) for call in main.call_ids)
     threads = [(plain_id(call_id), drafts) for call_id, drafts in threads]
-    under: dict[int, list[int]] = {}
-    for place, (call_id, _) in enumerate(threads):
-        under.setdefault(owners.get(call_id, TOP), []).append(place)
-    reached = _reached(under)
-    lost = [place for place in range(len(threads)) if place not in set(reached)]
-    built: dict[int, Subtrace] = {}
-    for place in (*lost, *reversed(reached)):
-        call_id, drafts = threads[place]
-        subtraces = tuple(built[part] for part in under.get(place, ()) if part in built and place not in lost)
+    children: dict[int, list[int]] = {}
+    for number, (call_id, _) in enumerate(threads):
+        children.setdefault(owners.get(call_id, TOP), []).append(number)
+    reached = _reached(children)
+    nested = set(reached)
+    lost = [number for number in range(len(threads)) if number not in nested]
+    subtraces: dict[int, Subtrace] = {}
+    for number in (*lost, *reversed(reached)):
+        call_id, drafts = threads[number]
+        # Threads in a circle or too deep are not nested.
+        below = children.get(number, []) if number in nested else []
         known = call_id if call_id in owners else None
-        built[place] = Subtrace(call_id=known, trace=drafts.trace(recorder, subtraces=subtraces))
+        trace = drafts.trace(recorder, subtraces=tuple(subtraces[child] for child in below if child in subtraces))
+        subtraces[number] = Subtrace(call_id=known, trace=trace)
         if known is None:
             recording.note("the work of a subagent is here, but not which call began it")
-    return main.trace(recorder, subtraces=tuple(built[place] for place in (*under.get(TOP, ()), *lost)))
+    return main.trace(recorder, subtraces=tuple(subtraces[number] for number in (*children.get(TOP, ()), *lost)))
 
 
-def _reached(under: Mapping[int, Sequence[int]]) -> list[int]:
-    """What hangs below the top, level by level. What hangs in a circle is not reached."""
+def _reached(children: Mapping[int, Sequence[int]]) -> list[int]:
+    """The threads below the main one, level by level. A circle is not reached."""
     found: list[int] = []
-    level: Sequence[int] = under.get(TOP, ())
+    level: Sequence[int] = children.get(TOP, ())
     for _ in range(DEEPEST):
         found.extend(level)
-        level = [part for place in level for part in under.get(place, ())]
+        level = [child for number in level for child in children.get(number, ())]
     return found

@@ -29,11 +29,10 @@ def read(recording: Recording) -> Iterator[Trace]:
     steps = objects(document.get("trajectory"))
     conversation = Conversation(recording)
     _add_task(conversation, steps, objects(document.get("history")))
-    folder = ""
     for step in steps:
-        folder = folder or string(at(step, "state", "working_dir"))
+        conversation.add_details(folder=string(at(step, "state", "working_dir")))
         _add(conversation, step)
-    yield conversation.trace(RECORDER, folder=folder)
+    yield conversation.trace(RECORDER)
 
 
 def _add_task(conversation: Conversation, steps: list[Record], history: list[Record]) -> None:
@@ -73,8 +72,8 @@ def _add_message(conversation: Conversation, message: dict[str, Any]) -> None:
     if role in HARNESS_ROLES:
         conversation.harness(text)
     elif role == "assistant":
-        said, fenced = _without_fences(text)
-        conversation.agent(said, reasoning=reasoning_of(message), calls=_calls(message, fenced))
+        prose, fenced = _without_fences(text)
+        conversation.agent(prose, reasoning=reasoning_of(message), calls=_calls(message, fenced))
     elif role == "tool" or (role == "user" and RETURNED.search(text)):
         _add_output(conversation, message, text)
     elif role == "user" and not conversation.has_person:
@@ -95,16 +94,16 @@ def _add_output(conversation: Conversation, message: dict[str, Any], text: str) 
 
 
 def _without_fences(text: str) -> tuple[str, list[str]]:
-    """What was said, and the commands in fences between it."""
-    said, commands, done = [], [], 0
+    """The prose of a message, and the commands in fences within it."""
+    prose, commands, done = [], [], 0
     while (fence := FENCE.search(text, done)) is not None:
         end = text.find(FENCE_END, fence.end() - 1)
         if end < 0:
             break
-        said.append(text[done : fence.start()])
+        prose.append(text[done : fence.start()])
         commands.append(text[fence.end() : end])
         done = end + len(FENCE_END)
-    return "".join((*said, text[done:])), commands
+    return "".join((*prose, text[done:])), commands
 
 
 def _calls(message: dict[str, Any], fenced: list[str]) -> list[ToolUse]:

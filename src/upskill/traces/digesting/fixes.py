@@ -148,7 +148,7 @@ class _Fix:
             title=f"`{self._aim()}` failed" + (f": {one_line(line, most=140)}" if line else ""),
             key=f"{head_of(self.last)}: {signature(line)}",
             places=self.work.places([*self.run, *self.changes[-_SHOWN_CHANGES:], self.ended_by]),
-            # How a tool is used is told in brief only: it is seldom a lesson.
+            # How a tool is used is kept in brief only: it is seldom a lesson.
             parts=self._parts(brief=self.run[0].kind != "command"),
             brief=self._parts(brief=True),
             marked=self.run[0].state == "failed",

@@ -82,7 +82,7 @@ def _joined(first: Finding, second: Finding) -> Finding:
 
 
 def _other_way(best: Finding, other: Finding) -> tuple[Part, ...]:
-    """The same error can have been fixed in another way as well; one such is told."""
+    """One other way in which the same error was fixed."""
     if best.kind != "fix" or any(part.label == "changed another time" for part in best.parts):
         return ()
     mine = {part.text for part in best.parts if part.label == "changed"}

@@ -1,6 +1,6 @@
-"""What a shell command is, under its wrappers: enough to know a rerun again and to tell a check from a look around.
+"""The simple commands of a shell command line, enough to recognise a rerun and to know a check from a look around.
 
-Knows no traces. Not a parser of any shell: what it cannot take apart it takes as words.
+Knows no traces. Not a parser of any shell: what it cannot split it takes as words.
 """
 
 import re
