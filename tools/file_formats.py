@@ -25,6 +25,9 @@ RUN = (
     "upskill.domain:Price",
     "upskill.domain:Qualification",
     "upskill.domain:Reason",
+    "upskill.domain:RunEnd",
+    "upskill.domain:Cap",
+    "upskill.domain:Outage",
 )
 TYPES = {
     "str": "text",
@@ -43,6 +46,7 @@ WORDS = (
     "upskill.domain:Design",
     "upskill.domain:State",
     "upskill.domain:Label",
+    "upskill.domain.run_end:CapKind",
     "upskill.domain:End",
     "upskill.domain:Fault",
 )
