@@ -1,4 +1,4 @@
-"""Records of runs made by hand, for tests: as values, and as the JSON that a glance at a run folder finds."""
+"""Records of runs made by hand, for tests: as values, and as the JSON that a summary of a run folder reads."""
 
 import json
 from collections.abc import Sequence

@@ -154,7 +154,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert measured["cases_like_these"][0] > 0
     assert len(meta["held_out_uses"][0]["cases"]) == 8
     _no_secret_anywhere(place, done)
-    _no_key_at_the_wrong_door(place)
+    _no_key_at_the_wrong_server(place)
     _no_held_out_case_in_any_request_after_they_were_written(place)
     listed = place.run("runs", "--json")
     assert json.loads(listed.stdout)["runs"][0]["found"].startswith("helps: +100")
@@ -190,7 +190,7 @@ def _log(data: bytes) -> str:
         return "\n".join(log.read(name).decode("utf-8", "replace") for name in log.namelist())
 
 
-def _no_key_at_the_wrong_door(place: Place) -> None:
+def _no_key_at_the_wrong_server(place: Place) -> None:
     assert {asked.headers["authorization"] for asked in place.teacher.requests} == {
         f"Bearer {KEYS['UPSKILL_TEACHER_KEY']}"
     }

@@ -33,7 +33,7 @@ def _judged(run: Run, folder: Path, provider: Provider, **settings: Any) -> Comm
     return run(folder, ["any"], base_url=provider.url, judge="any", repeats=2, **settings)
 
 
-def test_a_judge_is_paid_through_the_door_and_never_by_the_trial(skill: Make, run: Run) -> None:
+def test_a_judge_is_paid_through_the_client_and_never_by_the_trial(skill: Make, run: Run) -> None:
     with Provider(_polite) as provider:
         ran = _judged(run, skill(JUDGED), provider)
     assert [trial.calls for trial in ran.trials] == [1] * 4

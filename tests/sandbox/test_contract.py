@@ -71,7 +71,7 @@ def test_files_go_in_and_come_out(place: Sandbox) -> None:
     assert place.take() == {"a/b.txt": b"two", "tool": b"#!/bin/sh\necho ran\n"}
 
 
-def test_what_it_is_furnished_with_is_there(place: Sandbox) -> None:
+def test_what_its_spec_asks_for_is_there(place: Sandbox) -> None:
     assert place.read("/skill/SKILL.md") == b"Say so.\n"
     assert place.run([place.where("/skill/scripts/say"), "hi"], seconds=20).stdout == b"said hi\n"
 
