@@ -33,7 +33,7 @@ def main() -> None:
         os.chdir(folder)
         skill, script = _skill(folder), _script(folder)
         from upskill.settings import resolve_settings
-        from upskill.workflows.evaluate import evaluate
+        from upskill.workflows.evaluate_skill import evaluate
         from upskill.workflows.evaluating.prepare import EvaluationOrder
         from upskill.workflows.list_runs import trials_of
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.settings import resolve_settings
-from upskill.workflows.evaluate import evaluate
+from upskill.workflows.evaluate_skill import evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 
 CASES = 20

@@ -12,7 +12,7 @@ import yaml
 from provider import Behave, Provider
 from upskill.domain import Evaluation, Trial
 from upskill.settings import resolve_settings
-from upskill.workflows.evaluate import evaluate
+from upskill.workflows.evaluate_skill import evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder
 from upskill.workflows.list_runs import trials_of
 

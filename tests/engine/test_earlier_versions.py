@@ -8,9 +8,9 @@ from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
-from upskill.workflows.evaluating.evaluate import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.record import recorded_settings
+from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.list_runs import trials_of
 
 CASES = [(f"Question {n}?", {"contains": "7413"}) for n in range(6)]

@@ -10,7 +10,7 @@ import pytest
 from engine.conftest import Make
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored
-from upskill.workflows.evaluating.evaluate import resume
+from upskill.workflows.evaluating.resume import resume
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(20)]
 

@@ -74,7 +74,7 @@ def evaluation(url: str, skill: str, concurrency: int) -> dict[str, Any]:
     watch = Watch()
     asyncio.set_event_loop_policy(watch)
     from upskill.settings import resolve_settings
-    from upskill.workflows.evaluate import evaluate
+    from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder
 
     here = Path.cwd()

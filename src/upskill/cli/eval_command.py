@@ -107,9 +107,9 @@ def command(
     """
     from upskill.cli.progress import TrialProgress
     from upskill.reporting.next_step import next_steps
-    from upskill.workflows.evaluate import evaluate
-    from upskill.workflows.evaluating.evaluate import resume as resume_run
+    from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
+    from upskill.workflows.evaluating.resume import resume as resume_run
     from upskill.workflows.progress import SILENT_RUN
 
     files = options.asked_formats("eval", settings)

@@ -21,7 +21,7 @@ from upskill.sandbox import Backend
 from upskill.settings import Resolved, resolve_settings
 from upskill.teaching.case_split import CaseCounts, read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
-from upskill.workflows import evaluate as evaluating
+from upskill.workflows import evaluate_skill as evaluating
 from upskill.workflows import read_trace as reading
 from upskill.workflows.evaluating import regrade as regrading
 from upskill.workflows.generating import generate as generating

@@ -1,7 +1,6 @@
 """Trials -> lift, intervals, verdict, and when to stop. Plain arithmetic: no files, no clock, no engine."""
 
-from upskill.measuring.decision import Decision
-from upskill.measuring.gate import (
+from upskill.measuring.acceptance import (
     FRESH_PAIRS,
     REPEATS_OF_A_LATER_USE,
     Gate,
@@ -12,6 +11,7 @@ from upskill.measuring.gate import (
     pass_gate,
     screen_cases,
 )
+from upskill.measuring.decision import Decision
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.lift import (
     BaselineTally,
@@ -26,7 +26,7 @@ from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
 from upskill.measuring.summary import judge_agreement, summarise_arm
-from upskill.measuring.tokens import measure_tokens
+from upskill.measuring.token_ratio import measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [

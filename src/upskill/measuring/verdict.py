@@ -9,7 +9,7 @@ from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_FIXED, Z_
 from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import Pairing, reason_to_refuse
 from upskill.measuring.planning import NextRun, plan_next_run
-from upskill.measuring.tokens import Ratio
+from upskill.measuring.token_ratio import Ratio
 
 CutShort = Literal["interrupted", "down", "budget"]
 """Why a run did not come to its end: the person stopped it, the endpoint went down, or a cap was reached.

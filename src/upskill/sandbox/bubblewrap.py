@@ -15,7 +15,7 @@ from functools import cache
 from upskill.sandbox import profile, seccomp, wire
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, FileRefused, Mount, SandboxSpec
-from upskill.sandbox.memory import MemoryGroup, find_controllers, make_group
+from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
 from upskill.sandbox.programs import compiled, find_program, spawn
 from upskill.sandbox.refusals import unavailable
 from upskill.sandbox.staging import StagedSpec, stage

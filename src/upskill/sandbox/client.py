@@ -13,7 +13,7 @@ from typing import Self
 from upskill.domain.answer import Files
 from upskill.sandbox import wire
 from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Limits, SandboxGone
-from upskill.sandbox.memory import MemoryGroup
+from upskill.sandbox.memory_limit import MemoryGroup
 from upskill.sandbox.watching import WATCHER
 
 END_SECONDS = 10.0

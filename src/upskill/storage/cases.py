@@ -17,7 +17,7 @@ from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import count, on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.storage.atomic_file import read_json, write_atomically
-from upskill.storage.evals_json import foreign_case, is_foreign
+from upskill.storage.foreign_cases import foreign_case, is_foreign
 from upskill.storage.skill_files import skill_invalid
 
 CheckProblems = Callable[[Check], list[str]]

@@ -19,7 +19,7 @@ from typing import Self, TypeVar
 from upskill.domain import Scored, Trial, digest_of
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError
-from upskill.storage.sqlite_store_file import (
+from upskill.storage.sqlite_schema import (
     BUSY_SECONDS,
     COLUMNS,
     FAILURES,

@@ -103,7 +103,7 @@ def _heads(text: str) -> Iterable[str]:
 def _question(material: Material, piece: _Piece, window: int | None) -> Question:
     is_document = piece.title.startswith("document ")
     text = prompt(
-        "lessons_from",
+        "lessons",
         task=quoted(material.task.strip() or "(not said)"),
         title=piece.title,
         material=quoted(piece.text),
@@ -111,7 +111,7 @@ def _question(material: Material, piece: _Piece, window: int | None) -> Question
     )
     return Question(
         purpose="lessons",
-        system=prompt("lessons", most=LESSONS_OF_A_PIECE),
+        system=prompt("lessons_system", most=LESSONS_OF_A_PIECE),
         messages=(Message(role="user", text=text),),
         schema=SCHEMA,
         max_output_tokens=answer_tokens(window),

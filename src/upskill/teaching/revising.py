@@ -83,7 +83,7 @@ def revise(
 
     question = Question(
         purpose="revision",
-        system=prompt("revise", most_edits=MOST_EDITS),
+        system=prompt("revise_system", most_edits=MOST_EDITS),
         messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, window)),),
         schema=SCHEMA,
         max_output_tokens=answer_tokens(window),
@@ -109,7 +109,7 @@ def _message(
     left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
     taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
     return prompt(
-        "revise_message",
+        "revise",
         skill=draft.name,
         wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
         files=files,

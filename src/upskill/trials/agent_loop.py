@@ -16,7 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from upskill.domain import Arm, Files
 from upskill.sandbox import FileRefused, SandboxSpec
 from upskill.trials.harness import ArmRequests
-from upskill.trials.pending import PendingTrial
+from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
 from upskill.trials.scorer import Find
 from upskill.trials.skill_use import Marks, SkillWatch, marks_of

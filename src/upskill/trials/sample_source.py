@@ -14,7 +14,7 @@ from inspect_ai.solver import TaskState
 from upskill.domain import Errored, PlannedTrial, Student, Trial, Turn, Usage
 from upskill.models import MeteredClient
 from upskill.trials.outcome import Ending, outcome_of
-from upskill.trials.pending import OpenTurn, PendingTrial
+from upskill.trials.pending_trial import OpenTurn, PendingTrial
 from upskill.trials.request import Requests
 from upskill.trials.scorer import final_text
 from upskill.trials.trial_run import Schedule

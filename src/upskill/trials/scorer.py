@@ -12,7 +12,7 @@ from upskill.domain.text import whole_characters
 from upskill.domain.thinking import without_thinking
 from upskill.models import NoAnswer
 from upskill.sandbox import SandboxGone, SandboxUnavailable
-from upskill.trials.pending import PendingTrial
+from upskill.trials.pending_trial import PendingTrial
 
 Grader = Callable[[Case, Answer], Grade]
 Find = Callable[[TaskState], PendingTrial]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from upskill.domain import Interval
 from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
 from upskill.measuring.decision import Decision
-from upskill.measuring.tokens import Ratio
+from upskill.measuring.token_ratio import Ratio
 
 FEWER_TOKENS = Ratio(typical=0.62, interval=Interval(low=0.55, high=0.70), total=0.6, cases=20)
 SAME_TOKENS = Ratio(typical=0.98, interval=Interval(low=0.90, high=1.07), total=1.0, cases=20)

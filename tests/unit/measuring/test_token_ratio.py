@@ -6,7 +6,7 @@ import pytest
 
 from upskill.domain import Arm, CheckResult, Errored, Grade, Scored, Trial, Usage
 from upskill.measuring import Z_SEQUENTIAL, measure_tokens
-from upskill.measuring.tokens import typical_ratio
+from upskill.measuring.token_ratio import typical_ratio
 
 PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw=""),)))
 

@@ -314,7 +314,7 @@ def test_a_damaged_row_is_absent_and_is_overwritten(path: Path, change: str) -> 
     ],
 )
 def test_a_row_of_another_shape_is_absent_even_with_a_sound_checksum(path: Path, text: str) -> None:
-    from upskill.storage.sqlite_store_file import checksum_of
+    from upskill.storage.sqlite_schema import checksum_of
 
     keep(path, TRIAL)
     with contextlib.closing(sqlite3.connect(path)) as connection:

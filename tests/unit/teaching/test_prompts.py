@@ -11,15 +11,15 @@ from upskill.teaching.prompts import prompt, quoted
 
 
 def test_values_are_not_scanned_for_places() -> None:
-    said = prompt("lessons_from", task="{{material}} \\1 {{x}}", title="a", material="b", sources="c")
+    said = prompt("lessons", task="{{material}} \\1 {{x}}", title="a", material="b", sources="c")
     assert "{{material}} \\1 {{x}}" in said
 
 
 def test_a_place_without_a_value_and_a_value_without_a_place_are_refused() -> None:
     with pytest.raises(KeyError):
-        prompt("lessons_from", task="a")
+        prompt("lessons", task="a")
     with pytest.raises(KeyError):
-        prompt("lessons", most=3, more=4)
+        prompt("lessons_system", most=3, more=4)
 
 
 @given(st.text(alphabet="`~\na", max_size=40))
@@ -31,5 +31,5 @@ def test_a_quoted_text_cannot_end_its_fence(text: str) -> None:
 
 def test_our_own_words_are_few() -> None:
     folder = files("upskill.teaching.prompts")
-    for name in ("draft_system", "draft", "draft_scripts", "improve", "lessons", "lessons_from"):
+    for name in ("draft_system", "draft", "draft_scripts", "improve", "lessons_system", "lessons"):
         assert estimate_tokens(folder.joinpath(f"{name}.md").read_text(encoding="utf-8")) < 1_000

@@ -10,7 +10,13 @@ from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.sufficient import ENOUGH, SufficientStudent, by_cost, cheapest_sufficient, use_per_task
+from upskill.reporting.pictures.sufficient_students import (
+    ENOUGH,
+    SufficientStudent,
+    by_cost,
+    cheapest_sufficient,
+    use_per_task,
+)
 from upskill.reporting.wording import arm_name, dollars, percent, short_names
 
 HEIGHT = 320

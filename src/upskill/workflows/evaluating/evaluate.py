@@ -21,10 +21,7 @@ from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvalua
 from upskill.workflows.evaluating.record import (
     first_record,
     last_record,
-    recorded_backend,
-    recorded_settings,
     relative,
-    require_unchanged,
 )
 from upskill.workflows.evaluating.report import drawer_for, keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
@@ -73,39 +70,14 @@ def evaluate(
         folder = storage.run_folder_at(parent.folder.path)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
-    run = _Run(prepared, settings.values, folder, record, progress, client, parent)
-    return _run_and_report(run, resumed=False)
-
-
-def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun | None = None) -> Evaluation:
-    """Resume a run that was killed or interrupted, under its own settings. No finished trial is bought again."""
-    record = storage.read_run(run)
-    settings = recorded_settings(record.settings).values
-    prepared = prepare(
-        EvaluationOrder(
-            skill=run / record.skill_source,
-            case_file=run / record.case_source,
-            repeats=record.repeats if record.design == "fixed" else None,
-            baseline=len(record.arms) > 1,
-            previous=None if record.previous_source is None else run / record.previous_source,
-            min_lift=record.min_lift,
-            only=frozenset(case.id for case in record.cases),
-            known_states=record.case_states,
-            sandbox=recorded_backend(record),
-        ),
-        replace(settings, harness=record.harness.partition("/")[0]),
-    )
-    require_unchanged(prepared, record, run)
-    prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
-    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
-    client = client_for(settings) if parent is None else parent.client
-    return _run_and_report(
-        _Run(prepared, settings, RunFolder(path=run), record, progress, client, parent), resumed=True
-    )
+    run = EvaluationRun(prepared, settings.values, folder, record, progress, client, parent)
+    return run_and_report(run, resumed=False)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class EvaluationRun:
+    """A prepared evaluation with its folder, its record and what it may spend."""
+
     prepared: PreparedEvaluation
     settings: Settings
     folder: RunFolder
@@ -128,7 +100,7 @@ class _Execution:
     notes: tuple[str, ...] = ()
 
 
-def _run_and_report(run: _Run, *, resumed: bool) -> Evaluation:
+def run_and_report(run: EvaluationRun, *, resumed: bool) -> Evaluation:
     if run.parent is not None:  # `upskill report` draws a part of a longer run when it is asked for
         return _run(run, resumed=resumed)
     with drawer_for(run.settings) as drawer:
@@ -136,7 +108,7 @@ def _run_and_report(run: _Run, *, resumed: bool) -> Evaluation:
         return keep_report(run.folder.path, evaluation, cases=run.prepared.plan.cases, drawer=drawer)
 
 
-def _run(run: _Run, *, resumed: bool) -> Evaluation:
+def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
     folder = run.folder
     with storage.only_one_in(folder.path):
         if resumed:
@@ -160,7 +132,7 @@ def _run(run: _Run, *, resumed: bool) -> Evaluation:
         return evaluation
 
 
-def _execute(run: _Run, before: list[Trial]) -> _Execution:
+def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
     """Run what is missing of the plan; every trial is on disk before it counts."""
     prepared, parent = run.prepared, run.parent
     schedules = {student.name: _schedule(student, run) for student in prepared.plan.students}
@@ -213,7 +185,7 @@ def _scored(trials: list[Trial]) -> list[Trial]:
     return [trial for trial in trials if isinstance(trial.outcome, Scored)]
 
 
-def _schedule(student: Student, run: _Run) -> Schedule:
+def _schedule(student: Student, run: EvaluationRun) -> Schedule:
 
     def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
         run.progress.pair_finished(student.name, pair, over=over)
@@ -221,7 +193,7 @@ def _schedule(student: Student, run: _Run) -> Schedule:
     return schedule_for(run.prepared.plan, min_lift=run.prepared.order.min_lift, after_pair=after_pair)
 
 
-def _conclude(run: _Run, execution: _Execution, spent_before: Spending) -> Evaluation:
+def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending) -> Evaluation:
     prepared, schedules = run.prepared, execution.schedules
     unread = clean_logs(run.folder)
     clean = redactor_from(os.environ).clean_own

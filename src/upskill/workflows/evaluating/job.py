@@ -18,8 +18,9 @@ from upskill.settings import Resolved, settings_from
 from upskill.storage.records import job_from_text, job_text, result_text
 from upskill.storage.run_folders import JOB_FILE, RUN_FILE
 from upskill.workflows.evaluating.check_cases import has_cases
-from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.reuse import open_store
 from upskill.workflows.evaluating.spending import client_for, spent_in
 

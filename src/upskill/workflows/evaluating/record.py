@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from upskill import __version__, reporting, trials
 from upskill.domain import Evaluation
-from upskill.errors import UsageError
-from upskill.sandbox import Backend, SandboxFacts
+from upskill.sandbox import SandboxFacts
 from upskill.settings import Resolved, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.evaluating.judge import identity
@@ -87,33 +86,6 @@ def last_record(record: RunRecord, evaluation: Evaluation) -> RunRecord:
 
 def _sandbox_record(sandbox: SandboxFacts | None) -> dict[str, JsonValue] | None:
     return None if sandbox is None else {**asdict(sandbox), "probes": list(sandbox.probes)}
-
-
-def recorded_backend(record: RunRecord) -> Backend:
-    """What confined a run. `none` is recorded only where a person typed it."""
-    return "none" if record.sandbox is not None and record.sandbox.get("backend") == "none" else "bubblewrap"
-
-
-def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:
-    """Raise, with everything that differs now, where a run cannot be resumed."""
-    problems = []
-    if prepared.skill.digest != record.skill_digest:
-        problems.append(f"the skill {prepared.skill.name} has changed since")
-    if (None if prepared.previous is None else prepared.previous.digest) != record.previous_digest:
-        problems.append("the older version of the skill has changed since")
-    if [case.digest for case in prepared.plan.cases] != [case.digest for case in record.cases]:
-        problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
-    if prepared.plan.arms != record.arms:
-        problems.append("it was no evaluation: only the baseline was probed")
-    if prepared.plan.students != record.students:
-        problems.append("the models resolve to something else now")
-    if identity(prepared.judge) != record.judge:
-        problems.append("the judge resolves to something else now")
-    harness = trials.load_harness(prepared.plan.harness)
-    if record.harness not in (harness.version, *harness.resumable) or record.frame != harness.frame:
-        problems.append("this version of upskill asks students in another way")
-    if problems:
-        raise UsageError(f"{run}: cannot be resumed", problems=problems, hint="start a new run instead")
 
 
 def relative(path: Path, start: Path) -> str:

@@ -17,8 +17,8 @@ from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, judge_report
 from upskill.workflows.evaluating.prepare import unconfined_notes
-from upskill.workflows.evaluating.record import recorded_backend
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
+from upskill.workflows.evaluating.resume import recorded_backend
 
 
 def regrade(

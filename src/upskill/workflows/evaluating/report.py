@@ -21,7 +21,7 @@ from upskill.reporting.pictures import (
     TokenRatio,
     asked_pictures,
 )
-from upskill.reporting.pictures.sufficient import ENOUGH
+from upskill.reporting.pictures.sufficient_students import ENOUGH
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord

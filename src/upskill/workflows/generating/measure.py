@@ -13,8 +13,9 @@ from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.workflows.evaluating.evaluate import ParentRun, evaluate, resume
+from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder, choose_harness
+from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 

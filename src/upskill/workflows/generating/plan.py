@@ -12,8 +12,8 @@ from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
 from upskill.settings import Resolved, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
+from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.lessons import lesson_calls
-from upskill.teaching.search import PROPOSALS_PER_REVISION
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of

@@ -15,10 +15,10 @@ from upskill.domain.text import count
 from upskill.models import Ask
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.draft_rules import Clean, clean_by_patterns
+from upskill.teaching.draft_search import PROPOSALS_PER_REVISION, Budget, DraftScores, search
 from upskill.teaching.edits import Edit
 from upskill.teaching.failures import Failure, failure_of
 from upskill.teaching.revising import FailedEdits, Revise, revise
-from upskill.teaching.search import PROPOSALS_PER_REVISION, Budget, DraftScores, search
 from upskill.workflows.generating.measure import Measure, Measurement
 
 REVISIONS = 3

@@ -10,8 +10,8 @@ from upskill.models.question import MOST_OUTPUT_TOKENS
 from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
+from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.material import Material
-from upskill.teaching.search import PROPOSALS_PER_REVISION
 from upskill.workflows.evaluating.estimate import Estimate
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 

@@ -7,8 +7,8 @@ from upskill.domain import Evaluation
 from upskill.settings import Resolved
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
-from upskill.workflows.evaluating.evaluate import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.spending import PricedPlan, client_for
 from upskill.workflows.generating.write_cases import write_missing_cases
 from upskill.workflows.progress import SILENT_RUN, RunProgress
