@@ -15,7 +15,7 @@ from upskill.domain import CheckResult, Grade, Scored, Trial, Usage
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows.evaluating import evaluate, record
+from upskill.workflows.evaluating import record
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.regrade import regrade
 
@@ -38,7 +38,7 @@ def main() -> None:
     regrade(run.path)
     reported = time.perf_counter() - started
     started = time.perf_counter()
-    evaluation = evaluate.resume(run.path)
+    evaluation = resume.resume(run.path)
     resumed = time.perf_counter() - started
     assert evaluation.bought.calls == 0
     assert evaluation.students[0].lifts[0].pairs == CASES * REPEATS

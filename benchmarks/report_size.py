@@ -19,7 +19,7 @@ from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows.evaluating import evaluate
+from upskill.workflows.evaluating import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import first_record
 from upskill.workflows.evaluating.report import draw, read_report, write_page
@@ -86,7 +86,7 @@ def write_run(
         record = first_record(prepared, settings, run)
         run.write_record(record)
         _write_trials(prepared, run, characters)
-        evaluate.resume(run.path)
+        resume.resume(run.path)
         return run.path
     finally:
         os.chdir(here)
