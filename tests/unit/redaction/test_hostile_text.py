@@ -1,5 +1,6 @@
-"""Texts made to be slow, to be missed or to be broken apart."""
+"""Texts made to be slow, to be missed or to be broken apart, and texts with nothing to hide."""
 
+import json
 import re
 import time
 
@@ -124,3 +125,23 @@ def test_a_private_key_across_stretches_is_found_whole() -> None:
     redactor = redactor_from({})
     assert "aB3daB3d" not in redactor.clean(text)
     assert redactor.found.by_kind == {"private key": 1}
+
+
+def test_two_thousand_harmless_lines_survive() -> None:
+    redactor = redactor_from({})
+    lines = harmless_lines()
+    changed = [(line, redactor.clean(line)) for line in lines if redactor.clean(line) != line]
+    assert len(lines) == 2_000
+    assert changed == []
+    assert redactor.found.total == 0
+
+
+def test_they_survive_as_one_text_too() -> None:
+    text = "\n".join(harmless_lines())
+    assert redactor_from({}).clean(text) == text
+
+
+def test_they_survive_inside_json_inside_json() -> None:
+    redactor = redactor_from({})
+    lines = [json.dumps({"event": json.dumps({"out": line})}) for line in harmless_lines()]
+    assert [line for line in lines if redactor.clean(line) != line] == []

@@ -1,13 +1,15 @@
 """Cutting to a budget: by worth and never by position; support counts; the same in, the same out."""
 
 import random
+from pathlib import Path
 
 import pytest
 
-from long_session import CORRECTIONS, PLANTED, TASK, held
+from long_session import CORRECTIONS, PLANTED, TASK, held, write_long_session
 from made_work import Made
 from upskill.domain.text import estimate_tokens
 from upskill.domain.trace_digest import TraceDigest
+from upskill.traces import read_traces
 from upskill.traces.digesting import SMALLEST_BUDGET, Digester
 
 
@@ -156,3 +158,34 @@ def test_the_planted_pairs_are_written_so_that_no_two_share_a_mark() -> None:
     assert held("\n".join(pair.error for pair in PLANTED)) == 0
     assert TASK
     assert CORRECTIONS
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("long") / "session.jsonl"
+    write_long_session(path, megabytes=3)
+    return path
+
+
+def test_all_planted_pairs_are_in_the_digest_and_none_in_the_first_4000_characters(session: Path) -> None:
+    (trace,) = read_traces(session).traces
+    digesting = Digester()
+    summary = digesting.add(trace, name=session.name)
+    digest = digesting.digest()
+    assert session.stat().st_size > 3_000_000
+    assert held(session.read_text(encoding="utf-8")[:4_000]) == 0
+    assert held(digest.text) == len(PLANTED)
+    assert TASK in digest.text
+    assert all(words in digest.text for words in CORRECTIONS)
+    assert "`make check` passed: all 412 checks passed" in digest.text
+    assert summary.marked_failures > 100
+
+
+def test_a_quarter_of_the_budget_still_holds_all_of_them(session: Path) -> None:
+    (trace,) = read_traces(session).traces
+    digesting = Digester(budget=1_500)
+    digesting.add(trace, name=session.name)
+    digest = digesting.digest()
+    assert digest.tokens <= 1_500
+    assert held(digest.text) == len(PLANTED)
+    assert digest.left_out
