@@ -15,7 +15,7 @@ from upskill.domain import CheckResult, Grade, Scored, Trial, Usage
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
-from upskill.workflows.evaluating import record
+from upskill.workflows.evaluating import record, resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.regrade import regrade
 

@@ -33,8 +33,6 @@ def test_the_library_loads_no_engine_before_a_trial_runs() -> None:
 def test_search_leaves_no_file_and_needs_no_model_library() -> None:
     modules = "upskill.workflows.generating.refine, upskill.teaching.draft_search"
     code = f"import sys, {modules}; print('gepa' in sys.modules)"
-        "import sys, upskill.workflows.generating.refine, upskill.teaching.draft_search; print('gepa' in sys.modules)"
-    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
