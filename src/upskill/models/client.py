@@ -46,15 +46,18 @@ class MeteredClient(Ledger):
             scripted_api.register()
         elif endpoint.is_custom:
             api_key = endpoint.key() or NO_KEY
-        with _as_outside_a_notebook():
+        with as_outside_a_notebook():
             model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
         build_meter_into(model, client=self, endpoint=endpoint)
         return model
 
 
 @contextmanager
-def _as_outside_a_notebook() -> Iterator[None]:
-    """In a notebook the engine demands widgets and changes every event loop of the process: ours runs in a thread."""
+def as_outside_a_notebook() -> Iterator[None]:
+    """Keep the engine from noticing a notebook, where it demands widgets and changes every event loop of the process.
+
+    It needs neither: there it runs in a thread of its own, and shows nothing.
+    """
     from inspect_ai._util import platform
 
     in_notebook = platform.running_in_notebook

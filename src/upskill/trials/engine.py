@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Outage, RunEnd, Student, Trial, harness_info
 from upskill.errors import EngineError
+from upskill.models.client import as_outside_a_notebook
 from upskill.models.interruption import run_interruptibly
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
@@ -147,7 +148,8 @@ def _run_tasks(tasks: "Sequence[Task]", run: TrialRun) -> "Sequence[EvalLog]":
         acp_server=False,
     )
     try:
-        return run_interruptibly(with_async_fs(work))
+        with as_outside_a_notebook():
+            return run_interruptibly(with_async_fs(work))
     except KeyboardInterrupt:
         return []
 

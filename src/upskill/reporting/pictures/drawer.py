@@ -15,8 +15,8 @@ from typing import Self
 from upskill.domain import Evaluation
 from upskill.reporting.pictures.cases import cases_picture
 from upskill.reporting.pictures.cost import cost_picture
-from upskill.reporting.pictures.estimate_path import path_picture
 from upskill.reporting.pictures.lift import lift_picture
+from upskill.reporting.pictures.path import path_picture
 from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed, StudentPath, TokenRatio
 from upskill.reporting.pictures.sufficient_students import ENOUGH
 from upskill.reporting.pictures.tokens import tokens_picture
