@@ -1,12 +1,15 @@
 """Rules of this repository that a person could forget."""
 
+import ast
 import re
 import subprocess
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
+_BLOCK = re.DOTALL | re.MULTILINE
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 
 
@@ -51,6 +54,21 @@ def test_no_file_names_a_registry_or_a_path_of_one_machine() -> None:
         if name in (ROOT / path).read_text(encoding="utf-8", errors="replace")
     ]
     assert found == []
+
+
+def test_python_in_the_docs_can_be_parsed_and_imports_what_is_there() -> None:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*/*.md"))]
+    blocks = [
+        (page, block) for page in pages for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), _BLOCK)
+    ]
+    assert len(blocks) > 10
+    for page, block in blocks:
+        if page.name == "python.md" and not block.startswith(('"""', "import")):
+            continue  # signatures, generated from the code
+        for line in ast.walk(ast.parse(block, filename=page.name)):
+            if isinstance(line, ast.ImportFrom) and str(line.module).partition(".")[0] == "upskill":
+                module = import_module(str(line.module))
+                assert [alias.name for alias in line.names if not hasattr(module, alias.name)] == [], page.name
 
 
 def test_no_test_imports_a_benchmark_and_no_unit_test_starts_a_process_or_loads_the_engine() -> None:
