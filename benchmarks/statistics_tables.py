@@ -21,7 +21,7 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 from upskill.domain import Interval
-from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
+from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
 from upskill.measuring.decision import Claim
 from upskill.measuring.intervals import FEWEST_CASES, floored_t, these_cases
 from upskill.measuring.pairs import CaseTally
@@ -101,7 +101,7 @@ def planned_pairs(rng: random.Random, cases: Sequence[Rates], rounds: int) -> It
             yield _pair(case, repeat, rng.random() < skilled, rng.random() < baseline)
 
 
-def feed(design: Sequential, pairs: Iterator[Pair | Dropped], seen: list[Pair | Dropped]) -> Sequential:
+def feed(design: Sequential, pairs: Iterator[Pair | DroppedPair], seen: list[Pair | DroppedPair]) -> Sequential:
     """Feed pairs until the design stops, looking after every one, and remember what it was fed."""
     for pair in pairs:
         seen.append(pair)
@@ -144,7 +144,7 @@ def count_both(name: str, *, cases: int, claim: Claim, experiments: int, seed: s
     without, with_futility = Count(), Count()
     for _ in range(experiments):
         pairs = planned_pairs(rng, source.cases(rng, cases), 5)
-        seen: list[Pair | Dropped] = []
+        seen: list[Pair | DroppedPair] = []
         design = feed(Sequential(cases=cases, rounds=5, claim=claim, margin=0), pairs, seen)
         with_futility.add(design, claim)
         if design.decision.reason == "futile":
@@ -559,13 +559,13 @@ def walk(name: str, *, cases: int, experiments: int, seed: str, errors: float = 
     return walk
 
 
-def with_errors(rng: random.Random, pairs: Iterator[Pair], share: float) -> Iterator[Pair | Dropped]:
+def with_errors(rng: random.Random, pairs: Iterator[Pair], share: float) -> Iterator[Pair | DroppedPair]:
     """Drop a share of the pairs, in both arms alike, and run them again at the end of the queue."""
     again: list[Pair] = []
     for pair in pairs:
         if rng.random() < share:
             again.append(pair)
-            yield Dropped(case_id=pair.case_id, repeat=pair.repeat, passed=None, passed_against=None)
+            yield DroppedPair(case_id=pair.case_id, repeat=pair.repeat, passed=None, passed_against=None)
         else:
             yield pair
     yield from again

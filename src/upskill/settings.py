@@ -92,7 +92,7 @@ NAMES = tuple(field.name for field in fields(Settings))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Resolved:
+class ResolvedSettings:
     """Settings together with the origin of each value."""
 
     values: Settings
@@ -106,7 +106,7 @@ def resolve_settings(
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
     user_folder: Path | None = None,
-) -> Resolved:
+) -> ResolvedSettings:
     """Settings for a command typed in `folder`. A flag that is `None` or empty was not given.
 
     `typed`: how a setting is called on the command line, where it is not by its own name.
@@ -130,14 +130,14 @@ def resolve_settings(
         _known(name, where=where)
         if flag is not None and flag not in ((), ""):
             values[name], origins[name] = _checked(name, flag, where=where), where
-    return Resolved(values=Settings(**values), origins=origins)
+    return ResolvedSettings(values=Settings(**values), origins=origins)
 
 
-def settings_from(values: Mapping[str, object], *, where: str) -> Resolved:
+def settings_from(values: Mapping[str, object], *, where: str) -> ResolvedSettings:
     """Settings of which these are set and all others have their default, whatever environment and files say."""
     checked: dict[str, Any] = {_known(name, where=where): _checked(name, values[name], where=where) for name in values}
     origins = dict.fromkeys(NAMES, "default") | dict.fromkeys(checked, where)
-    return Resolved(values=Settings(**checked), origins=origins)
+    return ResolvedSettings(values=Settings(**checked), origins=origins)
 
 
 def _user_folder() -> Path:

@@ -12,7 +12,7 @@ from made_teacher import THINGS
 from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
 from upskill.errors import EngineError, SkillInvalid, UsageError
-from upskill.settings import Resolved, resolve_settings
+from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import read_counts
 from upskill.workflows.generating.generate import (
@@ -52,7 +52,7 @@ def test_what_is_edited_while_the_price_is_looked_at_is_what_is_improved(here: P
     assert "A line of mine." in asked.read_text()
 
 
-def _settings(**others: object) -> Resolved:
+def _settings(**others: object) -> ResolvedSettings:
     return resolve_settings({"teacher": "scripted/teacher.yaml", "models": ("scripted/teacher.yaml",), **others})
 
 

@@ -11,7 +11,7 @@ from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Cap, Case, Check, Draft, RunEnd
 from upskill.models import MeteredClient
-from upskill.settings import Resolved, resolve_settings
+from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.storage import read_run
 from upskill.storage.teaching_runs import TeachingFolder
 from upskill.workflows.evaluating.spending import client_for
@@ -38,7 +38,7 @@ class Stage:
         measure = StageMeasurer(TeachingFolder(path=self.folder), settings=given, client=client, all_cases=CASES)
         return measure("learn-1", DRAFT, CASES, repeats=1)
 
-    def _settings(self, provider: Provider, **others: Any) -> Resolved:
+    def _settings(self, provider: Provider, **others: Any) -> ResolvedSettings:
         flags = {"models": ("any",), "base_url": provider.url, "store": False, "max_retries": 0, "concurrency": 1}
         return resolve_settings({**flags, **others}, environment={}, folder=self.folder, user_folder=self.folder)
 

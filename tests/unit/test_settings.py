@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from upskill.errors import SettingsError
-from upskill.settings import NAMES, NOT_SETTINGS, Resolved, Settings, resolve_settings
+from upskill.settings import NAMES, NOT_SETTINGS, ResolvedSettings, Settings, resolve_settings
 
 
 class Place:
@@ -25,7 +25,7 @@ class Place:
 
     def resolve(
         self, flags: Mapping[str, object] | None = None, environment: Mapping[str, str] | None = None, within: str = "."
-    ) -> Resolved:
+    ) -> ResolvedSettings:
         folder = self.project / within
         return resolve_settings(flags, environment=environment or {}, folder=folder, user_folder=self.user)
 

@@ -36,7 +36,7 @@ class ParseError(Exception):
     """A text is not in the format; says where and why."""
 
 
-class Structured(ObjectKind):
+class StructuredText(ObjectKind):
     """Passes when the text parses, fits the schema, and has the right value at the path that is named."""
 
     schema = _SCHEMA
@@ -204,7 +204,7 @@ def _refuse_constant(name: str) -> Any:
     raise ParseError(f"not json: {name} is no JSON value")
 
 
-JSON = Structured("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, guidance=_GUIDANCE)
+JSON = StructuredText("json", parse_json, languages=frozenset({"json"}), exact_numbers=False, guidance=_GUIDANCE)
 
 
 def parse_toml(text: str) -> Any:
@@ -217,7 +217,7 @@ def parse_toml(text: str) -> Any:
         raise ParseError("not toml: holds a number or a date that does not exist") from None
 
 
-TOML = Structured("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
+TOML = StructuredText("toml", parse_toml, languages=frozenset({"toml"}), exact_numbers=True)
 
 
 def parse_yaml(text: str) -> Any:
@@ -284,4 +284,4 @@ def _require_few_values(node: Any) -> None:
     size(node)
 
 
-YAML = Structured("yaml", parse_yaml, languages=frozenset({"yaml", "yml"}), exact_numbers=True)
+YAML = StructuredText("yaml", parse_yaml, languages=frozenset({"yaml", "yml"}), exact_numbers=True)

@@ -13,7 +13,7 @@ import click
 from upskill.reporting.formats import FORMATS, Format
 
 if TYPE_CHECKING:
-    from upskill.settings import Resolved
+    from upskill.settings import ResolvedSettings
 
 _Command = TypeVar("_Command", bound=Callable[..., object])
 
@@ -24,7 +24,7 @@ class Option(Protocol):
     def __call__(self, command: _Command, /) -> _Command: ...
 
 
-def resolved(settings: Mapping[str, object]) -> "Resolved":
+def resolved(settings: Mapping[str, object]) -> "ResolvedSettings":
     """The settings of the command that runs now; a typed value has its flag as origin."""
     from upskill.settings import resolve_settings
 

@@ -8,7 +8,7 @@ from upskill.cli.live_display import StepProgress
 from upskill.cli.screen import Line
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.domain.text import count
-from upskill.measuring import Dropped, Pair, RunningLift
+from upskill.measuring import DroppedPair, Pair, RunningLift
 from upskill.models import MeteredClient
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
 from upskill.reporting.wording import arm_name
@@ -45,7 +45,7 @@ class TrialProgress(StepProgress, RunProgress):
             self._figures.begin(client)
             self.show(self._figures)
 
-    def pair_finished(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
+    def pair_finished(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
         if self._figures is not None:
             self._figures.add_pair(student, pair, over=over)
 
@@ -76,7 +76,7 @@ class Figures:
         self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
-    def add_pair(self, student: str, pair: Pair | Dropped, *, over: bool) -> None:
+    def add_pair(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
         self._lifts[student].add(pair)
         if over:
             self._over.add(student)

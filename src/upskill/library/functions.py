@@ -18,7 +18,7 @@ from upskill.library.results import EvaluationResult, GenerationResult, TraceRes
 from upskill.models.interruption import beside_event_loops, raise_if_interrupted
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
-from upskill.settings import Resolved, resolve_settings
+from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.case_split import CaseCounts, read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
 from upskill.workflows import evaluate_skill as evaluating
@@ -235,7 +235,7 @@ def _backend(sandbox: Backend) -> Backend:
     return sandbox
 
 
-def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str]) -> Resolved:
+def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str]) -> ResolvedSettings:
     given = {**settings, "models": (models,) if isinstance(models, str) else tuple(models)}
     return resolve_settings(given, typed=dict.fromkeys(given, function))
 

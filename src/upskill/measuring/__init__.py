@@ -22,7 +22,7 @@ from upskill.measuring.lift import (
     tally_baselines,
     worst_case_lift,
 )
-from upskill.measuring.pairs import Dropped, Pair, Pairing, pair_trials, pair_up
+from upskill.measuring.pairs import DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
 from upskill.measuring.summary import judge_agreement, summarise_arm
@@ -37,7 +37,7 @@ __all__ = [
     "Z_SEQUENTIAL",
     "BaselineTally",
     "Decision",
-    "Dropped",
+    "DroppedPair",
     "Gate",
     "Judgement",
     "Pair",

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, cases_like_these, floored_t, these_cases
-from upskill.measuring.pairs import CaseTally, Dropped, Pair, Pairing, tally_pairs
+from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, tally_pairs
 
 EQUAL_OUTCOMES = 5
 """So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
@@ -64,9 +64,9 @@ class RunningLift:
         self.passed_against = 0
         self.dropped = 0
 
-    def add(self, pair: Pair | Dropped) -> None:
+    def add(self, pair: Pair | DroppedPair) -> None:
         """One more pair, in whatever order."""
-        if isinstance(pair, Dropped):
+        if isinstance(pair, DroppedPair):
             self.dropped += 1
             return
         count = self._counts.setdefault(pair.case_id, [0, 0, 0])

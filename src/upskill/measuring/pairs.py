@@ -25,7 +25,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Dropped:
+class DroppedPair:
     """Both arms of one case and repeat, at least one of them errored: it measures nothing."""
 
     case_id: str
@@ -58,7 +58,7 @@ class Pairing:
     arm: Arm
     against: Arm
     pairs: tuple[Pair, ...]
-    drops: tuple[Dropped, ...] = ()
+    drops: tuple[DroppedPair, ...] = ()
     """Every time a pair was dropped, also where it was run again later and then scored."""
 
     @property
@@ -96,12 +96,12 @@ def tally_pairs(pairs: Iterable[Pair]) -> tuple[CaseTally, ...]:
     )
 
 
-def pair_up(one: Trial, other: Trial) -> Pair | Dropped:
+def pair_up(one: Trial, other: Trial) -> Pair | DroppedPair:
     """The pair of two trials of the same case and repeat: `one` of the measured arm, `other` of the arm against it."""
     passed = None if isinstance(one.outcome, Errored) else one.outcome.passed
     passed_against = None if isinstance(other.outcome, Errored) else other.outcome.passed
     if passed is None or passed_against is None:
-        return Dropped(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
+        return DroppedPair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
     return Pair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
 
 
@@ -116,7 +116,7 @@ def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
         if not isinstance(trial.outcome, Errored) or trial.outcome.was_run:
             found[trial.case_id, trial.repeat][trial.arm].append(trial)
     pairs: list[Pair] = []
-    drops: list[Dropped] = []
+    drops: list[DroppedPair] = []
     for arms in found.values():
         if arm not in arms or against not in arms:
             continue
@@ -125,7 +125,7 @@ def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
             pairs.append(pair)
         errors, errors_against = _errors(arms[arm]), _errors(arms[against])
         drops += [
-            Dropped(
+            DroppedPair(
                 case_id=pair.case_id,
                 repeat=pair.repeat,
                 passed=None if nth < errors else pair.passed,

@@ -7,7 +7,7 @@ cases is followed along the same path at no cost. With fewer cases, that test is
 **Planned order.** Rounds of one pair per case. The caller feeds pairs in the order in which they were planned,
 whatever order the answers came in. What is fed after the decision changes nothing.
 
-**Errors.** A pair with an errored trial is fed as `Dropped` when its turn comes, is no look, and goes to the end of
+**Errors.** A pair with an errored trial is fed as `DroppedPair` when its turn comes, is no look, and goes to the end of
 the queue: the caller runs it again after the last round and feeds it under the same case and repeat.
 
 **A complete round.** A round is complete when each of its pairs has had its turn, scored or dropped; it does not wait
@@ -25,7 +25,7 @@ from upskill.measuring.decision import GO_ON, Claim, Decision, Reason, Side, sid
 from upskill.measuring.exact_sign import SignTest
 from upskill.measuring.futility import least_pairs_to_futility, rounds_are_futile, sign_test_is_futile
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_SEQUENTIAL, floored_t, these_cases
-from upskill.measuring.pairs import CaseTally, Dropped, Pair, Pairing, tally_pairs
+from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, tally_pairs
 
 MOST_ROUNDS = 5
 """More looks of the floored t than this would not hold their error."""
@@ -82,7 +82,7 @@ class Sequential:
         self._first_round = SignTest(cap=cases, alpha=FIRST_ROUND_ALPHA)
         self._wide_side: Side | None = None
         self._pairs: list[Pair] = []
-        self._drops: list[Dropped] = []
+        self._drops: list[DroppedPair] = []
         self._turns = 0
         self._this_round: set[str] = set()
         self._to_run_again: set[tuple[str, int]] = set()
@@ -102,12 +102,12 @@ class Sequential:
         """Rounds in which every pair has had its turn."""
         return self._turns // self.cases
 
-    def add(self, pair: Pair | Dropped) -> Decision:
+    def add(self, pair: Pair | DroppedPair) -> Decision:
         """Take the next pair in planned order, and say whether to go on."""
         if self.decision.stop:
             return self.decision
         completes = self._take_turn(pair)
-        if isinstance(pair, Dropped):
+        if isinstance(pair, DroppedPair):
             self._drops.append(pair)
         else:
             self._pairs.append(pair)
@@ -165,7 +165,7 @@ class Sequential:
     def _nothing_left(self) -> bool:
         return self._turns == self.cap and not self._to_run_again
 
-    def _take_turn(self, pair: Pair | Dropped) -> bool | None:
+    def _take_turn(self, pair: Pair | DroppedPair) -> bool | None:
         """Whether this turn completes its round; `None` for a pair that is run again, which has no turn."""
         key = (pair.case_id, pair.repeat)
         if key in self._to_run_again:
@@ -176,7 +176,7 @@ class Sequential:
             raise ValueError(f"{pair.case_id}, repeat {pair.repeat}: not the next pair of the plan")
         self._turns += 1
         self._this_round.add(pair.case_id)
-        if isinstance(pair, Dropped):
+        if isinstance(pair, DroppedPair):
             self._to_run_again.add(key)
         if self._turns % self.cases:
             return False
@@ -210,7 +210,7 @@ class Sequential:
                 return self._close("no difference")
         return self._close(reason) if last else GO_ON
 
-    def _is_futile(self, pair: Pair | Dropped, completes: bool | None) -> bool:
+    def _is_futile(self, pair: Pair | DroppedPair, completes: bool | None) -> bool:
         if self.claim == "these cases":
             return isinstance(pair, Pair) and sign_test_is_futile(self._sign, cases=self.cases)
         # After the first round nothing is futile yet: the floored t has not had its first look.

@@ -109,7 +109,7 @@ def check(spec: SandboxSpec) -> None:
     for target in targets:
         wire.check_name(target)
         if not target.startswith("/"):
-            raise FileRefused(f"{target!r}: what a sandbox is furnished with has an absolute path inside")
+            raise FileRefused(f"{target!r}: a file of a sandbox has an absolute path inside")
         if target.split("/")[1] in ("", "proc", "sys", "dev", "usr", "run", "bin", "sbin", "lib", "lib64"):
             raise FileRefused(f"{target!r}: this part of a sandbox is its system's")
     for mount in (*spec.mounts, *spec.sockets):

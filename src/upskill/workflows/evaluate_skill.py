@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from upskill import storage
 from upskill.domain import Evaluation
-from upskill.settings import Resolved
+from upskill.settings import ResolvedSettings
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.prepare import EvaluationOrder
@@ -19,7 +19,7 @@ __all__ = ["EvaluationOrder", "evaluate", "resume"]
 def evaluate(
     order: EvaluationOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
 ) -> Evaluation:

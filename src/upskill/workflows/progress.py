@@ -8,7 +8,7 @@ from upskill.domain.progress import Progress
 
 if TYPE_CHECKING:
     from upskill.domain import Skill, Trial, TrialPlan
-    from upskill.measuring import Dropped, Pair
+    from upskill.measuring import DroppedPair, Pair
     from upskill.models import MeteredClient
 
 
@@ -31,7 +31,7 @@ class RunProgress(Progress):
     def trial_finished(self, trial: "Trial") -> None:
         """A trial ended and is on disk."""
 
-    def pair_finished(self, student: str, pair: "Pair | Dropped", *, over: bool) -> None:
+    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, over: bool) -> None:
         """A pair counts, in planned order; `over` with the pair that ended the student's schedule."""
 
     def generate_planned(self, lines: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from upskill.measuring import (
     FRESH_PAIRS,
-    Dropped,
+    DroppedPair,
     Pair,
     Pairing,
     confirm_worse,
@@ -19,7 +19,7 @@ from upskill.measuring.distributions import fisher_greater
 from upskill.measuring.pairs import CaseTally
 
 
-def pairing(*cases: tuple[int, int], pairs: int = 5, drops: tuple[Dropped, ...] = ()) -> Pairing:
+def pairing(*cases: tuple[int, int], pairs: int = 5, drops: tuple[DroppedPair, ...] = ()) -> Pairing:
     """Per case, the passes of the old version and of the new one."""
     return Pairing(
         arm="with_skill",
@@ -96,7 +96,7 @@ def test_fewer_than_six_cases_speak_of_themselves() -> None:
 
 def test_no_verdict_where_nothing_was_run_or_too_much_errored() -> None:
     assert pass_gate(pairing(), 0.025) is None
-    drops = tuple(Dropped(case_id=f"c{nth:02}", repeat=9, passed=None, passed_against=True) for nth in range(30))
+    drops = tuple(DroppedPair(case_id=f"c{nth:02}", repeat=9, passed=None, passed_against=True) for nth in range(30))
     assert pass_gate(pairing(*[(0, 5)] * 16, drops=drops), 0.025) is None
     assert not is_superior(pairing(*[(0, 5)] * 16, drops=drops), 0.025)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upskill.domain import Interval
-from upskill.measuring import Dropped, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
+from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
 from upskill.measuring.decision import Decision
 from upskill.measuring.token_ratio import Ratio
 
@@ -24,7 +24,7 @@ def pairs_of(rows: list[str]) -> list[Pair]:
     ]
 
 
-def pairing_of(rows: list[str], drops: tuple[Dropped, ...] = ()) -> Pairing:
+def pairing_of(rows: list[str], drops: tuple[DroppedPair, ...] = ()) -> Pairing:
     return Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs_of(rows)), drops=drops)
 
 
@@ -36,8 +36,8 @@ def run_through(rows: list[str], *, min_lift: float | None = None) -> Judgement:
     return judge(design.pairing, decision=design.decision, min_lift=min_lift)
 
 
-def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | None) -> Dropped:
-    return Dropped(case_id=f"case{case:02}", repeat=repeat, passed=passed, passed_against=passed_against)
+def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | None) -> DroppedPair:
+    return DroppedPair(case_id=f"case{case:02}", repeat=repeat, passed=passed, passed_against=passed_against)
 
 
 # Fixed designs

@@ -1,7 +1,7 @@
 """From trials to pairs, where some trials errored and were run again."""
 
 from upskill.domain import Arm, CheckResult, Errored, Grade, Outcome, Scored, Trial
-from upskill.measuring import Dropped, Pair, pair_trials, pair_up
+from upskill.measuring import DroppedPair, Pair, pair_trials, pair_up
 
 
 def trial(case: str, repeat: int, arm: Arm, passed: bool | None) -> Trial:
@@ -16,7 +16,7 @@ def trial(case: str, repeat: int, arm: Arm, passed: bool | None) -> Trial:
 
 def test_pair_with_an_errored_trial_is_dropped_from_both_arms() -> None:
     one, other = trial("a", 1, "with_skill", None), trial("a", 1, "baseline", True)
-    assert pair_up(one, other) == Dropped(case_id="a", repeat=1, passed=None, passed_against=True)
+    assert pair_up(one, other) == DroppedPair(case_id="a", repeat=1, passed=None, passed_against=True)
     pairing = pair_trials([one, other], arm="with_skill", against="baseline")
     assert (pairing.pairs, pairing.dropped, pairing.errored, pairing.errored_against) == ((), 1, 1, 0)
 

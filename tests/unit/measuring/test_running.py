@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from upskill.measuring import Z_SEQUENTIAL, Dropped, Pair, Pairing, RunningLift, measure_lift
+from upskill.measuring import Z_SEQUENTIAL, DroppedPair, Pair, Pairing, RunningLift, measure_lift
 
 
 def _pairs(cases: int, count: int) -> list[Pair]:
@@ -48,6 +48,6 @@ def test_of_many_cases_the_first_few_are_too_early_for_an_interval() -> None:
 
 def test_a_dropped_pair_is_counted_and_measures_nothing() -> None:
     running = RunningLift(cases=2)
-    running.add(Dropped(case_id="c0", repeat=1, passed=None, passed_against=True))
+    running.add(DroppedPair(case_id="c0", repeat=1, passed=None, passed_against=True))
     assert running.look() is None
     assert (running.pairs, running.dropped) == (0, 1)

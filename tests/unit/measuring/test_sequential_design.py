@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upskill.measuring import Dropped, Pair, Sequential, default_rounds
+from upskill.measuring import DroppedPair, Pair, Sequential, default_rounds
 from upskill.measuring.decision import Claim, Decision
 from upskill.measuring.intervals import Z_SEQUENTIAL, these_cases
 from upskill.measuring.pairs import CaseTally
 
 
-def pair(case: int, repeat: int, outcome: str) -> Pair | Dropped:
+def pair(case: int, repeat: int, outcome: str) -> Pair | DroppedPair:
     """W: a win, L: a loss, +: both passed, -: both failed, x: the measured trial errored."""
     name = f"case{case:02}"
     if outcome == "x":
-        return Dropped(case_id=name, repeat=repeat, passed=None, passed_against=True)
+        return DroppedPair(case_id=name, repeat=repeat, passed=None, passed_against=True)
     return Pair(case_id=name, repeat=repeat, passed=outcome in "W+", passed_against=outcome in "L+")
 
 
@@ -225,7 +225,7 @@ def test_design_never_stops_sooner_than_it_said(
         fed += 1
         if rng.random() < 0.05:
             again.append((one.case_id, one.repeat))
-            design.add(Dropped(case_id=one.case_id, repeat=one.repeat, passed=None, passed_against=False))
+            design.add(DroppedPair(case_id=one.case_id, repeat=one.repeat, passed=None, passed_against=False))
         else:
             design.add(one)
         if design.decision.stop:

@@ -7,8 +7,8 @@ from upskill.sandbox import Limits, Mount, SandboxSpec
 from upskill.sandbox.profile import HARDENED, NAMESPACES, digest, flags
 
 
-def words(furnishing: SandboxSpec) -> list[str]:
-    return list(flags(furnishing, recipe=HARDENED, init_process=b"", status=9, filter_=8, data=lambda _: 7))
+def words(spec: SandboxSpec) -> list[str]:
+    return list(flags(spec, recipe=HARDENED, init_process=b"", status=9, filter_=8, data=lambda _: 7))
 
 
 def test_the_root_becomes_read_only_last_and_nothing_writable_of_the_host_is_bound() -> None:

@@ -12,7 +12,7 @@ from upskill.domain import Evaluation, RunEnd, Scored, Student, Trial
 from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
-from upskill.settings import Resolved, Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
@@ -49,7 +49,7 @@ class ParentRun:
 def evaluate(
     order: EvaluationOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
@@ -187,7 +187,7 @@ def _scored(trials: list[Trial]) -> list[Trial]:
 
 def _schedule(student: Student, run: EvaluationRun) -> Schedule:
 
-    def after_pair(pair: measuring.Pair | measuring.Dropped, over: bool) -> None:
+    def after_pair(pair: measuring.Pair | measuring.DroppedPair, over: bool) -> None:
         run.progress.pair_finished(student.name, pair, over=over)
 
     return schedule_for(run.prepared.plan, min_lift=run.prepared.order.min_lift, after_pair=after_pair)

@@ -14,7 +14,7 @@ from upskill.domain.job import Job, JobError, JobResult, JobSpending
 from upskill.errors import EXIT_FAILED, UpskillError, UsageError
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
-from upskill.settings import Resolved, settings_from
+from upskill.settings import ResolvedSettings, settings_from
 from upskill.storage.records import job_from_text, job_text, result_text
 from upskill.storage.run_folders import JOB_FILE, RUN_FILE
 from upskill.workflows.evaluating.check_cases import has_cases
@@ -86,7 +86,7 @@ def _working_in(root: Path) -> chdir[str]:
     return chdir(str(root))
 
 
-def _settings(job: Job) -> Resolved:
+def _settings(job: Job) -> ResolvedSettings:
     """The settings of the job alone: two machines with different settings files measure the same."""
     if strangers := sorted(job.settings.keys() - JOB_SETTINGS):
         raise UsageError(
@@ -109,7 +109,7 @@ def _settings(job: Job) -> Resolved:
     return replace(chosen, values=values)
 
 
-def _evaluate(job: Job, settings: Resolved, client: MeteredClient) -> Evaluation:
+def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Evaluation:
     folder = storage.RunFolder(path=Path(job.run))
     part = ParentRun(
         client=client,

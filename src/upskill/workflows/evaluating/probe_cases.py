@@ -15,7 +15,7 @@ from upskill.errors import UsageError
 from upskill.measuring import tally_baselines
 from upskill.measuring.lift import EQUAL_OUTCOMES
 from upskill.models import MeteredClient
-from upskill.settings import Resolved
+from upskill.settings import ResolvedSettings
 from upskill.storage.runs import Status, now
 from upskill.workflows.evaluating.check_cases import CheckedCases, with_baselines
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan
@@ -58,7 +58,7 @@ def probe_cases(
     checked: CheckedCases,
     skill: Path,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     confirm: Callable[[PlanEstimate], bool] = lambda _: True,
     progress: Progress = SILENT,
 ) -> CheckedCases:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from upskill import __version__, reporting, trials
 from upskill.domain import Evaluation
 from upskill.sandbox import SandboxFacts
-from upskill.settings import Resolved, Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
@@ -27,22 +27,22 @@ def versions() -> dict[str, str]:
     }
 
 
-def settings_record(settings: Resolved) -> dict[str, SettingRecord]:
+def settings_record(settings: ResolvedSettings) -> dict[str, SettingRecord]:
     """Every setting with its value and where it came from."""
     values = asdict(settings.values)
     return {name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()}
 
 
-def recorded_settings(record: Mapping[str, SettingRecord]) -> Resolved:
+def recorded_settings(record: Mapping[str, SettingRecord]) -> ResolvedSettings:
     """The settings a run was begun with. What a later version added keeps its default."""
     known = {name: entry for name, entry in record.items() if name in Settings.__dataclass_fields__}
     values = {name: entry.value for name, entry in known.items()}
     models = values.get("models")
     settings = Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
-    return Resolved(values=settings, origins={name: entry.origin for name, entry in known.items()})
+    return ResolvedSettings(values=settings, origins={name: entry.origin for name, entry in known.items()})
 
 
-def first_record(prepared: PreparedEvaluation, settings: Resolved, folder: RunFolder) -> RunRecord:
+def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folder: RunFolder) -> RunRecord:
     """The record of a run before its first trial."""
     order, plan = prepared.order, prepared.plan
     harness = trials.load_harness(plan.harness)

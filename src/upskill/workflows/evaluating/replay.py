@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
-from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, Dropped, Pair, Pairing, measure_lift
+from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.storage import RunRecord
 from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pair, schedule_for
@@ -66,7 +66,7 @@ def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: 
     round_ends: list[int] = []
     begun: set[tuple[str, int]] = set()
 
-    def after_pair(pair: Pair | Dropped, _over: bool) -> None:
+    def after_pair(pair: Pair | DroppedPair, _over: bool) -> None:
         begun.add((pair.case_id, pair.repeat))
         if isinstance(pair, Pair):
             pairs.append(pair)

@@ -5,18 +5,18 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
-from upskill.measuring import Decision, Dropped, Pair, Pairing, Sequential, pair_up
+from upskill.measuring import Decision, DroppedPair, Pair, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
 """How often a turn with an errored trial is run, at most; it is run again at the end of the queue."""
 NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
 """Faults that another try would not mend."""
 
-AfterPair = Callable[[Pair | Dropped, bool], None]
+AfterPair = Callable[[Pair | DroppedPair, bool], None]
 """Gets every pair that counts, and whether it ended the schedule."""
 
 
-def ignore_pair(pair: Pair | Dropped, over: bool) -> None:
+def ignore_pair(pair: Pair | DroppedPair, over: bool) -> None:
     """Does nothing."""
 
 

@@ -16,7 +16,7 @@ from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NoAnswer
-from upskill.settings import Resolved
+from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
@@ -46,7 +46,7 @@ __all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume
 def generate(
     order: GenerateOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
     piped: BinaryIO | None = None,
@@ -88,7 +88,7 @@ def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunPr
     settings = recorded_settings(record.settings)
     if max_cost is not None:
         values = replace(settings.values, max_cost=max_cost)
-        settings = Resolved(values=values, origins={**settings.origins, "max_cost": "--max-cost"})
+        settings = ResolvedSettings(values=values, origins={**settings.origins, "max_cost": "--max-cost"})
         record = replace(record, settings=settings_record(settings))
     text = folder.saved(MATERIAL)
     if text is None:

@@ -8,7 +8,7 @@ from upskill.domain import Arm, Case, Draft, Evaluation, Scored, Trial
 from upskill.errors import UsageError
 from upskill.models import MeteredClient
 from upskill.sandbox import Backend
-from upskill.settings import Resolved
+from upskill.settings import ResolvedSettings
 from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
@@ -79,7 +79,7 @@ class StageMeasurer:
         self,
         folder: TeachingFolder,
         *,
-        settings: Resolved,
+        settings: ResolvedSettings,
         client: MeteredClient,
         all_cases: Sequence[Case],
         sandbox: Backend = "bubblewrap",

@@ -10,7 +10,7 @@ from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel, probe
 from upskill.sandbox import Backend
-from upskill.settings import Resolved, Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts
 from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.material import skill_in
@@ -80,12 +80,12 @@ class Roles:
     teacher_served: ServedModel
     writer_served: ServedModel
     students: tuple[Endpoint, ...]
-    student_settings: Resolved
+    student_settings: ResolvedSettings
     chosen: bool
     """Whether the teacher was chosen because its key is set, not named."""
 
 
-def roles_for(settings: Resolved, *, evaluate: bool = True) -> Roles:
+def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
     """Resolve and probe all models. Raises, with what to do, if one cannot be reached."""
     values = settings.values
     teacher, writer = teacher_for(values), case_writer_for(values)
@@ -122,7 +122,7 @@ def _for_students(values: Settings, teacher: Endpoint) -> Settings:
     )
 
 
-def with_cap(settings: Resolved) -> Resolved:
+def with_cap(settings: ResolvedSettings) -> ResolvedSettings:
     """The cap of `generate`, unless another was set."""
     if settings.origins["max_cost"] != "default":
         return settings

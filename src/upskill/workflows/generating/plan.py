@@ -10,7 +10,7 @@ from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
-from upskill.settings import Resolved, Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.lessons import lesson_calls
@@ -41,7 +41,7 @@ class GenerateInputs:
     order: GenerateOrder
     gathered: GatheredMaterial
     roles: Roles
-    settings: Resolved
+    settings: ResolvedSettings
     own_cases: tuple[Case, ...]
     """Cases that were named, or that the skill has."""
 
@@ -144,7 +144,7 @@ class GeneratePlan:
 def plan_generate(
     order: GenerateOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GeneratePlan:

@@ -17,7 +17,7 @@ from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
-from upskill.settings import Resolved, Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.journal import answer_cache
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import write_cases_into_meta
@@ -188,7 +188,7 @@ def _refuse_to_replace(order: CasesOrder, folder: Path, skill: Skill) -> None:
 def cases_for_skill(
     order: CasesOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: Progress = SILENT,
     confirm: Callable[[PricedPlan], bool] = lambda _: True,
     client: MeteredClient | None = None,
@@ -269,7 +269,7 @@ def _save(plan: WritingPlan, written: WrittenCases) -> None:
 def write_missing_cases(
     order: EvaluationOrder,
     *,
-    settings: Resolved,
+    settings: ResolvedSettings,
     progress: Progress,
     confirm: Callable[[PricedPlan], bool],
     client: MeteredClient,
