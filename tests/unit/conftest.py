@@ -1,4 +1,4 @@
-"""How hypothesis runs: a hundred examples, the same each time; `explore` tries a thousand new ones.
+"""How hypothesis runs: fifty examples, the same each time; `explore` tries a thousand new ones.
 
 CI runs `brief` on other interpreters: what could differ there is the interpreter, not the examples.
 """
@@ -11,7 +11,7 @@ _ALWAYS = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )
-settings.register_profile("repeatable", _ALWAYS, derandomize=True, max_examples=100)
+settings.register_profile("repeatable", _ALWAYS, derandomize=True, max_examples=50)
 settings.register_profile("brief", _ALWAYS, derandomize=True, max_examples=25)
 settings.register_profile("explore", _ALWAYS, max_examples=1_000)
 settings.load_profile("repeatable")
