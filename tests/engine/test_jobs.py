@@ -122,6 +122,33 @@ def test_a_job_whose_worker_is_killed_is_run_again_and_loses_nothing(tmp_path: P
     assert len(list(_trials(tmp_path / "run"))) == 8
 
 
+@pytest.mark.once
+def test_no_job_is_lost_where_a_worker_dies_between_two(tmp_path: Path, skill: Make, script: Any) -> None:
+    folder, student = skill(CASES), script({"replies": ["yes"]})
+    results = ProcessPool(root=tmp_path, workers=1).run(_job(folder, student, run, runs=1) for run in ("a", "b", "c"))
+    first = next(results)
+    for worker in multiprocessing.active_children():
+        worker.kill()
+        worker.join()
+    assert [first.run, *(result.run for result in results)] == ["a", "b", "c"]
+
+
+def test_a_job_keeps_no_key_and_uses_no_store_but_its_own(
+    tmp_path: Path, skill: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("UPSKILL_ENDPOINT_KEY", "sk-of-the-user-0123456789")
+    with Provider() as provider:
+        settings = {"base_url": provider.url, "aliases": {"student": "sk-of-the-user-0123456789"}}
+        job = _job(skill(CASES), "any", "run", settings=settings, runs=1, store=str(tmp_path / "own.sqlite3"))
+        for attempt in (job, replace(job, store=None)):
+            result = result_from_text(run_job(job_text(attempt), root=str(tmp_path)))
+            assert result.error is None
+    assert (tmp_path / "own.sqlite3").exists()
+    assert not (tmp_path / "cache").exists()
+    assert "sk-of-the-user" not in (tmp_path / "run" / "job.json").read_text()
+
+
 def test_a_share_of_nothing_sends_nothing(tmp_path: Path, skill: Make) -> None:
     with Provider() as provider:
         job = _job(skill(CASES), "any", "run", settings={"base_url": provider.url}, caps=Caps(max_calls=0))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,17 @@ SOMEBODY = "23456"
 
 
 def digest(folders: list[Path]) -> str:
-    """Names, kinds, modes, sizes and times of everything below: what any write would change."""
+    """Names, kinds and modes of everything below, sizes and times of files: what any write would change.
+
+    Bytecode is left out: whatever else is tested at the same time may write some.
+    """
     whole = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*")):
-            facts = path.lstat()
-            whole.update(f"{path}\0{facts.st_mode}\0{facts.st_size}\0{facts.st_mtime_ns}\n".encode(errors="replace"))
+            if "__pycache__" not in path.parts:
+                facts = path.lstat()
+                content = "" if stat.S_ISDIR(facts.st_mode) else f"{facts.st_size}\0{facts.st_mtime_ns}"
+                whole.update(f"{path}\0{facts.st_mode}\0{content}\n".encode(errors="replace"))
     return whole.hexdigest()
 
 

@@ -196,8 +196,8 @@ class _Interruptible(RunProgress):
         raise_if_interrupted()
 
 
-class _GenerateProgress(RunProgress):
-    """Shows nothing. Remembers the run folder, for whoever interrupts."""
+class _GenerateProgress(_Interruptible):
+    """Remembers the run folder, for whoever interrupts."""
 
     run: Path | None = None
 
@@ -245,6 +245,7 @@ def _call(work: Callable[[], T]) -> T:
 
     def alone() -> T:
         with _one_at_a_time:
+            raise_if_interrupted()  # while it waited for another call
             return work()
 
     try:

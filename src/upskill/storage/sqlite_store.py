@@ -109,7 +109,7 @@ class SqliteStore:
             return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
 
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial; an errored one measured nothing and is let go. Returns before it is committed.
+        """Keep a scored trial; an errored one measured nothing and is let go. Commits, unless the file is held.
 
         What is stored already stays, unless it is too old, damaged, or was answered by something else.
         """

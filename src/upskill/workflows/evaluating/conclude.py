@@ -102,12 +102,13 @@ def students_end(end: RunEnd, students: Iterable[Endpoint], clean: Callable[[str
 
 def end_notes(end: RunEnd, students: Iterable[Endpoint]) -> tuple[str, ...]:
     """The cap that a run reached and the endpoints that went down, for people."""
-    names = {endpoint.model: endpoint.name for endpoint in students}
+    down = {outage.model: outage.said for outage in end.outages}
     return (
         *cap_notes(end),
         *(
-            f"{names[outage.model]}: the endpoint went down and nothing more was sent to it ({outage.said})"
-            for outage in end.outages
+            f"{student.name}: the endpoint went down and nothing more was sent to it ({down[student.model]})"
+            for student in students
+            if student.model in down
         ),
     )
 

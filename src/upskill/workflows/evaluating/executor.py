@@ -66,7 +66,10 @@ class ProcessPool:
         try:
             while True:
                 while len(running) < workers and (job := next(waiting, None)) is not None:
-                    running[pool.submit(run_job, job_text(job), root=str(self._root))] = job
+                    try:
+                        running[pool.submit(run_job, job_text(job), root=str(self._root))] = job
+                    except BrokenProcessPool:  # a worker died while it had nothing to do
+                        return [*running.values(), job]
                 if not running:
                     return []
                 for future in wait(running, return_when=FIRST_COMPLETED).done:

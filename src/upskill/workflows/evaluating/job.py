@@ -3,7 +3,7 @@
 import os
 import traceback
 from collections.abc import Sequence
-from contextlib import chdir
+from contextlib import AbstractContextManager, chdir, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,12 +14,12 @@ from upskill.domain.job import Job, JobError, JobResult, JobSpending
 from upskill.errors import EXIT_FAILED, UpskillError, UsageError
 from upskill.models import MeteredClient
 from upskill.redaction import redactor_from
-from upskill.settings import ResolvedSettings, settings_from
-from upskill.storage.records import job_from_text, job_text, result_text
+from upskill.settings import ResolvedSettings, Settings, settings_from
+from upskill.storage.records import job_from_text, job_text, keep_text, result_text
 from upskill.storage.run_folders import JOB_FILE, RUN_FILE
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
-from upskill.workflows.evaluating.prepare import EvaluationOrder
+from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.reuse import open_store
 from upskill.workflows.evaluating.spending import client_for, spent_in
@@ -114,7 +114,7 @@ def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Ev
     part = ParentRun(
         client=client,
         folder=folder,
-        open_store=open_store if job.store is None else partial(open_store, path=Path(job.store)),
+        open_store=partial(_open_store, job),
     )
     if (folder.path / RUN_FILE).exists():
         _require_same(job, folder.path / JOB_FILE)
@@ -124,7 +124,7 @@ def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Ev
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):
         raise UsageError(f"{job.skill}: there are no test cases", hint="a job writes none: name a file of them")
-    storage.write_atomically(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
+    keep_text(storage.run_folder_at(folder.path).path / JOB_FILE, job_text(job))
     return evaluate(
         EvaluationOrder(
             skill=skill, case_file=None if job.case_file is None else Path(job.case_file), repeats=job.runs
@@ -134,9 +134,19 @@ def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Ev
     )
 
 
+def _open_store(
+    job: Job, prepared: PreparedEvaluation, settings: Settings
+) -> AbstractContextManager[storage.TrialStore | None]:
+    """The store that this attempt names, whatever an earlier one was given."""
+    if job.store is None:
+        return nullcontext(None)
+    return open_store(prepared, replace(settings, store=True), path=Path(job.store))
+
+
 def _require_same(job: Job, path: Path) -> None:
     """Raise where a run folder belongs to another job."""
     if not path.is_file():
         raise UsageError(f"{job.run}: is a run folder already, and not of a job", hint="name another run folder")
-    if not job.measures_the_same_as(job_from_text(path.read_text(encoding="utf-8"))):
+    kept = job_from_text(path.read_text(encoding="utf-8"))
+    if not job_from_text(redactor_from(os.environ).clean_own(job_text(job))).measures_the_same_as(kept):
         raise UsageError(f"{job.run}: holds the run of another job", hint="name another run folder")

@@ -44,6 +44,8 @@ class EvaluationOrder:
     """For a run that is resumed: the recorded states of its cases, so that they are not checked again."""
     every_case: bool = False
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
+    harness_version: str | None = None
+    """For a part of a longer run: the harness version that the run was begun with; `None` for that of today."""
     sandbox: Backend = "bubblewrap"
     """What confines executed programs. `none` is never read from a file: a person typed it."""
 
@@ -242,6 +244,7 @@ def _plan(
         repeats=measuring.default_rounds(len(cases)) if sequential else order.repeats or 1,
         seed=settings.seed,
         harness=harness,
+        harness_version=order.harness_version,
         design="sequential" if sequential else "fixed",
     )
 

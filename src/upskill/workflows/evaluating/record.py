@@ -63,7 +63,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         design=plan.design,
         min_lift=order.min_lift,
         seed=plan.seed,
-        harness=harness.version,
+        harness=plan.harness_version or harness.version,
         frame=harness.frame,
         sandbox=_sandbox_record(prepared.sandbox),
         judge=identity(prepared.judge),

@@ -72,7 +72,7 @@ def regrade(
             *_changed_skill(skill.digest, record),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
-        end=RunEnd(cap=None if record.end is None else record.end.cap),
+        end=RunEnd() if record.end is None else replace(record.end, interrupted=False),
         sandbox=None if record.sandbox is None and not executes else backend,
         judge=judge_report(record.judge, regraded, None),
     )

@@ -97,7 +97,7 @@ def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunPr
     roles = roles_for(settings, evaluate=order.evaluate)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
-            f"{run}: cannot be gone on with: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
+            f"{run}: cannot be resumed: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
             hint="start a new run instead",
         )
     inputs = GenerateInputs(

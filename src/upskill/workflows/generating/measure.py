@@ -95,6 +95,8 @@ class StageMeasurer:
         self._progress = progress
         self._on_stage = on_stage
         self._bought: dict[str, Trial] = {}
+        self._harness_version: str | None = None
+        """That of the stages of a resumed run: with another one no trial of theirs would be found again."""
         self.down: str | None = None
         """Which student's endpoint is down, in words; `None` while all answer."""
 
@@ -116,6 +118,7 @@ class StageMeasurer:
         if (folder.path / RUN_FILE).exists():
             record = read_run(folder.path)
             self._require_same(stage, record, draft, against)
+            self._harness_version = record.harness
             # If errored trials were run again, the teacher would see other failures and answer something else than
             # what everything after it was measured with.
             is_over = record.status == "finished" and record.end is not None and record.end.is_complete
@@ -129,6 +132,7 @@ class StageMeasurer:
                 repeats=repeats,
                 previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
+                harness_version=self._harness_version,
                 every_case=True,
             )
             values = replace(self._settings.values, store=self._settings.values.store and not fresh)
@@ -148,7 +152,7 @@ class StageMeasurer:
         now = (self._digest(draft), None if against is None else self._digest(against))
         if now != (record.skill_digest, record.previous_digest):
             raise UsageError(
-                f"{self._folder.path}: cannot be gone on with: {stage} was begun with another draft than there is now, "
+                f"{self._folder.path}: cannot be resumed: {stage} was begun with another draft than there is now, "
                 "so this version of upskill, or its environment, asks the teacher something else",
                 hint="start a new run instead",
             )
