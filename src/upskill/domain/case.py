@@ -68,6 +68,8 @@ class Case:
     """Answers that are wrong."""
     use: CaseUse | None = None
     """What a generated case is for; `None` where cases were written by hand and never split."""
+    family: str | None = None
+    """What it shares with other cases: one template, one document, one bug. `None` where it stands alone."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 

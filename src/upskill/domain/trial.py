@@ -121,6 +121,10 @@ class Trial:
     seconds: float | None = None
     calls: int = 0
     """Requests sent for this trial, retries included."""
+    lost: int = 0
+    """Requests whose answer was lost after it may have begun: timeouts and broken connections, also in earlier runs."""
+    refused: int = 0
+    """Requests that were turned away before an answer began: rate limits, refused connections, server errors."""
     served_model: str | None = None
     """The model id the server reported, which may differ from the one asked for."""
     finished_at: str | None = None
