@@ -70,6 +70,8 @@ class Settings:
     """Reuse young trials of the same request from the trial store."""
     store_days: float = 7.0
     """How old a stored trial may be."""
+    ledger: str | None = None
+    """The file in which looks are counted, for example one that a team commits; unset, one beside the trial store."""
     harness: str = "auto"
     """How students are asked: chat, agent (with tools), or auto, which gives tools where cases need them."""
     max_turns: int = 30

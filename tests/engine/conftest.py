@@ -68,6 +68,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         min_lift: float | None = None,
         previous: Path | None = None,
         sandbox: Any = "bubblewrap",
+        case_file: Path | None = None,
+        fresh: bool = False,
         **settings: Any,
     ) -> CommandResult:
         flags = {
@@ -79,7 +81,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         }
         evaluation = evaluate(
             EvaluationOrder(
-                skill=skill, repeats=repeats, baseline=baseline, min_lift=min_lift, previous=previous, sandbox=sandbox
+                skill=skill,
+                case_file=case_file,
+                repeats=repeats,
+                baseline=baseline,
+                min_lift=min_lift,
+                previous=previous,
+                sandbox=sandbox,
+                fresh=fresh,
             ),
             settings=resolve_settings(flags, environment={}, folder=tmp_path, user_folder=tmp_path),
         )

@@ -69,7 +69,8 @@ class _Runs(click.ParamType[int | None]):
 @options.MAX_TOTAL_TOKENS
 @options.MAX_TIME
 @options.dry_run("Show calls, price and what could be found; call nothing.")
-@options.fresh("Buy every answer anew; ignore what is stored.")
+@options.fresh("Ask again, and buy every answer anew; earlier answers count too.")
+@options.LEDGER
 @options.concurrency(per="student")
 @options.temperature("Sampling temperature.")
 @options.max_output_tokens("The longest answer.")
@@ -133,6 +134,7 @@ def command(
                 baseline=not no_baseline,
                 min_lift=min_lift,
                 previous=_previous(compare),
+                fresh=settings["store"] is False,
                 sandbox=sandbox,
             )
             chosen = options.resolved(settings)

@@ -127,6 +127,13 @@ def fresh(help: str) -> Option:
     )
 
 
+LEDGER = click.option(
+    "--ledger",
+    metavar="FILE",
+    help="Where looks are counted, e.g. a file to commit.  [default: beside the trial store]",
+)
+
+
 def concurrency(*, per: str) -> Option:
     """`per` says in the help whose calls are counted."""
     return click.option("--concurrency", type=int, metavar="N", help=f"Calls in flight per {per}.  [default: 8]")

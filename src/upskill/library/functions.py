@@ -42,6 +42,7 @@ def evaluate(
     previous: PathLike | None = None,
     no_baseline: bool = False,
     min_lift: float | None = None,
+    fresh: bool = False,
     sandbox: Backend = "bubblewrap",
     yes: bool = False,
     **settings: object,
@@ -49,7 +50,8 @@ def evaluate(
     """Measure a skill on each model, with the skill and without it, as `upskill eval` does.
 
     `tests` is a file of cases, `previous` an older version of the skill to measure against instead of no skill.
-    `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `store=False`.
+    What has not changed since an earlier evaluation is not asked again, unless `fresh` is given: the recorded verdict
+    is the result. `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `ledger`.
 
     What may cost more than a dollar or take longer than ten minutes is refused, with its price, unless `yes` is given.
     An interrupt ends the run in good order and raises `KeyboardInterrupt`; `resume` continues it.
@@ -61,11 +63,12 @@ def evaluate(
         baseline=not no_baseline,
         min_lift=min_lift,
         previous=None if previous is None else Path(previous),
+        fresh=fresh,
         sandbox=_backend(sandbox),
     )
 
     def work() -> EvaluationResult:
-        chosen = _resolved("evaluate()", settings, models=models)
+        chosen = _resolved("evaluate()", {**settings, **({"store": False} if fresh else {})}, models=models)
         return _evaluated(
             evaluating.evaluate(
                 order,

@@ -22,6 +22,7 @@ from upskill.measuring.lift import (
     tally_baselines,
     worst_case_lift,
 )
+from upskill.measuring.looks import FIRST_LEVEL, NextLook, level_of_look, lineage, look_terms, recorded_look
 from upskill.measuring.pairs import DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
@@ -31,6 +32,7 @@ from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
     "FEWEST_CASES",
+    "FIRST_LEVEL",
     "FRESH_PAIRS",
     "REPEATS_OF_A_LATER_USE",
     "Z_FIXED",
@@ -40,6 +42,7 @@ __all__ = [
     "DroppedPair",
     "Gate",
     "Judgement",
+    "NextLook",
     "Pair",
     "Pairing",
     "RunningLift",
@@ -52,14 +55,18 @@ __all__ = [
     "judge",
     "judge_agreement",
     "label_of",
+    "level_of_look",
     "level_of_use",
     "lift_by_label",
+    "lineage",
+    "look_terms",
     "measure_lift",
     "measure_tokens",
     "number_of_use",
     "pair_trials",
     "pair_up",
     "pass_gate",
+    "recorded_look",
     "screen_cases",
     "summarise_arm",
     "tally_baselines",

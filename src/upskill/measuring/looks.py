@@ -1,11 +1,17 @@
-"""Levels of repeated looks at the same cases: what is tested again is tested more strictly.
+"""Repeated looks at the same cases: which belong together, which count again, and how strictly the next is tested.
 
 The sum of all levels never exceeds 5% times the number of versions that were found to help, or 5% before the first.
 So where no version helps, the chance of ever saying `helps` is at most 5%, however often somebody looks; and of the
 versions that are said to help, at most one in twenty does not, on average (the false discovery rate).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
+from upskill.domain.plan import Design
+from upskill.domain.text import count
 
 ERROR_OF_ALL_LOOKS = 0.05
 FIRST_LEVEL = 0.025
@@ -24,3 +30,150 @@ def level_of_look(earlier: Sequence[float], *, helped: int) -> float:
         return FIRST_LEVEL
     left = ERROR_OF_ALL_LOOKS * max(1, helped) - sum(earlier)
     return min(FIRST_LEVEL, SHARE_OF_A_LOOK * left)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NextLook:
+    """A look that is about to be taken. The names are those of `Look`."""
+
+    student_key: str
+    served: str | None
+    skill: str
+    version: str
+    sketch: tuple[str, ...]
+    against: str
+    design: Design
+    repeats: int
+    min_lift: float | None
+    cases: Mapping[str, tuple[str, str]]
+    """By id, the key of each case and the digest of its checks."""
+    rejected: frozenset[str] = frozenset()
+    """The keys of cases that cannot tell right from wrong: to leave these out is no choice."""
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The cases that are asked."""
+        return frozenset(key for key, _ in self.cases.values())
+
+
+def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
+    """The looks of this student at versions of this skill, on cases of which it shares at least one; oldest first.
+
+    A version has the name of another one, or half of its lines.
+    """
+    waiting = [look for look in looks if look.student_key == coming.student_key]
+    keys, names, sketches = set(coming.keys), {coming.skill}, {coming.sketch}
+    found: list[Look] = []
+    while True:
+        new = [
+            look
+            for look in waiting
+            if not keys.isdisjoint(look.keys)
+            and (look.skill in names or any(alike(look.sketch, sketch) for sketch in sketches))
+        ]
+        if not new:
+            return tuple(sorted(found, key=lambda look: look.at))
+        found += new
+        waiting = [look for look in waiting if look not in new]
+        for look in new:
+            keys |= look.keys
+            names.add(look.skill)
+            sketches.add(look.sketch)
+
+
+def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: datetime) -> Look | None:
+    """The look that has answered this already; `None` where something has changed or it never came to its end.
+
+    Where nobody knows what was served, only a look after `unknown_after` answers.
+    """
+    same = [
+        look
+        for look in looks
+        if (look.student_key, look.served, look.version, look.against, look.design, look.min_lift)
+        == (coming.student_key, coming.served, coming.version, coming.against, coming.design, coming.min_lift)
+        and look.repeats >= coming.repeats
+        and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
+    ]
+    last = max(same, key=lambda look: look.at, default=None)
+    if last is None or last.unfinished:
+        return None
+    if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
+        return None
+    return last
+
+
+def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[str] = frozenset()) -> LookTerms:
+    """How strictly the next look is tested and what it is pooled with. `present` names the answers it will have."""
+    mine = lineage(looks, coming)
+    tested = [look for look in mine if not look.claims_nothing]
+    while tested and tested[-1].unfinished and tested[-1].version == coming.version:
+        tested.pop()  # this look continues that one
+    level = level_of_look([look.level for look in tested], helped=len({look.version for look in tested if look.helped}))
+    prior = _pooled(mine, coming, present)
+    removed = _removed(mine, coming)
+    return LookTerms(
+        level=level, prior=prior, removed=removed, note=_note(mine, tested, coming, level=level, prior=prior)
+    )
+
+
+def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) -> tuple[PooledCase, ...]:
+    """The pairs of this version on the present cases, each answer once, without those that are counted now."""
+    ids = {case: case_id for case_id, case in coming.cases.items()}
+    used = set(present)
+    pairs: dict[str, list[SeenPair]] = {}
+    for look in mine:
+        if (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
+            continue
+        for case in look.cases:
+            if (case_id := ids.get((case.key, case.checks))) is None:
+                continue
+            for pair in case.pairs:
+                if used.isdisjoint(pair[:2]):
+                    used.update(pair[:2])
+                    pairs.setdefault(case_id, []).append(pair)
+    return tuple(_tally(case_id, seen) for case_id, seen in sorted(pairs.items()))
+
+
+def _removed(mine: Sequence[Look], coming: NextLook) -> tuple[PooledCase, ...]:
+    """What was seen last of each case that is no longer asked."""
+    last: dict[str, SeenCase] = {}
+    for look in mine:
+        if (look.against == "baseline") == (coming.against == "baseline"):
+            last |= {case.key: case for case in look.cases if case.pairs}
+    gone = sorted(last.keys() - coming.keys - coming.rejected)
+    return tuple(_tally(f"removed {key}", last[key].pairs) for key in gone)
+
+
+def _tally(case_id: str, pairs: Sequence[SeenPair]) -> PooledCase:
+    return PooledCase(
+        case_id=case_id,
+        pairs=len(pairs),
+        passed=sum(pair.passed for pair in pairs),
+        passed_against=sum(pair.passed_against for pair in pairs),
+    )
+
+
+def _note(
+    mine: Sequence[Look], tested: Sequence[Look], coming: NextLook, *, level: float, prior: Sequence[PooledCase]
+) -> str | None:
+    parts = []
+    stricter = f", tested at {level * 100:.2g}% instead of {FIRST_LEVEL * 100:.2g}%" if level < FIRST_LEVEL else ""
+    versions = {look.version for look in tested}
+    if coming.version in versions:
+        again = sum(look.version == coming.version for look in tested) + 1
+        parts.append(f"{ordinal(again)} look at this version on these cases{stricter}")
+    elif versions:
+        parts.append(f"{ordinal(len(versions) + 1)} version on these cases{stricter}")
+    if prior:
+        pairs = sum(case.pairs for case in prior)
+        parts.append(f"{count(pairs, 'earlier pair')} of this version {'is' if pairs == 1 else 'are'} counted too")
+    fewer = len(mine[-1].keys - coming.keys - coming.rejected) if mine else 0
+    if fewer:
+        parts.append(f"{count(fewer, 'case')} fewer than last time")
+    return "; ".join(parts) or None
+
+
+def ordinal(number: int) -> str:
+    """`1st`, `2nd`, `11th`."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
+    return f"{number}{ending}"

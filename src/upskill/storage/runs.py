@@ -15,6 +15,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Arm, Cap, Design, Outage, Qualification, RunEnd, Student
+from upskill.domain.look import LookTerms
 from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
 from upskill.storage.atomic_file import write_atomically
@@ -89,6 +90,8 @@ class RunRecord:
     """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
     judge: str | None = None
     """The model that judged, as part of what its judgements rest on."""
+    looks: dict[str, LookTerms] = field(default_factory=dict)
+    """By student, how strictly it is tested after earlier looks at these cases, and which earlier pairs count."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     """Every setting with its value and origin. Keys are no settings and are not in it."""
     notes: tuple[str, ...] = ()

@@ -13,10 +13,18 @@ from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
+from upskill.storage.look_ledger import LookLedger
 from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
+from upskill.workflows.evaluating.looks import (
+    earlier_looks,
+    keep_looks,
+    look_notes,
+    recorded_evaluation,
+    with_recorded,
+)
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import (
     first_record,
@@ -61,6 +69,19 @@ def evaluate(
     """
     client = parent.client if parent is not None else client or client_for(settings.values)
     prepared = prepare(order, settings.values, progress=progress)
+    asked = prepared.plan.students
+    earlier = None if parent is not None else earlier_looks(prepared, settings.values)
+    known = {} if earlier is None else earlier.recorded()
+    recorded = recorded_evaluation(prepared, known) if known else None
+    if recorded is not None and earlier is not None:
+        if len(known) == len(asked):
+            return replace(recorded, notes=(*recorded.notes, *earlier.ledger.notes))
+        models = tuple(student.name for student in asked if student.name not in known)
+        settings = replace(settings, values=replace(settings.values, models=models))
+        prepared = prepare(replace(order, known_states=prepared.qualifications), settings.values, progress=progress)
+        earlier = replace(earlier, prepared=prepared)
+    terms = {} if earlier is None else earlier.terms()
+    prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
@@ -68,10 +89,12 @@ def evaluate(
         folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
     else:
         folder = storage.run_folder_at(parent.folder.path)
-    record = first_record(prepared, settings, folder)
+    record = replace(first_record(prepared, settings, folder), looks=terms)
     folder.write_record(record)
-    run = EvaluationRun(prepared, settings.values, folder, record, progress, client, parent)
-    return run_and_report(run, resumed=False)
+    ledger = None if earlier is None else earlier.ledger
+    run = EvaluationRun(prepared, settings.values, folder, record, progress, client, parent, ledger)
+    evaluation = run_and_report(run, resumed=False)
+    return evaluation if recorded is None else with_recorded(evaluation, recorded, asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +108,8 @@ class EvaluationRun:
     progress: RunProgress
     client: MeteredClient
     parent: ParentRun | None
+    ledger: LookLedger | None = None
+    """Where the look is counted; `None` where it is not."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -128,6 +153,17 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
             raise
         folder.release_space()
         evaluation = _conclude(run, execution, spent_before)
+        if run.ledger is not None:
+            keep_looks(
+                run.ledger,
+                run.prepared,
+                run.settings,
+                evaluation,
+                execution.trials,
+                schedules=execution.schedules,
+                terms=record.looks,
+            )
+            evaluation = replace(evaluation, notes=(*evaluation.notes, *run.ledger.notes))
         folder.write_record(last_record(record, evaluation))
         return evaluation
 

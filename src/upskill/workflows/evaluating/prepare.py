@@ -46,6 +46,8 @@ class EvaluationOrder:
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     harness_version: str | None = None
     """For a part of a longer run: the harness version that the run was begun with; `None` for that of today."""
+    fresh: bool = False
+    """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"
     """What confines executed programs. `none` is never read from a file: a person typed it."""
 
@@ -69,6 +71,8 @@ class PreparedEvaluation:
     """For students with tools, the files of each skill by its digest."""
     qualifications: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones are not in the plan."""
+    rejected: tuple[Case, ...] = ()
+    """Cases of the file that cannot tell right from wrong, and are not in the plan."""
     sandbox: SandboxFacts | None = None
     """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
@@ -132,6 +136,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
         trial_limits=trial_limits,
         contents=_contents(order, skill, previous) if harness_info(harness).with_tools else {},
         qualifications=admitted.qualifications,
+        rejected=tuple(case for case in counted.cases if case not in admitted.cases),
         sandbox=sandbox,
         judge=judge,
     )

@@ -10,6 +10,7 @@ from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
 from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_and_report
 from upskill.workflows.evaluating.judge import identity
+from upskill.workflows.evaluating.looks import look_notes, open_ledger
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import recorded_settings
 from upskill.workflows.evaluating.spending import client_for
@@ -35,11 +36,16 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
         replace(settings, harness=record.harness.partition("/")[0]),
     )
     require_unchanged(prepared, record, run)
-    prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
+    prepared = replace(
+        prepared,
+        plan=replace(prepared.plan, harness_version=record.harness),
+        notes=(*prepared.notes, *look_notes(record.looks)),
+    )
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     client = client_for(settings) if parent is None else parent.client
+    ledger = None if parent is not None else open_ledger(prepared, settings)
     return run_and_report(
-        EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent), resumed=True
+        EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent, ledger), resumed=True
     )
 
 

@@ -1,6 +1,6 @@
 """Reuses trials of the same request to the same student, from this run or from the trial store."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -23,6 +23,32 @@ def open_store(
     if not settings.store or all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
         return nullcontext(None)
     return SqliteStore(path or default_store_path(), age_limit=timedelta(days=settings.store_days))
+
+
+def requests_of(prepared: PreparedEvaluation) -> trials.Requests:
+    """What students are asked, as trials are named by it."""
+    return trials.Requests(
+        prepared.skill,
+        previous=prepared.previous,
+        harness=prepared.plan.harness,
+        version=prepared.plan.harness_version,
+        trial_limits=prepared.trial_limits,
+    )
+
+
+def stored_trials(prepared: PreparedEvaluation, settings: Settings, student: Student) -> Iterator[Trial]:
+    """The trials of a plan that will come from the user's store, as they were bought."""
+    newest_after = datetime.now(UTC) - timedelta(days=settings.store_days)
+    fingerprint = prepared.served[student.name].fingerprint
+    requests = requests_of(prepared)
+    with open_store(prepared, settings) as store:
+        for planned in prepared.plan.trials() if store is not None else ():
+            assert store is not None
+            stored = store.recall(
+                requests.trial_id(planned, student), fingerprint=fingerprint, newest_after=newest_after
+            )
+            if stored is not None:
+                yield stored.trial
 
 
 class Reuse:
@@ -108,13 +134,7 @@ class Reuse:
         slow = {case.id for case in prepared.plan.cases if checks.needs(case) & {"sandbox", "judge"}}
         if self._store is None or not slow:
             return
-        requests = trials.Requests(
-            prepared.skill,
-            previous=prepared.previous,
-            harness=prepared.plan.harness,
-            version=prepared.plan.harness_version,
-            trial_limits=prepared.trial_limits,
-        )
+        requests = requests_of(prepared)
         for student in prepared.plan.students:
             for planned in prepared.plan.trials():
                 if planned.case.id not in slow:

@@ -1,0 +1,189 @@
+"""A look: one evaluation of one student, as it is remembered. Whoever looks again at the same cases is told so.
+
+Knows what makes two cases the same, and two skills versions of one; not what follows from that.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from upskill.domain.case import Case
+from upskill.domain.digest import digest_of
+from upskill.domain.lift import Verdict
+from upskill.domain.plan import Design
+from upskill.domain.run_end import StudentEnd
+from upskill.domain.skill import Skill
+from upskill.domain.student import Student
+from upskill.domain.trial import Trial
+
+LOOK_FORMAT = "upskill.look/1"
+SKETCH_LINES = 64
+_SHORT = 16
+_UNFINISHED: frozenset[StudentEnd] = frozenset({"interrupted", "endpoint down", "cap reached"})
+
+
+class SeenPair(NamedTuple):
+    """Both arms of one case, scored: which two answers, and whether each passed."""
+
+    instance: str
+    instance_against: str
+    passed: bool
+    passed_against: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SeenCase:
+    """What a look saw of one case."""
+
+    key: str
+    """Survives reformatting of the case file, a new id and new checks."""
+    checks: str
+    """The digest of its checks."""
+    pairs: tuple[SeenPair, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """One evaluation of one student."""
+
+    format: str = LOOK_FORMAT
+    at: str
+    """When it ended, UTC."""
+    run: str
+    """The run folder, as it was shown."""
+    student: str
+    """The name that was typed."""
+    student_key: str
+    """The digest of the model, where it is served and how it is asked."""
+    served: str | None
+    """The digest of what the server said of the model; `None` where it said nothing."""
+    skill: str
+    version: str
+    """The digest of the skill."""
+    sketch: tuple[str, ...]
+    """The digests of some of the skill's lines: versions of one skill have many in common."""
+    against: str
+    """`baseline`, or the digest of the older version that it was compared with."""
+    design: Design
+    repeats: int
+    min_lift: float | None = None
+    cases: tuple[SeenCase, ...]
+    lost: int = 0
+    """Requests with the skill whose answer was lost."""
+    lost_against: int = 0
+    level: float
+    """One-sided: how often a skill that changes nothing would be called helpful."""
+    verdict: Verdict
+    claim: str | None = None
+    sentence: str
+    end: StudentEnd = "plan finished"
+    report: Mapping[str, Any] = field(default_factory=dict)
+    """The student's part of the object of `--json`, so that the verdict can be given again."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a person, a cap or an outage ended it: then asking again continues it."""
+        return self.end in _UNFINISHED
+
+    @property
+    def claims_nothing(self) -> bool:
+        """Whether nothing could have been said, whatever the answers: such a look is free."""
+        return self.end in ("interrupted", "endpoint down")
+
+    @property
+    def helped(self) -> bool:
+        """Whether it said that cases like these are helped."""
+        return self.verdict == "helps" and self.claim == "cases like these"
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Its cases."""
+        return frozenset(case.key for case in self.cases)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PooledCase:
+    """Pairs of one case from earlier looks, counted."""
+
+    case_id: str
+    pairs: int
+    passed: int
+    passed_against: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookTerms:
+    """How strictly a look is tested, and which earlier answers count with it."""
+
+    level: float
+    """One-sided."""
+    prior: tuple[PooledCase, ...] = ()
+    """Pairs of the same version that were seen before, by the ids of the present cases."""
+    removed: tuple[PooledCase, ...] = ()
+    """Pairs of cases that are gone since. A claim must hold with these included."""
+    note: str | None = None
+    """What a person is told; `None` for a first look."""
+
+
+def case_key(case: Case) -> str:
+    """Equal for two cases that ask the same, however they are formatted, named or checked."""
+    files = {path: _normal_file(data) for path, data in case.files.items()}
+    return digest_of([_normal(case.prompt), files])[:_SHORT]
+
+
+def checks_digest(case: Case) -> str:
+    """Equal for two cases that are checked in the same way."""
+    return digest_of([[check.kind, check.spec] for check in case.checks])[:_SHORT]
+
+
+def instance_of(trial: Trial) -> str:
+    """Names one answer: a trial that comes from the trial store again is the same instance."""
+    return digest_of([trial.id, trial.finished_at])[:_SHORT]
+
+
+def sketch_of(skill: Skill) -> tuple[str, ...]:
+    """The smallest digests of the different lines of a skill."""
+    lines = {_normal(line) for line in f"{skill.description}\n{skill.body}".splitlines()}
+    return tuple(sorted(digest_of(line)[:_SHORT] for line in lines if line)[:SKETCH_LINES])
+
+
+def alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether two sketches are of versions of one skill: half of the shorter one is in both."""
+    mine, theirs = frozenset(one), frozenset(other)
+    return bool(mine and theirs) and 2 * len(mine & theirs) >= min(len(mine), len(theirs))
+
+
+def student_key(student: Student, *, harness: str, conditions: Mapping[str, object]) -> str:
+    """The digest of a student and how it is asked; `conditions` is whatever else changes its answers or grades."""
+    return digest_of(
+        {
+            "model": student.model,
+            "endpoint": _without_secrets(student.endpoint),
+            "temperature": student.temperature,
+            "max_output_tokens": student.max_output_tokens,
+            "harness": harness,
+            **conditions,
+        }
+    )[:_SHORT]
+
+
+def _without_secrets(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+
+
+def _normal(text: str) -> str:
+    """One spelling of texts that differ in white space and Unicode form only."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _normal_file(data: bytes) -> str:
+    try:
+        return digest_of(_normal(data.decode("utf-8")))
+    except UnicodeDecodeError:
+        return hashlib.sha256(data).hexdigest()

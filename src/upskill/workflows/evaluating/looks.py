@@ -1,0 +1,255 @@
+"""Looks of an evaluation: what was answered already is not asked again, and what is looked at again is tested more
+strictly. Reads the ledger before a run and writes to it after one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from upskill import measuring, reporting, trials
+from upskill.domain import Case, Evaluation, Purchase, Scored, Student, StudentReport, Trial, digest_of
+from upskill.domain.case import Json
+from upskill.domain.look import (
+    Look,
+    LookTerms,
+    SeenCase,
+    SeenPair,
+    case_key,
+    checks_digest,
+    instance_of,
+    sketch_of,
+    student_key,
+)
+from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.settings import Settings
+from upskill.storage.look_ledger import LookLedger, default_ledger_path
+from upskill.storage.runs import now
+from upskill.workflows.evaluating.judge import identity
+from upskill.workflows.evaluating.prepare import PreparedEvaluation
+from upskill.workflows.evaluating.reuse import stored_trials
+from upskill.workflows.evaluating.schedule import Schedule
+
+
+def open_ledger(prepared: PreparedEvaluation, settings: Settings) -> LookLedger | None:
+    """The ledger that is named, or the user's; `None` where nothing is compared, or scripts answer and none is named.
+
+    Open it before the run: the engine is given a cache folder of its own.
+    """
+    if prepared.plan.against is None:
+        return None
+    if settings.ledger is not None:
+        return LookLedger(Path(settings.ledger))
+    if all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
+        return None
+    return LookLedger(default_ledger_path())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EarlierLooks:
+    """The looks that were there before an evaluation begins."""
+
+    ledger: LookLedger
+    looks: tuple[Look, ...]
+    prepared: PreparedEvaluation
+    settings: Settings
+
+    def recorded(self) -> dict[str, Look]:
+        """By student, the look that has answered already what is asked now."""
+        if self.prepared.order.fresh:
+            return {}
+        limit = datetime.now(UTC) - timedelta(days=self.settings.store_days)
+        found = {
+            student.name: measuring.recorded_look(self.looks, next_look(self.prepared, student), unknown_after=limit)
+            for student in self._counted()
+        }
+        return {name: look for name, look in found.items() if look is not None}
+
+    def terms(self) -> dict[str, LookTerms]:
+        """By student, how strictly this look is tested and what it is pooled with."""
+        found = {}
+        for student in self._counted():
+            coming = next_look(self.prepared, student)
+            present: frozenset[str] = frozenset()
+            if any((look.student_key, look.version) == (coming.student_key, coming.version) for look in self.looks):
+                present = frozenset(map(instance_of, stored_trials(self.prepared, self.settings, student)))
+            found[student.name] = measuring.look_terms(self.looks, coming, present=present)
+        return found
+
+    def _counted(self) -> Iterable[Student]:
+        return counted_students(self.prepared, self.settings)
+
+
+def earlier_looks(prepared: PreparedEvaluation, settings: Settings) -> EarlierLooks | None:
+    """The looks in the ledger of this evaluation; `None` where it has no ledger."""
+    ledger = open_ledger(prepared, settings)
+    if ledger is None:
+        return None
+    return EarlierLooks(ledger=ledger, looks=ledger.read(), prepared=prepared, settings=settings)
+
+
+def counted_students(prepared: PreparedEvaluation, settings: Settings) -> tuple[Student, ...]:
+    """The students whose looks are kept: scripts only where a ledger is named."""
+    return tuple(
+        student
+        for student in prepared.plan.students
+        if settings.ledger is not None or not prepared.endpoints[student.name].is_scripted
+    )
+
+
+def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextLook:
+    """What the next look at a student is about."""
+    plan, harness = prepared.plan, trials.load_harness(prepared.plan.harness)
+    served = prepared.served[student.name].fingerprint
+    conditions = {**harness.identity(prepared.trial_limits, files=""), "judge": identity(prepared.judge)}
+    return measuring.NextLook(
+        student_key=student_key(student, harness=plan.harness_version or harness.version, conditions=conditions),
+        served=None if served is None else digest_of(served)[:16],
+        skill=prepared.skill.name,
+        version=prepared.skill.digest,
+        sketch=sketch_of(prepared.skill),
+        against="baseline" if prepared.previous is None else prepared.previous.digest,
+        design=plan.design,
+        repeats=plan.repeats,
+        min_lift=prepared.order.min_lift,
+        cases={case.id: (case_key(case), checks_digest(case)) for case in plan.cases},
+        rejected=frozenset(map(case_key, prepared.rejected)),
+    )
+
+
+def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Look]) -> Evaluation | None:
+    """What the ledger says of these students; `None` where that cannot be read any more."""
+    plan = prepared.plan
+    students = [student for student in plan.students if student.name in recorded]
+    looks = [recorded[student.name] for student in students]
+    empty = Evaluation(
+        skill=prepared.skill,
+        run=looks[0].run,
+        cases=len(plan.cases),
+        repeats=plan.repeats,
+        planned=len(plan),
+        design=plan.design,
+        students=(),
+        case_states=prepared.qualifications,
+        bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
+        notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students))),
+        sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
+    )
+    reports: list[Json] = [
+        {**look.report, "model": student.name} for look, student in zip(looks, students, strict=True)
+    ]
+    try:
+        return read_evaluation(
+            {**reporting.evaluation_json(empty), "students": reports},
+            run=empty.run,
+            skill=prepared.skill,
+            students=students,
+            min_lift=prepared.order.min_lift,
+        )
+    except UnreadableResult:
+        return None
+
+
+def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]:
+    """Since when nothing has changed, one note for all students where that is the same day."""
+    notes = {
+        name: f"unchanged since {look.at[:10]}: the recorded verdict; nothing was asked "
+        "(--fresh asks again and adds to it)"
+        for name, look in recorded.items()
+    }
+    if len(notes) == of and len(set(notes.values())) == 1:
+        return (next(iter(notes.values())),)
+    return tuple(f"{name}: {note}" for name, note in notes.items())
+
+
+def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:
+    """Both together, in the order in which the students were asked for."""
+    place = {student.name: number for number, student in enumerate(order)}
+    students = sorted((*evaluation.students, *recorded.students), key=lambda report: place[report.student.name])
+    return replace(evaluation, students=tuple(students))
+
+
+def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
+    """What a person is told of the looks before this one, once where it is the same for all students."""
+    notes = {name: one.note for name, one in terms.items() if one.note is not None}
+    if len(notes) == len(terms) and len(set(notes.values())) == 1:
+        return (next(iter(notes.values())),)
+    return tuple(f"{name}: {note}" for name, note in notes.items())
+
+
+def keep_looks(
+    ledger: LookLedger,
+    prepared: PreparedEvaluation,
+    settings: Settings,
+    evaluation: Evaluation,
+    finished: Iterable[Trial],
+    *,
+    schedules: Mapping[str, Schedule],
+    terms: Mapping[str, LookTerms],
+) -> None:
+    """Add a look for every student of which something was seen."""
+    told: list[Mapping[str, Json]] = reporting.evaluation_json(evaluation)["students"]  # type: ignore[assignment]
+    seen: dict[str, list[Trial]] = {student.name: [] for student in counted_students(prepared, settings)}
+    for trial in finished:
+        if trial.student in seen and schedules[trial.student].counts(trial):
+            seen[trial.student].append(trial)
+    for report, said in zip(evaluation.students, told, strict=True):
+        name = report.student.name
+        if name in seen and report.verdict is not None and report.lifts:
+            level = terms[name].level if name in terms else measuring.FIRST_LEVEL
+            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level)
+            ledger.append(look)
+
+
+def _look(
+    prepared: PreparedEvaluation,
+    report: StudentReport,
+    said: Mapping[str, Json],
+    finished: Sequence[Trial],
+    *,
+    run: str,
+    level: float,
+) -> Look:
+    assert report.verdict is not None
+    coming = next_look(prepared, report.student)
+    arm, against = report.compared
+    return Look(
+        at=now(),
+        run=run,
+        student=report.student.name,
+        student_key=coming.student_key,
+        served=coming.served,
+        skill=coming.skill,
+        version=coming.version,
+        sketch=coming.sketch,
+        against=coming.against,
+        design=coming.design,
+        repeats=coming.repeats,
+        min_lift=coming.min_lift,
+        cases=_seen_cases(prepared.plan.cases, finished, arm=arm, against=against),
+        lost=sum(trial.lost for trial in finished if trial.arm == arm),
+        lost_against=sum(trial.lost for trial in finished if trial.arm == against),
+        level=level,
+        verdict=report.verdict,
+        claim=report.claim,
+        sentence=report.sentence,
+        end=report.end,
+        report=said,
+    )
+
+
+def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, against: str) -> tuple[SeenCase, ...]:
+    scored: dict[tuple[str, str, int], tuple[str, bool]] = {}
+    repeats: dict[str, set[int]] = {}
+    for trial in finished:
+        if isinstance(trial.outcome, Scored):
+            scored[trial.case_id, trial.arm, trial.repeat] = instance_of(trial), trial.outcome.passed
+            repeats.setdefault(trial.case_id, set()).add(trial.repeat)
+    found = []
+    for case in cases:
+        pairs = []
+        for repeat in sorted(repeats.get(case.id, ())):
+            mine, theirs = scored.get((case.id, arm, repeat)), scored.get((case.id, against, repeat))
+            if mine is not None and theirs is not None:
+                pairs.append(SeenPair(mine[0], theirs[0], mine[1], theirs[1]))
+        found.append(SeenCase(key=case_key(case), checks=checks_digest(case), pairs=tuple(pairs)))
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""Looks are counted: the same commands typed again, edited, or with fewer cases, at a loopback student."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.conftest import Make
+from provider import Behaviour, Provider, ReceivedRequest
+from upskill.domain.look import Look
+from upskill.reporting import evaluation_json
+from upskill.storage.look_ledger import LookLedger
+
+CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(12)]
+
+
+def _helped(asked: ReceivedRequest) -> Behaviour:
+    return Behaviour(text="yes" if asked.has_skill else "no")
+
+
+def _looks(tmp_path: Path) -> tuple[Look, ...]:
+    return LookLedger(tmp_path / "cache" / "upskill" / "looks.jsonl").read()
+
+
+def _is_told(notes: tuple[str, ...], what: str) -> bool:
+    return any(what in note for note in notes)
+
+
+def test_an_unchanged_skill_asks_nothing_and_has_its_recorded_verdict(skill: Make, run: Any, tmp_path: Path) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        first = run(folder, ["any"], base_url=provider.url, repeats=None, min_lift=0.1, ledger="looks.jsonl")
+        asked = len(provider.requests)
+        shutil.rmtree(tmp_path / "runs")
+        again = run(folder, ["any"], base_url=provider.url, repeats=None, min_lift=0.1, ledger="looks.jsonl")
+        assert len(provider.requests) == asked
+    assert not (tmp_path / "runs").exists()
+    assert not (tmp_path / "cache").exists()
+    assert evaluation_json(again.evaluation)["students"] == evaluation_json(first.evaluation)["students"]
+    assert again.evaluation.exit_code(required=True) == first.evaluation.exit_code(required=True) == 0
+    assert again.evaluation.bought.calls == 0
+    assert _is_told(again.evaluation.notes, "unchanged since 2")
+    assert not _is_told(first.evaluation.notes, "unchanged")
+
+
+def test_only_the_student_that_is_new_is_asked(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["one"], base_url=provider.url)
+        asked = len(provider.requests)
+        both = run(folder, ["two", "one"], base_url=provider.url)
+        assert len(provider.requests) == 2 * asked
+    assert [report.student.name for report in both.evaluation.students] == ["two", "one"]
+    assert {trial.student for trial in both.trials} == {"two"}
+
+
+def test_a_case_file_that_was_only_reformatted_is_unchanged(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url)
+        asked = len(provider.requests)
+        meta = folder / "skill_meta.json"
+        cases = json.loads(meta.read_text())["cases"]
+        changed = [
+            {"expected": case["expected"], "id": f"new-{n}", "input": " " + case["input"].replace(" ", "\n\n") + " \n"}
+            for n, case in enumerate(reversed(cases))
+        ]
+        meta.write_text(json.dumps({"cases": changed}, indent=4))
+        run(folder, ["any"], base_url=provider.url)
+        assert len(provider.requests) == asked
+
+
+def test_what_was_cut_short_is_asked_again(skill: Make, run: Any, tmp_path: Path) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url, max_calls=8, concurrency=1)
+        assert _looks(tmp_path)[0].end == "cap reached"
+        again = run(folder, ["any"], base_url=provider.url)
+    assert again.evaluation.students[0].verdict == "helps"
+    assert _looks(tmp_path)[1].level == 0.025, "it continues the look, and is no second one"
+
+
+def test_answers_from_the_store_are_not_pooled_with_themselves(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url, store=True)
+        more = run(folder, ["any"], base_url=provider.url, repeats=2, store=True)
+    assert more.evaluation.bought.reused == 24
+    assert more.evaluation.students[0].lifts[0].pairs == 24
+
+
+def test_an_edited_or_renamed_skill_is_a_further_version(skill: Make, run: Any, tmp_path: Path) -> None:
+    body = "First do this.\nThen do that.\n"
+    with Provider(lambda _: Behaviour(text="no")) as provider:
+        run(skill(CASES, body=body), ["any"], base_url=provider.url)
+        edited = run(skill(CASES, body=body + "At last, this.\n", name="renamed"), ["any"], base_url=provider.url)
+        run(skill(CASES, body="Of other things.\nNot of those.\n", name="another"), ["any"], base_url=provider.url)
+    assert _is_told(edited.evaluation.notes, "2nd version on these cases, tested at 0.25% instead of 2.5%")
+    assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.025])
+
+
+def test_scripted_students_have_looks_only_where_a_ledger_is_named(
+    skill: Make, run: Any, script: Any, tmp_path: Path
+) -> None:
+    student = script({"replies": ["no"]})
+    folder = skill(CASES)
+    run(folder, [student])
+    assert not _looks(tmp_path)
+    run(folder, [student], ledger="ci/looks.jsonl")
+    assert len(LookLedger(tmp_path / "ci" / "looks.jsonl").read()) == 1
+    again = run(folder, [student], ledger="ci/looks.jsonl")
+    assert _is_told(again.evaluation.notes, "nothing was asked")
