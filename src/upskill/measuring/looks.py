@@ -18,6 +18,8 @@ FIRST_LEVEL = 0.025
 """The one-sided level of the first look, and the most that a later one gets."""
 SHARE_OF_A_LOOK = 0.1
 """A later look takes this share of what is left."""
+LEAST_LEVEL = 1e-6
+"""Where ledgers were merged, more may have been spent than there was; a later look then needs overwhelming evidence."""
 
 
 def level_of_look(earlier: Sequence[float], *, helped: int) -> float:
@@ -29,7 +31,7 @@ def level_of_look(earlier: Sequence[float], *, helped: int) -> float:
     if not earlier:
         return FIRST_LEVEL
     left = ERROR_OF_ALL_LOOKS * max(1, helped) - sum(earlier)
-    return min(FIRST_LEVEL, SHARE_OF_A_LOOK * left)
+    return min(FIRST_LEVEL, max(LEAST_LEVEL, SHARE_OF_A_LOOK * left))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
