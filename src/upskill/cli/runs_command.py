@@ -36,6 +36,10 @@ class _Age(click.ParamType[timedelta]):
 
 @click.command("runs")
 @click.option("--skill", metavar="NAME", help="Only this skill: its history over its versions.")
+@click.option(
+    "--looks", metavar="SKILL", help="How often this skill, a name or a folder, was looked at, and what was said."
+)
+@options.LEDGER
 @click.option("--all", "show_all", is_flag=True, help="List every run, not only the newest 10.")
 @click.option("--prune", "older_than", type=_Age(), metavar="AGE", help="Remove runs older than 30d, 12h or 4w.")
 @click.option(
@@ -49,6 +53,8 @@ class _Age(click.ParamType[timedelta]):
 @options.NO_COLOR
 def command(
     skill: str | None,
+    looks: str | None,
+    ledger: str | None,
     show_all: bool,
     older_than: timedelta | None,
     keep: int | None,
@@ -65,6 +71,10 @@ def command(
     """
     from upskill.workflows.list_runs import summarise_runs
 
+    if looks is not None:
+        return _show_looks(looks, ledger, as_json=as_json, no_color=no_color)
+    if ledger is not None:
+        raise UsageError("--ledger belongs to --looks SKILL")
     where = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
     runs = list(summarise_runs(where))
     if older_than is not None or keep is not None:
@@ -85,6 +95,28 @@ def command(
         click.echo(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
     elif csv is None:
         _show(runs, skill=skill, show_all=show_all, no_color=no_color)
+    return EXIT_DONE
+
+
+def _show_looks(skill: str, ledger: str | None, *, as_json: bool, no_color: bool) -> int:
+    from upskill.reporting.looks_table import look_rows, show_looks
+    from upskill.workflows.list_runs import looks_of
+
+    found = looks_of(skill, options.resolved({"ledger": ledger}).values.ledger)
+    if as_json:
+        print_json(
+            {
+                "schema": "upskill.looks/1",
+                "skill": found.skill,
+                "ledger": found.ledger.as_posix(),
+                "looks": look_rows(found.looks),
+            }
+        )
+    elif found.looks:
+        show_looks(found.looks, console(no_color=no_color))
+    else:
+        click.echo(f"no looks at {found.skill} in {found.ledger}", err=True)
+    print_lines(*(f"note: {note}" for note in found.notes), err=True)
     return EXIT_DONE
 
 

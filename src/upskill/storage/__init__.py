@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from upskill.storage.atomic_file import write_atomically
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
+    from upskill.storage.look_ledger import LookLedger, default_ledger_path
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
     from upskill.storage.run_summaries import past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
@@ -24,6 +25,7 @@ else:
         {
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
+            "look_ledger": ("LookLedger", "default_ledger_path"),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
             "run_summaries": ("past_runs",),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
@@ -37,6 +39,7 @@ else:
 
 __all__ = [
     "CaseFile",
+    "LookLedger",
     "RunFolder",
     "RunRecord",
     "SqliteStore",
@@ -46,6 +49,7 @@ __all__ = [
     "collector_paused",
     "copy_skill",
     "create_run",
+    "default_ledger_path",
     "default_store_path",
     "emptied",
     "evaluation_in",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from upskill import storage
 from upskill.domain import Trial
 from upskill.domain.evaluation import PastRun
+from upskill.domain.look import Look, alike, sketch_of
 from upskill.errors import UpskillError
 
 if TYPE_CHECKING:
@@ -23,6 +24,16 @@ class ListedRun:
     problem: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LooksOfSkill:
+    """What a ledger holds of one skill."""
+
+    skill: str
+    ledger: Path
+    looks: tuple[Look, ...]
+    notes: tuple[str, ...]
+
+
 def summarise_runs(folder: Path) -> Iterator[PastRun]:
     """A summary of every run in a folder, newest first, without reading its record and trials."""
     return storage.past_runs(folder)
@@ -35,6 +46,20 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
             yield ListedRun(folder=path, record=storage.read_run(path))
         except UpskillError as error:
             yield ListedRun(folder=path, problem=error.message)
+
+
+def looks_of(skill: str, ledger: str | None) -> LooksOfSkill:
+    """The looks at all versions of a skill, by its name or its folder, oldest first."""
+    book = storage.LookLedger(storage.default_ledger_path() if ledger is None else Path(ledger))
+    looks = book.read()
+    folder = Path(skill)
+    read = storage.read_skill(folder) if folder.is_dir() else None
+    name = skill if read is None else read.name
+    sketches = {look.sketch for look in looks if look.skill == name} | (
+        {sketch_of(read)} if read is not None else set()
+    )
+    mine = [look for look in looks if look.skill == name or any(alike(look.sketch, sketch) for sketch in sketches)]
+    return LooksOfSkill(skill=name, ledger=book.path, looks=tuple(mine), notes=book.notes)
 
 
 def trials_of(folder: Path) -> Iterator[Trial]:

@@ -13,7 +13,6 @@ from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
-from upskill.storage.look_ledger import LookLedger
 from upskill.storage.runs import RunFolder, RunRecord, now
 from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
@@ -108,7 +107,7 @@ class EvaluationRun:
     progress: RunProgress
     client: MeteredClient
     parent: ParentRun | None
-    ledger: LookLedger | None = None
+    ledger: storage.LookLedger | None = None
     """Where the look is counted; `None` where it is not."""
 
 

@@ -22,7 +22,7 @@ from upskill.domain.look import (
 )
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
-from upskill.storage.look_ledger import LookLedger, default_ledger_path
+from upskill.storage import LookLedger, default_ledger_path
 from upskill.storage.runs import now
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation

@@ -1,0 +1,54 @@
+"""A gate in CI that is used again and again, through the installed command."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Upskill
+from provider import Behaviour, Provider
+
+LEDGER = ("--ledger", "ci/looks.jsonl")
+
+
+@pytest.fixture
+def gate(example_skill: Path, here: Path) -> tuple[str, ...]:
+    """The command of the gate, in a folder with a skill of its own."""
+    shutil.copytree(example_skill, here / "skill")
+    return ("eval", "skill", "-m", "any", "--runs", "1", "--require", "helps", "--json", *LEDGER)
+
+
+def test_a_gate_that_changes_nothing_asks_nothing_and_says_the_same(
+    gate: tuple[str, ...], upskill: Upskill, here: Path, home: Path
+) -> None:
+    before = sorted(path.name for path in (here / "skill").rglob("*"))
+    with Provider(lambda _: Behaviour(text="I do not know.")) as provider:
+        first = upskill(*gate, "--base-url", provider.url, UPSKILL_STORE="false")
+        asked = len(provider.requests)
+        shutil.rmtree(here / "runs")
+        shutil.rmtree(home)
+        home.mkdir()
+        again = upskill(*gate, "--base-url", provider.url, "--junit", "out.xml", "--csv", "out.csv")
+        assert len(provider.requests) == asked > 0
+    assert again.returncode == first.returncode == 1
+    one, two = json.loads(first.stdout), json.loads(again.stdout)
+    assert two["students"] == one["students"]
+    assert any("unchanged since" in note for note in two["notes"])
+    assert not (here / "runs").exists()
+    assert "undecided" in (here / "out.xml").read_text() or "no difference" in (here / "out.xml").read_text()
+    assert sorted(path.name for path in (here / "skill").rglob("*")) == before
+    listed = upskill("runs", "--looks", "skill", *LEDGER)
+    assert listed.returncode == 0
+    assert "2.5%" in listed.stdout
+    looks = json.loads(upskill("runs", "--looks", one["skill"]["name"], *LEDGER, "--json").stdout)["looks"]
+    assert [(look["digest"], look["verdict"]) for look in looks] == [
+        (one["skill"]["digest"], one["students"][0]["verdict"])
+    ]
+
+
+def test_a_skill_that_nobody_looked_at(upskill: Upskill) -> None:
+    none = upskill("runs", "--looks", "thing")
+    assert (none.returncode, none.stdout) == (0, "")
+    assert "no looks at thing in" in none.stderr
+    assert upskill("runs", "--ledger", "x").returncode == 2
