@@ -42,13 +42,13 @@ def test_the_same_evaluation_again_buys_nothing_and_says_so(skill: Make, run: An
     with Provider(_helped) as provider:
         first = run(folder, ["any"], base_url=provider.url, repeats=None, store=True)
         asked = len(provider.requests)
-        again = run(folder, ["any"], base_url=provider.url, repeats=None, store=True)
+        again = run(folder, ["any"], base_url=provider.url, repeats=None, store=True, ledger="another.jsonl")
         assert len(provider.requests) == asked
         assert again.evaluation.students[0].sentence == first.evaluation.students[0].sentence
         assert again.evaluation.bought.calls == 0
         assert again.evaluation.bought.reused == asked
         assert all(trial.stored_at for trial in again.trials)
-        run(folder, ["any"], base_url=provider.url, repeats=None, store=False)
+        run(folder, ["any"], base_url=provider.url, repeats=None, store=False, ledger="a-third.jsonl")
         assert len(provider.requests) == 2 * asked, "fresh buys anew"
 
 
@@ -107,7 +107,7 @@ def test_a_stored_trial_with_tools_brings_its_files_and_is_graded_on_them(skill:
     first, second = skill(checked("7413")), skill(checked("80"), name="second")
     with Provider(behave) as provider:
         bought = run(first, ["any"], base_url=provider.url, store=True)
-        again = run(first, ["any"], base_url=provider.url, store=True)
+        again = run(first, ["any"], base_url=provider.url, store=True, ledger="another.jsonl")
         changed = run(second, ["any"], base_url=provider.url, store=True)
     assert again.evaluation.bought.calls == 0
     assert again.evaluation.bought.reused == 3
