@@ -46,6 +46,15 @@ def test_a_pass_rate_from_few_trials_is_not_called_sure() -> None:
     assert not best.surely
 
 
+def test_the_best_of_five_students_must_be_surer_than_one_alone() -> None:
+    alone = student("alone", 10, 89, costs=(0.01, 0.01))
+    others = [student(f"other-{n}", 10, 20, costs=(0.02, 0.02)) for n in range(4)]
+    one, of_five = cheapest_sufficient([alone]), cheapest_sufficient([alone, *others])
+    assert one is not None
+    assert of_five is not None
+    assert (one.surely, of_five.surely) == (True, False)
+
+
 def test_an_unknown_price_is_not_free() -> None:
     unknown, known = student("unknown", 90, 95, costs=(None, None)), student("known", 90, 95, costs=(0.1, 0.1))
     best = cheapest_sufficient([unknown, known])

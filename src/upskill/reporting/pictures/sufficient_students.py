@@ -3,12 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 
 from upskill.domain import Arm, ArmSummary, StudentReport
 
 ENOUGH = 0.8
 """A pass rate that is called sufficient where nobody says otherwise."""
-_Z = 1.96
+_LEVEL = 0.025
+"""One-sided: how often the one that is named may be surely good enough and is not."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,7 +23,7 @@ class SufficientStudent:
     use: float
     """Dollars, or tokens, per task."""
     surely: bool
-    """Whether the pass rate is high enough also at the low end of what the trials allow."""
+    """Whether the pass rate is high enough also at the low end of what the trials allow, for the best of so many."""
 
 
 def by_cost(reports: Iterable[StudentReport]) -> bool:
@@ -43,7 +45,7 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
             arm=arm.arm,
             pass_rate=arm.pass_rate,
             use=use,
-            surely=lowest_rate(arm.passed, arm.trials) >= enough,
+            surely=lowest_rate(arm.passed, arm.trials, of=len(reports)) >= enough,
         )
         for report in reports
         for arm in report.arms
@@ -52,9 +54,10 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
     return min(found, key=lambda one: (one.use, -one.pass_rate), default=None)
 
 
-def lowest_rate(passed: int, trials: int) -> float:
-    """The low end of Wilson's interval."""
+def lowest_rate(passed: int, trials: int, *, of: int = 1) -> float:
+    """The low end of Wilson's interval. Where one `of` several students is picked, each is one more chance to be wrong."""
     if not trials:
         return 0.0
-    rate, square = passed / trials, _Z * _Z / trials
-    return max(0.0, (rate + square / 2 - _Z * sqrt((rate * (1 - rate) + square / 4) / trials)) / (1 + square))
+    z = NormalDist().inv_cdf(1 - _LEVEL / of)
+    rate, square = passed / trials, z * z / trials
+    return max(0.0, (rate + square / 2 - z * sqrt((rate * (1 - rate) + square / 4) / trials)) / (1 + square))
