@@ -55,7 +55,7 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
 
 
 def lowest_rate(passed: int, trials: int, *, of: int = 1) -> float:
-    """The low end of Wilson's interval. Where one `of` several students is picked, each is one more chance to be wrong."""
+    """The low end of Wilson's interval, for the best `of` several students: each is one more chance to be wrong."""
     if not trials:
         return 0.0
     z = NormalDist().inv_cdf(1 - _LEVEL / of)
