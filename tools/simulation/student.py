@@ -23,7 +23,8 @@ from upskill.domain import (
     Trial,
     TrialPlan,
 )
-from upskill.measuring import default_cap
+from upskill.domain.look import LookTerms
+from upskill.measuring import FIRST_LOOK, default_cap
 from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.schedule import Schedule, schedule_for
 from upskill.workflows.generating.measure import Measurement
@@ -64,6 +65,7 @@ class SimulatedMeasure:
         *,
         against: Draft | None = None,
         repeats: int | None = None,
+        level: float | None = None,
         fresh: bool = False,
     ) -> Measurement:
         """Put a draft on trial. A trial of the same request and repeat is bought once, unless fresh ones are wanted."""
@@ -80,11 +82,12 @@ class SimulatedMeasure:
             seed=self._rng.randrange(2**32),
             design="sequential" if repeats is None else "fixed",
         )
+        terms = FIRST_LOOK if level is None else LookTerms(level=level)
         drafts: dict[Arm, Draft | None] = {arms[0]: against, arms[1]: draft}
         finished: list[Trial] = []
         schedules: dict[str, Schedule] = {}
         for student in self._students:
-            schedule = schedule_for(plan, min_lift=None)
+            schedule = schedule_for(plan, min_lift=None, level=terms.level)
             schedules[student.name] = schedule
             while (turn := schedule.take()) is not None:
                 trials = {
@@ -101,6 +104,7 @@ class SimulatedMeasure:
             schedules=schedules,
             cut_short=lambda _: None,
             min_lift=None,
+            looks={student.name: terms for student in self._students},
             bought=Purchase(calls=len(finished), failed_calls=0, tokens=0, cost=0.0),
             notes=(),
             end=RunEnd(),

@@ -160,7 +160,7 @@ def revision_loop(
         negative=negative,
         measure=measure,
         against=DRAFT,
-        uses=uses,
+        earlier=(False,) * (uses - 1),
         students=len(students),
     )
     return Loop(refined=refined, proof=proof, trials=measure.trials, questions=tuple(teacher.questions))

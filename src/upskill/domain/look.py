@@ -32,6 +32,8 @@ class SeenPair(NamedTuple):
     instance_against: str
     passed: bool
     passed_against: bool
+    answers: tuple[str, str] = ("", "")
+    """Digests of both answers: copies of an answer are no further evidence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,6 +44,7 @@ class SeenCase:
     """Survives reformatting of the case file, a new id and new checks."""
     checks: str
     """The digest of its checks."""
+    family: str | None = None
     pairs: tuple[SeenPair, ...]
 
 
@@ -112,6 +115,9 @@ class PooledCase:
     pairs: int
     passed: int
     passed_against: int
+    family: str | None = None
+    answers: tuple[tuple[str, str], ...] = ()
+    """The different pairs of answers, by their digests."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,13 +2,8 @@
 
 from upskill.measuring.acceptance import (
     FRESH_PAIRS,
-    REPEATS_OF_A_LATER_USE,
-    Gate,
     WorsenedCase,
     confirm_worse,
-    level_of_use,
-    number_of_use,
-    pass_gate,
     screen_cases,
 )
 from upskill.measuring.decision import Decision
@@ -22,26 +17,36 @@ from upskill.measuring.lift import (
     tally_baselines,
     worst_case_lift,
 )
-from upskill.measuring.looks import FIRST_LEVEL, NextLook, level_of_look, lineage, look_terms, recorded_look
+from upskill.measuring.looks import (
+    FIRST_LEVEL,
+    FIRST_LOOK,
+    NextLook,
+    level_after,
+    level_of_look,
+    lineage,
+    look_terms,
+    recorded_look,
+    repeats_earlier,
+    tallies_of,
+)
 from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
-from upskill.measuring.verdict import Judgement, judge
+from upskill.measuring.verdict import Judgement, judge, only_if_both
 
 __all__ = [
     "FEWEST_CASES",
     "FIRST_LEVEL",
+    "FIRST_LOOK",
     "FIXED",
     "FRESH_PAIRS",
-    "REPEATS_OF_A_LATER_USE",
     "SEQUENTIAL",
     "BaselineTally",
     "CaseTally",
     "Decision",
     "DroppedPair",
-    "Gate",
     "Judgement",
     "Level",
     "NextLook",
@@ -57,20 +62,21 @@ __all__ = [
     "judge",
     "judge_agreement",
     "label_of",
+    "level_after",
     "level_of_look",
-    "level_of_use",
     "lift_by_label",
     "lineage",
     "look_terms",
     "measure_lift",
     "measure_tokens",
-    "number_of_use",
+    "only_if_both",
     "pair_trials",
     "pair_up",
-    "pass_gate",
     "recorded_look",
+    "repeats_earlier",
     "screen_cases",
     "summarise_arm",
+    "tallies_of",
     "tally_baselines",
     "worst_case_lift",
 ]

@@ -12,6 +12,8 @@ from datetime import datetime
 from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
 from upskill.domain.plan import Design
 from upskill.domain.text import count
+from upskill.measuring.copies import are_copies, without_copies
+from upskill.measuring.pairs import CaseTally, Pair, tally_pairs
 
 ERROR_OF_ALL_LOOKS = 0.05
 FIRST_LEVEL = 0.025
@@ -32,6 +34,41 @@ def level_of_look(earlier: Sequence[float], *, helped: int) -> float:
         return FIRST_LEVEL
     left = ERROR_OF_ALL_LOOKS * max(1, helped) - sum(earlier)
     return min(FIRST_LEVEL, max(LEAST_LEVEL, SHARE_OF_A_LOOK * left))
+
+
+def level_after(helped: Sequence[bool]) -> float:
+    """The level of the next look, from whether each earlier one found that something helps."""
+    levels: list[float] = []
+    for number in range(len(helped) + 1):
+        levels.append(level_of_look(levels, helped=sum(helped[:number])))
+    return levels[-1]
+
+
+FIRST_LOOK = LookTerms(level=FIRST_LEVEL)
+
+
+def tallies_of(cases: Iterable[PooledCase]) -> tuple[CaseTally, ...]:
+    """Pairs of earlier looks, as estimates take them."""
+    return tuple(
+        CaseTally(
+            case_id=case.case_id,
+            pairs=case.pairs,
+            passed=case.passed,
+            passed_against=case.passed_against,
+            family=case.family,
+        )
+        for case in cases
+    )
+
+
+def repeats_earlier(pairs: Sequence[Pair], prior: Iterable[PooledCase]) -> bool:
+    """Whether these pairs are copies of earlier ones: then only one of the two is evidence."""
+    earlier = [
+        Pair(case_id=case.case_id, repeat=0, passed=False, passed_against=False, answers=answers)
+        for case in prior
+        for answers in case.answers
+    ]
+    return bool(earlier) and are_copies([*pairs, *earlier])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,7 +159,7 @@ def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) ->
     """The pairs of this version on the present cases, each answer once, without those that are counted now."""
     ids = {case: case_id for case_id, case in coming.cases.items()}
     used = set(present)
-    pairs: dict[str, list[SeenPair]] = {}
+    pairs: list[Pair] = []
     for look in mine:
         if (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
             continue
@@ -132,8 +169,8 @@ def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) ->
             for pair in case.pairs:
                 if used.isdisjoint(pair[:2]):
                     used.update(pair[:2])
-                    pairs.setdefault(case_id, []).append(pair)
-    return tuple(_tally(case_id, seen) for case_id, seen in sorted(pairs.items()))
+                    pairs.append(_pair(case_id, pair, case.family))
+    return _tallied(without_copies(pairs) if are_copies(pairs) else pairs)
 
 
 def _removed(mine: Sequence[Look], coming: NextLook) -> tuple[PooledCase, ...]:
@@ -143,15 +180,34 @@ def _removed(mine: Sequence[Look], coming: NextLook) -> tuple[PooledCase, ...]:
         if (look.against == "baseline") == (coming.against == "baseline"):
             last |= {case.key: case for case in look.cases if case.pairs}
     gone = sorted(last.keys() - coming.keys - coming.rejected)
-    return tuple(_tally(f"removed {key}", last[key].pairs) for key in gone)
+    return _tallied([_pair(f"removed {key}", pair, last[key].family) for key in gone for pair in last[key].pairs])
 
 
-def _tally(case_id: str, pairs: Sequence[SeenPair]) -> PooledCase:
-    return PooledCase(
+def _pair(case_id: str, seen: SeenPair, family: str | None) -> Pair:
+    return Pair(
         case_id=case_id,
-        pairs=len(pairs),
-        passed=sum(pair.passed for pair in pairs),
-        passed_against=sum(pair.passed_against for pair in pairs),
+        repeat=0,
+        passed=seen.passed,
+        passed_against=seen.passed_against,
+        family=family,
+        answers=seen.answers,
+    )
+
+
+def _tallied(pairs: Sequence[Pair]) -> tuple[PooledCase, ...]:
+    answers: dict[str, dict[tuple[str, str], None]] = {}
+    for pair in pairs:
+        answers.setdefault(pair.case_id, {})[pair.answers] = None
+    return tuple(
+        PooledCase(
+            case_id=tally.case_id,
+            pairs=tally.pairs,
+            passed=tally.passed,
+            passed_against=tally.passed_against,
+            family=tally.family,
+            answers=tuple(answers[tally.case_id]),
+        )
+        for tally in tally_pairs(pairs)
     )
 
 
@@ -168,7 +224,7 @@ def _note(
         parts.append(f"{ordinal(len(versions) + 1)} version on these cases{stricter}")
     if prior:
         pairs = sum(case.pairs for case in prior)
-        parts.append(f"{count(pairs, 'earlier pair')} of this version {'is' if pairs == 1 else 'are'} counted too")
+        parts.append(f"{count(pairs, 'earlier pair')} of this version {'counts' if pairs == 1 else 'count'} too")
     fewer = len(mine[-1].keys - coming.keys - coming.rejected) if mine else 0
     if fewer:
         parts.append(f"{count(fewer, 'case')} fewer than last time")

@@ -81,6 +81,27 @@ def judge(
     return replace(judgement, sentence=sentence)
 
 
+def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Judgement:
+    """The judgement, if that over all cases claims as much; otherwise nothing is claimed.
+
+    `whole` has the cases that were removed since an earlier look: whoever drops what failed must not win by it.
+    """
+    if whole.verdict == judgement.verdict and whole.claim in ("cases like these", judgement.claim):
+        if whole.clears == judgement.clears:
+            return judgement
+        return replace(judgement, clears=None, sentence=f"{judgement.sentence}; {_not_shown(removed)}")
+    lift = judgement.lift
+    shown = (
+        judgement.sentence if lift is None else f"undecided: {figures(lift, lift.cases_like_these or lift.these_cases)}"
+    )
+    sentence = f"{shown}; {_not_shown(removed)}"
+    return replace(judgement, verdict="undecided", claim=None, clears=None, sentence=sentence)
+
+
+def _not_shown(removed: int) -> str:
+    return f"not shown with the {count(removed, 'removed case')} included"
+
+
 def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float | None) -> Decision:
     """What the intervals of a fixed design show; the wider claim goes first.
 

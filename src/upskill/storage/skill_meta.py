@@ -84,6 +84,8 @@ class HeldOutUse:
     """Their digests."""
     run: str
     at: str = ""
+    helped: bool = False
+    """Whether a version was proven with it: then later uses are tested less strictly."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from upskill import measuring, storage
 from upskill.domain import (
@@ -23,6 +24,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
+from upskill.domain.look import LookTerms
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
@@ -47,6 +49,7 @@ def summarise(
     schedules: Mapping[str, Schedule],
     cut_short: Callable[[Student], CutShort | None],
     min_lift: float | None,
+    looks: Mapping[str, LookTerms] = MappingProxyType({}),
     case_states: tuple[Qualification, ...] = (),
     bought: Purchase,
     notes: tuple[str, ...],
@@ -74,6 +77,7 @@ def summarise(
                 min_lift=min_lift,
                 cut_short=cut_short(student),
                 labels=labels,
+                terms=looks.get(student.name, measuring.FIRST_LOOK),
             )
             for student in plan.students
         ),
@@ -188,8 +192,9 @@ def conclude(
     min_lift: float | None = None,
     cut_short: CutShort | None = None,
     labels: Mapping[str, tuple[Label, ...]] | None = None,
+    terms: LookTerms = measuring.FIRST_LOOK,
 ) -> StudentReport:
-    """The report of one student. Trials bought after a decision are paid for and counted apart."""
+    """The report of one student, under the terms of its look. Trials bought after a decision are counted apart."""
     bought = [trial for trial in finished if trial.calls]
     finished = _without_superseded(finished)
     counted = [trial for trial in finished if schedule.counts(trial)]
@@ -208,8 +213,10 @@ def conclude(
     )
     if plan.against is None:
         return report
-    pairing, level = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    pairing, level = _paired(schedule, counted, plan, terms)
+    judgement = _judge(
+        pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms
+    )
     return replace(
         report,
         verdict=judgement.verdict,
@@ -250,13 +257,21 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     return tuple(lift for lift in lifts if lift is not None)
 
 
-def _paired(schedule: Schedule, counted: list[Trial], plan: TrialPlan) -> tuple[measuring.Pairing, measuring.Level]:
+def _paired(
+    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms
+) -> tuple[measuring.Pairing, measuring.Level]:
     """The pairs that the verdict rests on, and how strictly their design tests."""
     if isinstance(schedule, SequentialSchedule):
-        return schedule.pairing, schedule.level
-    against = plan.against or "baseline"
-    pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
-    return collapse_copies(pairing), measuring.FIXED
+        pairing, level = schedule.pairing, schedule.level
+    else:
+        against = plan.against or "baseline"
+        pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
+        pairing, level = collapse_copies(pairing), measuring.Level(terms.level)
+    prior = measuring.tallies_of(terms.prior)
+    if measuring.repeats_earlier(pairing.pairs, terms.prior):
+        asked = {pair.case_id for pair in pairing.pairs}
+        prior = tuple(tally for tally in prior if tally.case_id not in asked)
+    return replace(pairing, prior=prior), level
 
 
 def _judge(
@@ -268,14 +283,17 @@ def _judge(
     plan: TrialPlan,
     min_lift: float | None,
     cut_short: CutShort | None,
+    terms: LookTerms,
 ) -> measuring.Judgement:
     decision = None
     if isinstance(schedule, SequentialSchedule):
         decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
+    if copied := measuring.repeats_earlier(pairing.pairs, terms.prior):
+        decision = None  # it counted answers twice
     tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", level=level)
     # A decision stands that was reached before the endpoint went down or the person stopped.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
-    return measuring.judge(
+    judgement = measuring.judge(
         pairing,
         decision=decision,
         tokens=tokens,
@@ -284,6 +302,14 @@ def _judge(
         cut_short=None if decided else cut_short,
         arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
     )
+    if copied:
+        once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"
+        judgement = replace(judgement, sentence=once)
+    if not terms.removed or judgement.claim is None:
+        return judgement
+    whole = replace(pairing, prior=(*pairing.prior, *measuring.tallies_of(terms.removed)))
+    again = measuring.judge(whole, tokens=tokens, min_lift=min_lift, level=level)
+    return measuring.only_if_both(judgement, again, removed=len(terms.removed))
 
 
 def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:

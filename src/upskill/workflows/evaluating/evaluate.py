@@ -9,6 +9,7 @@ from pathlib import Path
 
 from upskill import measuring, storage
 from upskill.domain import Evaluation, RunEnd, Scored, Student, Trial
+from upskill.domain.look import LookTerms
 from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
@@ -80,6 +81,8 @@ def evaluate(
         prepared = prepare(replace(order, known_states=prepared.qualifications), settings.values, progress=progress)
         earlier = replace(earlier, prepared=prepared)
     terms = {} if earlier is None else earlier.terms()
+    if order.level is not None:
+        terms = {student.name: LookTerms(level=order.level) for student in prepared.plan.students}
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     if prepared.estimate.is_much and not confirm(prepared.estimate):
@@ -225,7 +228,14 @@ def _schedule(student: Student, run: EvaluationRun) -> Schedule:
     def after_pair(pair: measuring.Pair | measuring.DroppedPair, over: bool) -> None:
         run.progress.pair_finished(student.name, pair, over=over)
 
-    return schedule_for(run.prepared.plan, min_lift=run.prepared.order.min_lift, after_pair=after_pair)
+    terms = run.record.looks.get(student.name, measuring.FIRST_LOOK)
+    return schedule_for(
+        run.prepared.plan,
+        min_lift=run.prepared.order.min_lift,
+        after_pair=after_pair,
+        level=terms.level,
+        prior=measuring.tallies_of(terms.prior),
+    )
 
 
 def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending) -> Evaluation:
@@ -242,6 +252,7 @@ def _conclude(run: EvaluationRun, execution: _Execution, spent_before: Spending)
         schedules=schedules,
         cut_short=lambda student: cut_short_by(end, student, schedules[student.name]),
         min_lift=prepared.order.min_lift,
+        looks=run.record.looks,
         case_states=prepared.qualifications,
         bought=replace(
             purchase_since(run.client.spent, spent_before),

@@ -195,9 +195,8 @@ def keep_looks(
     for report, said in zip(evaluation.students, told, strict=True):
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
-            level = terms[name].level if name in terms else measuring.FIRST_LEVEL
-            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level)
-            ledger.append(look)
+            level = terms.get(name, measuring.FIRST_LOOK).level
+            ledger.append(_look(prepared, report, said, seen[name], run=evaluation.run, level=level))
 
 
 def _look(
@@ -238,11 +237,15 @@ def _look(
 
 
 def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, against: str) -> tuple[SeenCase, ...]:
-    scored: dict[tuple[str, str, int], tuple[str, bool]] = {}
+    scored: dict[tuple[str, str, int], tuple[str, bool, str]] = {}
     repeats: dict[str, set[int]] = {}
     for trial in finished:
         if isinstance(trial.outcome, Scored):
-            scored[trial.case_id, trial.arm, trial.repeat] = instance_of(trial), trial.outcome.passed
+            scored[trial.case_id, trial.arm, trial.repeat] = (
+                instance_of(trial),
+                trial.outcome.passed,
+                trial.answer_digest,
+            )
             repeats.setdefault(trial.case_id, set()).add(trial.repeat)
     found = []
     for case in cases:
@@ -250,6 +253,6 @@ def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, a
         for repeat in sorted(repeats.get(case.id, ())):
             mine, theirs = scored.get((case.id, arm, repeat)), scored.get((case.id, against, repeat))
             if mine is not None and theirs is not None:
-                pairs.append(SeenPair(mine[0], theirs[0], mine[1], theirs[1]))
-        found.append(SeenCase(key=case_key(case), checks=checks_digest(case), pairs=tuple(pairs)))
+                pairs.append(SeenPair(mine[0], theirs[0], mine[1], theirs[1], (mine[2], theirs[2])))
+        found.append(SeenCase(key=case_key(case), checks=checks_digest(case), family=case.family, pairs=tuple(pairs)))
     return tuple(found)

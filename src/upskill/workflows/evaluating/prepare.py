@@ -48,6 +48,8 @@ class EvaluationOrder:
     """Whether cases count whatever their use; otherwise held-out ones, where there are any, and never negative ones."""
     harness_version: str | None = None
     """For a part of a longer run: the harness version that the run was begun with; `None` for that of today."""
+    level: float | None = None
+    """For a part of a longer run: the one-sided level at which it is tested; `None` for that of a first look."""
     fresh: bool = False
     """Ask again even where nothing has changed since it was answered."""
     sandbox: Backend = "bubblewrap"

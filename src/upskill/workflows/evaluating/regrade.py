@@ -8,8 +8,10 @@ from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
 from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.domain.look import LookTerms
 from upskill.domain.progress import SILENT, Progress
 from upskill.errors import UsageError
+from upskill.measuring import FIRST_LOOK
 from upskill.measuring.verdict import CutShort
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
@@ -55,16 +57,21 @@ def regrade(
             _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge, graded=graded
         )
     mine = by_student(regraded)
+    looks = _looks(plan.cases, record)
     return summarise(
         plan,
         regraded,
         skill=skill,
         run=run.as_posix(),
         schedules={
-            student.name: replay_trials(plan, mine[student.name], min_lift=record.min_lift) for student in plan.students
+            student.name: replay_trials(
+                plan, mine[student.name], min_lift=record.min_lift, terms=looks.get(student.name, FIRST_LOOK)
+            )
+            for student in plan.students
         },
         cut_short=lambda _: _cut_short(record),
         min_lift=record.min_lift,
+        looks=looks,
         case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
@@ -76,6 +83,16 @@ def regrade(
         sandbox=None if record.sandbox is None and not executes else backend,
         judge=judge_report(record.judge, regraded, None),
     )
+
+
+def _looks(cases: Iterable[Case], record: RunRecord) -> dict[str, LookTerms]:
+    """Without earlier pairs of cases whose checks have changed: their answers are not here to be graded again."""
+    digests = {reference.id: reference.digest for reference in record.cases}
+    same = {case.id for case in cases if case.digest == digests[case.id]}
+    return {
+        student: replace(terms, prior=tuple(case for case in terms.prior if case.case_id in same))
+        for student, terms in record.looks.items()
+    }
 
 
 def _cut_short(record: RunRecord) -> CutShort | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
-from upskill.measuring import FIXED, SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift
+from upskill.domain.look import LookTerms
+from upskill.measuring import FIRST_LOOK, FIXED, SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift, tallies_of
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.storage import RunRecord
 from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pair, schedule_for
@@ -26,7 +27,12 @@ def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
 
 
 def replay_trials(
-    plan: TrialPlan, trials: Iterable[Trial], *, min_lift: float | None, after_pair: AfterPair = ignore_pair
+    plan: TrialPlan,
+    trials: Iterable[Trial],
+    *,
+    min_lift: float | None,
+    after_pair: AfterPair = ignore_pair,
+    terms: LookTerms = FIRST_LOOK,
 ) -> Schedule:
     """The schedule of one student as it goes with these trials, try after try, as far as they are there.
 
@@ -37,7 +43,9 @@ def replay_trials(
     for trial in trials:
         if isinstance(trial.outcome, Scored) or trial.outcome.was_run:
             tries[trial.case_id, trial.repeat, trial.arm].append(trial)
-    schedule = schedule_for(plan, min_lift=min_lift, after_pair=after_pair)
+    schedule = schedule_for(
+        plan, min_lift=min_lift, after_pair=after_pair, level=terms.level, prior=tallies_of(terms.prior)
+    )
     taken: Counter[tuple[str, int]] = Counter()
     while (turn := schedule.take()) is not None:
         # A pair that errored was run again at the end: the first time its first try counts, then the next.
@@ -61,7 +69,14 @@ class Replay:
     path: StudentPath
 
 
-def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: float | None) -> Replay:
+def replay(
+    plan: TrialPlan,
+    student: str,
+    trials: Iterable[Trial],
+    *,
+    min_lift: float | None,
+    terms: LookTerms = FIRST_LOOK,
+) -> Replay:
     """The schedule as it went, and the estimate after every pair of it."""
     pairs: list[Pair] = []
     round_ends: list[int] = []
@@ -74,7 +89,7 @@ def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: 
         if len(begun) % len(plan.cases) == 0 and pairs and (not round_ends or round_ends[-1] != len(pairs)):
             round_ends.append(len(pairs))
 
-    schedule = replay_trials(plan, trials, min_lift=min_lift, after_pair=after_pair)
+    schedule = replay_trials(plan, trials, min_lift=min_lift, after_pair=after_pair, terms=terms)
     return Replay(schedule=schedule, path=_path(plan, student, pairs, round_ends))
 
 

@@ -107,7 +107,13 @@ def read_report(
     mine = by_student(trials)
     with storage.collector_paused():
         replays = {
-            student.name: replay(plan, student.name, mine[student.name], min_lift=record.min_lift)
+            student.name: replay(
+                plan,
+                student.name,
+                mine[student.name],
+                min_lift=record.min_lift,
+                terms=record.looks.get(student.name, measuring.FIRST_LOOK),
+            )
             for student in plan.students
         }
     if evaluation is None:
@@ -202,6 +208,7 @@ def _evaluation(
         schedules={name: one.schedule for name, one in replays.items()},
         cut_short=lambda _: "interrupted",
         min_lift=record.min_lift,
+        looks=record.looks,
         case_states=record.case_states,
         bought=Purchase(
             calls=sum(trial.calls for trial in trials),

@@ -49,13 +49,15 @@ class Measure(Protocol):
         *,
         against: Draft | None = None,
         repeats: int | None = None,
+        level: float | None = None,
         fresh: bool = False,
     ) -> Measurement:
         """Measure `draft` on these cases against an older draft, or against no skill at all (`None`).
 
         `stage` names the evaluation within one `generate`, in letters, digits and hyphens: `learn-1`, `held-out`,
         `negative`, `suspects-1`. The same stage is asked for once only; a resumed command asks for it again and is
-        given what it had. `repeats` fixes the design; `None` is the design that stops when it knows.
+        given what it had. `repeats` fixes the design; `None` is the design that stops when it knows. `level` is
+        the one-sided error of its verdicts; `None` for that of a first look.
 
         A trial of the same request and the same repeat that was bought before, in whichever stage, is not bought again
         (so the baseline of the learn cases is bought once), unless `fresh` asks for new trials.
@@ -108,6 +110,7 @@ class StageMeasurer:
         *,
         against: Draft | None = None,
         repeats: int | None = None,
+        level: float | None = None,
         fresh: bool = False,
     ) -> Measurement:
         """As the protocol says."""
@@ -130,6 +133,7 @@ class StageMeasurer:
                 skill=self._folder.keep_draft(draft),
                 case_file=case_file,
                 repeats=repeats,
+                level=level,
                 previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
                 harness_version=self._harness_version,

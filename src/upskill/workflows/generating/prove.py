@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from upskill import measuring
 from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
 from upskill.domain.text import count
-from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
+from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, WorsenedCase, level_after
+from upskill.measuring.looks import ordinal
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
 from upskill.workflows.generating.measure import SCREEN_ROUNDS, Measure, Measurement
@@ -103,7 +104,7 @@ def reason_sentence(proofs: Sequence[StudentProof], *, revision: bool, uses: int
         sentence = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
         sentence += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
-        sentence += f" ({_ordinal(uses)} use of these cases, so more was asked of it)"
+        sentence += f" (stricter threshold: {ordinal(uses)} look at these cases)"
     for one in proofs:
         sentence += _worsened_cases(one, named=len(proofs) > 1, revision=revision)
     if unguarded:
@@ -124,20 +125,6 @@ def _worsened_cases(proof: StudentProof, *, named: bool, revision: bool) -> str:
     return f"; but {number} case{' is' if number == 1 else 's are'} worse{where}: {listed}{more}"
 
 
-def _ordinal(number: int) -> str:
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
-    return f"{number}{ending}"
-
-
-def repeats_of_use(uses: int, *, students: int, revision: bool) -> int | None:
-    """The repeats of the held-out test: `None` for the sequential design.
-
-    That one spends one in forty on a false gain, which is the level of a first use. A later use, and a revision that
-    several students have a chance to wave through, are held to less, by a design of fixed size.
-    """
-    return None if uses == 1 and (students == 1 or not revision) else REPEATS_OF_A_LATER_USE
-
-
 def prove(
     best: Draft,
     *,
@@ -145,22 +132,22 @@ def prove(
     negative: Sequence[Case] = (),
     measure: Measure,
     against: Draft | None = None,
-    uses: int = 1,
+    earlier: Sequence[bool] = (),
     students: int = 1,
 ) -> Proof:
     """Test a draft on held-out cases, then look for cases that it made worse.
 
-    `against` is the version that it would replace; `None` for a new skill. `uses` counts the uses of these held-out
-    cases, this one included: see `measuring.number_of_use`. Raises what `measure` raises.
+    `against` is the version that it would replace; `None` for a new skill. `earlier` says of each earlier
+    use of these held-out cases whether it proved something. One student that is helped is enough, so each of several
+    is tested at its share of the level. Raises what `measure` raises.
     """
     if not held_out:
         return _without("not proven: there are no held-out cases to test it on")
     revision = against is not None
-    repeats = repeats_of_use(uses, students=students, revision=revision)
-    level = level_of_use(uses) / (students if revision else 1)
-    measured = measure("held-out", best, held_out, against=against, repeats=repeats)
+    uses, level = len(earlier) + 1, level_after(earlier) / students
+    measured = measure("held-out", best, held_out, against=against, level=level)
     proofs = [
-        _judge(report, measured, cases=len(held_out), level=level, fixed=repeats is not None, revision=revision)
+        _judge(report, measured, cases=len(held_out), level=level, revision=revision)
         for report in measured.evaluation.students
     ]
     # A revision must be superior for cases like these; for a new skill the narrower claim is enough.
@@ -205,34 +192,16 @@ def _without(reason: str, *, revision: bool = False) -> Proof:
     )
 
 
-def _judge(
-    report: StudentReport, measured: Measurement, *, cases: int, level: float, fixed: bool, revision: bool
-) -> StudentProof:
+def _judge(report: StudentReport, measured: Measurement, *, cases: int, level: float, revision: bool) -> StudentProof:
     name = report.student.name
-    verdict, claim = report.verdict or "invalid", report.claim
-    lift = report.lifts[0] if report.lifts else None
-    superior = verdict == "helps" and (claim == "cases like these" or cases < FEWEST_CASES)
-    if fixed:
-        arm, against = report.compared
-        pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
-        gate = measuring.pass_gate(pairing, level)
-        better = gate is not None and gate.superior
-        # Six cases of which one never got an answer are five, too few for a claim on others.
-        superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
-        if better:
-            verdict = "helps"
-        elif verdict in ("helps", "cheaper"):
-            # The report asked for one in twenty, as if these cases had never been used.
-            verdict = "undecided"
-        # What the report claims on another side, it claims for the cases and with the interval that it found.
-        if gate is not None and lift is not None and verdict in ("helps", "undecided"):
-            lift = _at_level(lift, gate)
-            claim = "cases like these" if gate.wide else "these cases"
+    verdict = report.verdict or "invalid"
+    # Six cases of which one never got an answer are five, too few for a claim on others.
+    superior = verdict == "helps" and (report.claim == "cases like these" or cases < FEWEST_CASES)
     proof = StudentProof(
         student=name,
         verdict=verdict,
-        claim=claim if verdict in ("helps", "hurts", "cheaper", "no difference") else None,
-        lift=lift,
+        claim=report.claim if verdict in ("helps", "hurts", "cheaper", "no difference") else None,
+        lift=report.lifts[0] if report.lifts else None,
         superior=superior,
         level=level,
         worse=(),
@@ -240,14 +209,6 @@ def _judge(
     )
     seen = len(_tallies(measured, name))
     return replace(proof, sentence=student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision))
-
-
-def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:
-    """The lift with the interval that belongs to the level of this use."""
-    lift = replace(lift, confidence=1 - 2 * gate.level)
-    if gate.wide:
-        return replace(lift, mean=gate.mean, cases_like_these=gate.interval)
-    return replace(lift, mean=gate.mean, these_cases=gate.interval, cases_like_these=None)
 
 
 class _Guard:

@@ -47,7 +47,7 @@ def provenance_of(
     run = folder.path.name
     uses = [use for use in before.held_out_uses if use.run != run]
     if proof is not None and proof.held_out:
-        uses.append(HeldOutUse(cases=proof.held_out, run=run, at=now()))
+        uses.append(HeldOutUse(cases=proof.held_out, run=run, at=now(), helped=proof.proven))
     first_task = before.provenance.task if before.provenance is not None else gathered.material.task
     return SkillMeta(
         status=status,

@@ -12,7 +12,6 @@ from upskill.domain import Case, Lesson
 from upskill.domain.draft import Draft
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
 from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.measuring import number_of_use
 from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting.generated import attempt_lines, generated_json
@@ -219,24 +218,25 @@ class GenerateStages:
             return None
         held_out = [case for case in cases if case.use == "held-out"]
         digests = tuple(sorted(case.digest for case in held_out))
-        uses = self._use_of(digests)
+        helped = self._earlier_uses(digests)
         proof = prove(
             best,
             held_out=held_out,
             negative=[case for case in cases if case.use == "negative"],
             measure=measure,
             against=old,
-            uses=uses,
+            earlier=helped,
             students=len(self._inputs.roles.students),
         )
         self._ended("proved")
         return proof
 
-    def _use_of(self, held_out: tuple[str, ...]) -> int:
-        """The number of this use of the held-out cases, recorded before a trial is bought: each look spends error."""
+    def _earlier_uses(self, held_out: tuple[str, ...]) -> tuple[bool, ...]:
+        """For each earlier use of one of these cases, whether it proved something. This one is recorded before a trial
+        is bought, since each look spends error. Exchanging a case does not begin again at the first level."""
         skill = self._inputs.gathered.skill_folder
         if skill is None or not skill.is_dir() or not held_out:
-            return 1
+            return ()
         run = self._folder.path.name
         earlier = [use for use in read_meta(skill).held_out_uses if use.run != run]
         try:
@@ -245,7 +245,7 @@ class GenerateStages:
             if self._inputs.target.in_place:
                 raise
             self._notes.append(f"the use of its held-out cases could not be noted: {error.message}")
-        return number_of_use(held_out, [use.cases for use in earlier])
+        return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
 
     def _save(
         self, best: Draft, cases: tuple[Case, ...], refined: RefineResult | None, proof: Proof | None

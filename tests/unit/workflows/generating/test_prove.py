@@ -8,9 +8,9 @@ import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
 from upskill.domain import Case, Draft, Errored
-from upskill.measuring import level_of_use
+from upskill.measuring import level_after
 from upskill.workflows.generating.measure import Measurement
-from upskill.workflows.generating.prove import Proof, old_version_stays, prove, repeats_of_use
+from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 
 OLD = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nOld.\n")
 NEW = replace(OLD, body="# Tarn\n\nNew.\n")
@@ -115,49 +115,49 @@ def test_new_skill_that_breaks_a_negative_case_helps_and_is_not_proven() -> None
     assert "without it, 0 with it)" in proof.sentence
 
 
-def test_later_use_is_a_fixed_design_at_a_stricter_level() -> None:
-    assert repeats_of_use(1, students=1, revision=True) is None
-    assert repeats_of_use(1, students=3, revision=False) is None
-    assert repeats_of_use(2, students=1, revision=False) == 5
-    assert repeats_of_use(1, students=2, revision=True) == 5
-    measure = measuring(rates(new=0.9, old=0.3))
-    proof = prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=measure, against=OLD, uses=3)
+def test_later_use_is_tested_more_strictly_and_still_stops_when_it_knows() -> None:
+    measure = measuring(rates(new=0.9, old=0.1))
+    proof = prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=measure, against=OLD, earlier=(False, False))
     assert proof.proven
-    assert proof.students[0].level == level_of_use(3)
-    assert "80 pairs) on 16 held-out cases (3rd use of these cases, so more was asked of it)" in proof.sentence
+    assert proof.uses == 3
+    assert proof.students[0].level == level_after((False, False)) == pytest.approx(0.00225)
+    assert proof.evaluation is not None
+    assert proof.evaluation.students[0].stopped == "decided"
+    assert proof.students[0].lift is not None
+    assert proof.students[0].lift.confidence == pytest.approx(1 - 2 * 0.00225)
+    assert "held-out cases (stricter threshold: 3rd look at these cases)" in proof.sentence
 
 
-def test_second_use_refuses_what_the_first_would_have_taken() -> None:
-    """The same trials: significant at one in forty, not at one in a hundred and twenty."""
-    between = 0
-    for seed in range(60):
-        taken = [
+def test_second_use_refuses_some_of_what_the_first_would_have_taken() -> None:
+    taken = [
+        sum(
             prove(
-                NEW, held_out=HELD_OUT, measure=measuring(rates(new=0.65, old=0.5), seed=seed), against=OLD, uses=uses
-            ).students[0]
-            for uses in (2, 4)
-        ]
-        assert taken[0].superior or not taken[1].superior
-        between += taken[0].superior and not taken[1].superior
-        for one in taken:
-            assert one.lift is not None
-            assert one.lift.cases_like_these is not None
-            assert one.superior == one.lift.cases_like_these.above_zero
-            assert one.verdict == "helps" or not one.superior
-    assert between > 0
+                NEW,
+                held_out=HELD_OUT,
+                measure=measuring(rates(new=0.65, old=0.4), seed=seed),
+                against=OLD,
+                earlier=earlier,
+            )
+            .students[0]
+            .superior
+            for seed in range(40)
+        )
+        for earlier in ((), (False,))
+    ]
+    assert 0 < taken[1] < taken[0]
 
 
-def test_later_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
-    def three_ruined(_: str, draft: Draft | None, case: Case) -> float:
-        return 0.0 if draft == NEW and case.id.rpartition("-")[2] in ("01", "02", "03") else 0.95
+def test_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
+    def four_ruined(_: str, draft: Draft | None, case: Case) -> float:
+        return 0.0 if draft == NEW and case.id.rpartition("-")[2] in ("01", "02", "03", "04") else 0.95
 
-    proof = prove(NEW, held_out=HELD_OUT, measure=measuring(three_ruined), against=OLD, uses=2)
+    proof = prove(NEW, held_out=HELD_OUT, measure=measuring(four_ruined), against=OLD)
     (student,) = proof.students
     assert (student.verdict, student.claim) == ("hurts", "these cases")
     assert student.lift is not None
     assert student.lift.these_cases.high < 0
     assert student.sentence.startswith(
-        "the new version is worse on these 16 held-out cases: -15 points (95% CI -21 to -6"
+        "the new version is worse on these 16 held-out cases: -21 points (95% CI -29 to -9"
     )
     assert student.sentence.endswith("not shown for other cases like these")
 
@@ -185,7 +185,7 @@ def test_skill_that_hurts_one_student_is_not_taken() -> None:
     proof = prove(NEW, held_out=HELD_OUT, measure=measure, against=OLD, students=2)
     assert not proof.proven
     assert proof.sentence.startswith("the old version stays: better for 1 of 2 students, worse for 1; ")
-    assert proof.students[0].level == level_of_use(1) / 2
+    assert proof.students[0].level == 0.025 / 2
 
 
 def test_few_cases_speak_of_themselves() -> None:
@@ -196,7 +196,7 @@ def test_few_cases_speak_of_themselves() -> None:
         "the old version is replaced: the new version is better on these 4 held-out cases: "
     )
     assert proof.sentence.endswith("too few to speak of others")
-    later = prove(NEW, held_out=four, measure=measuring(rates(new=1.0, old=0.0)), against=OLD, uses=2)
+    later = prove(NEW, held_out=four, measure=measuring(rates(new=1.0, old=0.0)), against=OLD, earlier=(False,))
     assert later.proven
 
 
@@ -217,27 +217,11 @@ def test_outage_proves_nothing() -> None:
         report = replace(found.evaluation.students[0], verdict="invalid", lifts=(), sentence="no verdict: all dropped")
         return replace(found, trials=gone, evaluation=replace(found.evaluation, students=(report,)))
 
-    for uses in (1, 2):
-        proof = prove(NEW, held_out=HELD_OUT, measure=errors, against=OLD, uses=uses)
+    for earlier in ((), (False,)):
+        proof = prove(NEW, held_out=HELD_OUT, measure=errors, against=OLD, earlier=earlier)
         simulated.stages.clear()
         assert not proof.proven
         assert proof.sentence.startswith("the old version stays: no verdict: all dropped")
-
-
-def test_later_use_is_not_taken_for_the_few_cases_that_were_answered() -> None:
-    simulated = measuring(rates(new=1.0, old=0.0))
-    held_out = make_cases(6, "held-out")
-
-    def one_errors(*args: object, **options: object) -> Measurement:
-        found = simulated(*args, **options)  # type: ignore[arg-type]
-        lost = Errored(fault="transport", message="")
-        trials = tuple(replace(one, outcome=lost) if one.case_id == held_out[0].id else one for one in found.trials)
-        return replace(found, trials=trials)
-
-    proof = prove(NEW, held_out=held_out, measure=one_errors, against=OLD, uses=2)
-    (student,) = proof.students
-    assert (student.verdict, student.claim, student.superior) == ("helps", "these cases", False)
-    assert not proof.proven
 
 
 def capped(stage: str, simulated: SimulatedMeasure) -> Callable[..., Measurement]:
@@ -268,10 +252,11 @@ def test_suspects_get_fresh_pairs_that_nobody_has_seen() -> None:
         *,
         against: Draft | None = None,
         repeats: int | None = None,
+        level: float | None = None,
         fresh: bool = False,
     ) -> Measurement:
         seen.append((stage, len(cases), fresh))
-        return simulated(stage, draft, cases, against=against, repeats=repeats, fresh=fresh)
+        return simulated(stage, draft, cases, against=against, repeats=repeats, level=level, fresh=fresh)
 
     prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=listen, against=OLD)
     assert seen[-1] == ("suspects", 1, True)

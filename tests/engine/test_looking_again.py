@@ -1,6 +1,7 @@
 """Looks are counted: the same commands typed again, edited, or with fewer cases, at a loopback student."""
 
 import json
+import secrets
 import shutil
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(12)]
 
 def _helped(asked: ReceivedRequest) -> Behaviour:
     return Behaviour(text="yes" if asked.has_skill else "no")
+
+
+def _varied(asked: ReceivedRequest) -> Behaviour:
+    """The same grades in other words each time, as a student that samples gives."""
+    return Behaviour(text=f"{'yes' if asked.has_skill else 'no'} {secrets.token_hex(4)}")
 
 
 def _looks(tmp_path: Path) -> tuple[Look, ...]:
@@ -82,13 +88,35 @@ def test_what_was_cut_short_is_asked_again(skill: Make, run: Any, tmp_path: Path
     assert _looks(tmp_path)[1].level == 0.025, "it continues the look, and is no second one"
 
 
+def test_more_repeats_and_fresh_answers_are_pooled_with_the_earlier_ones(skill: Make, run: Any, tmp_path: Path) -> None:
+    folder = skill(CASES)
+    with Provider(_varied) as provider:
+        run(folder, ["any"], base_url=provider.url)
+        fresh = run(folder, ["any"], base_url=provider.url, fresh=True)
+        more = run(folder, ["any"], base_url=provider.url, repeats=2)
+    assert fresh.evaluation.students[0].lifts[0].pairs == 24
+    assert more.evaluation.students[0].lifts[0].pairs == 48
+    assert _is_told(fresh.evaluation.notes, "2nd look at this version on these cases, tested at 0.25% instead of 2.5%")
+    assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.00225])
+
+
 def test_answers_from_the_store_are_not_pooled_with_themselves(skill: Make, run: Any) -> None:
     folder = skill(CASES)
-    with Provider(_helped) as provider:
+    with Provider(_varied) as provider:
         run(folder, ["any"], base_url=provider.url, store=True)
         more = run(folder, ["any"], base_url=provider.url, repeats=2, store=True)
     assert more.evaluation.bought.reused == 24
     assert more.evaluation.students[0].lifts[0].pairs == 24
+
+
+def test_copies_of_earlier_answers_are_not_pooled(skill: Make, run: Any) -> None:
+    folder = skill(CASES)
+    with Provider(_helped) as provider:
+        run(folder, ["any"], base_url=provider.url)
+        for repeats in (1, None):
+            again = run(folder, ["any"], base_url=provider.url, repeats=repeats, fresh=True)
+            assert again.evaluation.students[0].lifts[0].pairs == 12
+            assert again.evaluation.students[0].sentence.endswith("copies of earlier ones, and count once")
 
 
 def test_an_edited_or_renamed_skill_is_a_further_version(skill: Make, run: Any, tmp_path: Path) -> None:
@@ -99,6 +127,28 @@ def test_an_edited_or_renamed_skill_is_a_further_version(skill: Make, run: Any, 
         run(skill(CASES, body="Of other things.\nNot of those.\n", name="another"), ["any"], base_url=provider.url)
     assert _is_told(edited.evaluation.notes, "2nd version on these cases, tested at 0.25% instead of 2.5%")
     assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.025])
+
+
+def test_deleting_the_worst_cases_does_not_make_a_skill_helpful(skill: Make, run: Any) -> None:
+    """Eight cases are won and six lost; without the lost ones the rest would be a clear win."""
+    lost = {f"Question {n}?" for n in range(8, 14)}
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return Behaviour(text="yes" if asked.has_skill != (asked.prompt in lost) else "no")
+
+    cases = [(f"Question {n}?", {"contains": "yes"}) for n in range(14)]
+    with Provider(behave) as provider:
+        folder = skill(cases)
+        assert run(folder, ["any"], base_url=provider.url).evaluation.students[0].verdict == "undecided"
+        meta = folder / "skill_meta.json"
+        meta.write_text(json.dumps({"cases": json.loads(meta.read_text())["cases"][:8]}))
+        fewer = run(folder, ["any"], base_url=provider.url)
+        report = fewer.evaluation.students[0]
+        unknown = run(folder, ["other"], base_url=provider.url).evaluation.students[0]
+    assert report.verdict == "undecided"
+    assert report.sentence.endswith("; not shown with the 6 removed cases included")
+    assert _is_told(fewer.evaluation.notes, "6 cases fewer than last time")
+    assert unknown.verdict == "helps", "to a student that never saw the deleted cases this is a first look"
 
 
 def test_scripted_students_have_looks_only_where_a_ledger_is_named(
