@@ -1,8 +1,10 @@
 """Looks are counted: the same commands typed again, edited, or with fewer cases, at a loopback student."""
 
 import json
+import multiprocessing
 import secrets
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +164,38 @@ def test_scripted_students_have_looks_only_where_a_ledger_is_named(
     assert len(LookLedger(tmp_path / "ci" / "looks.jsonl").read()) == 1
     again = run(folder, [student], ledger="ci/looks.jsonl")
     assert _is_told(again.evaluation.notes, "nothing was asked")
+
+
+def _append(path: Path, look: Look, name: str) -> None:
+    for number in range(50):
+        LookLedger(path).append(replace(look, run=f"runs/{name}-{number}", sentence=name * 3_000))
+
+
+def test_two_processes_append_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "looks.jsonl"
+    look = Look(
+        at="2026-01-01T00:00:00+00:00",
+        run="",
+        student="any",
+        student_key="any",
+        served=None,
+        skill="thing",
+        version="v1",
+        sketch=(),
+        against="baseline",
+        design="fixed",
+        repeats=1,
+        cases=(),
+        level=0.025,
+        verdict="undecided",
+        sentence="",
+    )
+    context = multiprocessing.get_context("fork")
+    both = [context.Process(target=_append, args=(path, look, name)) for name in ("one", "two")]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    ledger = LookLedger(path)
+    assert len(ledger.read()) == 100
+    assert ledger.notes == ()

@@ -1,6 +1,5 @@
 """The ledger of looks: appended to by many, read whatever has become of it."""
 
-import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,24 +88,6 @@ def test_own_keys_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ledger.append(replace(LOOK, sentence="a-key-of-my-own-1234567890"))
     assert "my-own" not in ledger.path.read_text()
     assert len(ledger.read()) == 1
-
-
-def _append(path: Path, name: str) -> None:
-    for number in range(50):
-        LookLedger(path).append(replace(LOOK, run=f"runs/{name}-{number}", sentence=name * 3_000))
-
-
-def test_two_processes_append_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "looks.jsonl"
-    context = multiprocessing.get_context("fork")
-    both = [context.Process(target=_append, args=(path, name)) for name in ("one", "two")]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join()
-    ledger = LookLedger(path)
-    assert len(ledger.read()) == 100
-    assert ledger.notes == ()
 
 
 def test_it_lies_beside_the_trial_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
