@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.cases import case_state_json, label_lifts_json
+from upskill.reporting.requirements import requirements, requirements_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 _END = TypeAdapter(RunEnd)
@@ -27,6 +28,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "interrupted": evaluation.interrupted,
         "end": _END.dump_python(evaluation.end, mode="json"),
         "bought": asdict(evaluation.bought),
+        "required": requirements_json(requirements(evaluation)),
         "sandbox": evaluation.sandbox,
         "judge": evaluation.judge and {**asdict(evaluation.judge), "agreement": evaluation.judge.agreement},
         "notes": list(evaluation.notes),

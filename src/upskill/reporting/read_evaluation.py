@@ -39,7 +39,8 @@ def read_evaluation(
             end = _adapter(RunEnd).validate_python(results["end"])
         else:
             end = replace(end or RunEnd(), interrupted=bool(results.get("interrupted")))
-        fields = {**_fields(results, by_name, end), "run": run, "skill": skill, "min_lift": min_lift, "end": end}
+        given = {"run": run, "skill": skill, "min_lift": min_lift, "required": None, "end": end}
+        fields = {**_fields(results, by_name, end), **given}
         evaluation: Evaluation = _adapter(Evaluation).validate_python(fields)
         return evaluation
     except ValidationError as error:
