@@ -47,6 +47,12 @@ class _Runs(click.ParamType[int | None]):
 @options.students("A student; may be repeated.")
 @options.BASE_URL
 @click.option("--judge", metavar="MODEL", help="The model that decides assertions in prose; off unless named.")
+@click.option(
+    "--judge-is-student",
+    is_flag=True,
+    callback=lambda *given: given[-1] or None,
+    help="Let a student judge its own answers, which is refused otherwise.",
+)
 @options.CASE_FILE
 @click.option(
     "--test-gen-model", metavar="MODEL", help="Who writes cases if there are none.  [default: the strongest here]"
