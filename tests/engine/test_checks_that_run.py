@@ -1,6 +1,7 @@
 """Judges, commands and crashing checks on the real engine: what is bought, what is blamed, what is graded again."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
 from upskill.workflows.evaluating.regrade import regrade
+from upskill.workflows.evaluating.report import read_report
 from upskill.workflows.evaluating.resume import resume
 
 JUDGED = [("Which port?", {"contains": "7413", "judge": "is polite"})]
@@ -170,6 +172,34 @@ def test_a_judge_that_is_served_elsewhere_is_no_student(skill: Make, run: Run, t
         ran = run(skill(JUDGED), ["any"], base_url=provider.url, judge=f"scripted/{script}")
     assert ran.evaluation.judge is not None
     assert not any("judged its own" in note for note in ran.evaluation.notes)
+
+
+def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run: Run) -> None:
+    rng = random.Random(4)
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if _is_judge(asked):
+            return _polite(asked)
+        return Behaviour(text=rng.choice(("7413", "9999")) + (", please" if asked.has_skill else ""))
+
+    cases = [(f"Which port has {n}?", {"contains": "7413", "judge": "is right"}) for n in range(8)]
+    with Provider(behave) as provider:
+        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=6)
+    (report,) = ran.evaluation.students
+    assert report.lifts[0].these_cases.low > 0.2, "as judged"
+    assert report.verdict == "undecided"
+    assert "corrected for the judge's errors" in report.sentence
+    assert report.judge_error is not None
+    assert report.judge_error.compared == 96
+    assert regrade(ran.run).students[0].judge_error == report.judge_error
+    assert read_report(ran.run).evaluation.students[0].judge_error == report.judge_error
+
+
+def test_a_judge_whose_errors_could_not_be_measured_is_noted(skill: Make, run: Run) -> None:
+    with Provider(_polite) as provider:
+        ran = _judged(run, skill(JUDGED), provider)
+    said = "(4 answers that other assertions could decide); the interval does not include it"
+    assert f"the judge's error rate was not measured {said}" in ran.evaluation.notes
 
 
 def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:

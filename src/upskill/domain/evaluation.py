@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upskill.domain.case import Qualification
+from upskill.domain.judge_error import JudgeError
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
@@ -90,6 +91,8 @@ class StudentReport:
     """The lift over the cases of each label, where something was compared."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
+    judge_error: JudgeError | None = None
+    """How often the judge errs, and the lift corrected for that; `None` where nothing was judged or compared."""
     answered_by: tuple[str, ...] = ()
     """What a server called the model that answered, where that is not the name it was asked by."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from upskill.domain import Arm, Interval, harness_info
+from upskill.domain import Arm, Interval, StudentReport, harness_info
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +38,20 @@ def points(share: float) -> str:
 def between(interval: Interval | None) -> str:
     """An interval in points; a dash where there are too few cases to say."""
     return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
+
+
+def judge_error_words(report: StudentReport) -> str | None:
+    """The lift corrected for the judge's errors, and how often it errs; `None` where that was not measured."""
+    error = report.judge_error
+    if error is None or error.lift is None or error.interval is None:
+        return None
+    errors = ", ".join(
+        f"{arm_name(one.arm, report.harness)} it fails {1 - one.sensitivity:.0%} of right answers and passes "
+        f"{1 - one.specificity:.0%} of wrong ones"
+        for one in error.arms
+    )
+    low, high = points(error.interval.low), points(error.interval.high)
+    return f"{points(error.lift)} points, between {low} and {high} ({errors}; {error.compared} answers compared)"
 
 
 def percent(share: float | None) -> str:

@@ -216,7 +216,8 @@ def _judge(
         arm, against = report.compared
         pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
         gate = measuring.pass_gate(pairing, level)
-        better = gate is not None and gate.superior
+        error = report.judge_error
+        better = gate is not None and gate.superior and (error is None or error.allows("helps"))
         # Six cases of which one never got an answer are five, too few for a claim on others.
         superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
         if better:
