@@ -58,13 +58,15 @@ def test_a_worked_example_of_rogan_and_gladen() -> None:
     ]
     error = error_of(trials)
     assert error is not None
+    assert error.lift is not None
     assert error.interval is not None
     assert [(one.arm, one.compared, one.sensitivity, one.specificity) for one in error.arms] == [
         ("with_skill", 38, 0.925, pytest.approx(0.575)),
         ("baseline", 38, 0.925, 0.975),
     ]
     right, right_against = (0.80 + 0.575 - 1) / 0.5, (0.25 + 0.975 - 1) / 0.9
-    assert (right, right_against) == (pytest.approx(0.75), pytest.approx(0.25))
+    assert right == pytest.approx(0.75)
+    assert right_against == pytest.approx(0.25)
     # Half of the cases rest on the judge; in the others the same answers are right in both arms.
     assert error.lift == pytest.approx(0.5 * (right - right_against))
     # What is unknown of the judge, by the delta method, is more than these five repeats leave unknown of the cases.
