@@ -63,14 +63,19 @@ def heed_judge_error(judgement: Judgement, error: JudgeError | None, *, min_lift
         clears = None
     if not error.allows(verdict):
         wide = lift.cases_like_these if claim == "cases like these" else None
-        sentence = (
-            f"undecided: {figures(lift, wide or lift.these_cases)}, as judged; corrected for the judge's errors "
-            f"{points(error.lift)}, between {points(error.interval.low)} and {points(error.interval.high)}"
-        )
+        sentence = f"undecided: {figures(lift, wide or lift.these_cases)}, as judged; {say_corrected(error)}"
         verdict, claim = "undecided", None
     if min_lift is not None:
         sentence = say_asked(sentence, min_lift=min_lift, clears=clears)
     return replace(judgement, verdict=verdict, sentence=sentence, claim=claim, clears=clears)
+
+
+def say_corrected(error: JudgeError) -> str:
+    """The corrected lift, for the sentence of a verdict that does not hold for it; empty where there is none."""
+    if error.lift is None or error.interval is None:
+        return ""
+    between = f"between {points(error.interval.low)} and {points(error.interval.high)}"
+    return f"corrected for the judge's errors {points(error.lift)}, {between}"
 
 
 @dataclass(frozen=True, slots=True)

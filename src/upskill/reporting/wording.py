@@ -45,8 +45,8 @@ def judge_error_words(report: StudentReport) -> str | None:
     error = report.judge_error
     if error is None or error.lift is None or error.interval is None:
         return None
-    errors = ", ".join(
-        f"{arm_name(one.arm, report.harness)} it fails {1 - one.sensitivity:.0%} of right answers and passes "
+    errors = "; ".join(
+        f"{arm_name(one.arm, report.harness)}: fails {1 - one.sensitivity:.0%} of right answers, passes "
         f"{1 - one.specificity:.0%} of wrong ones"
         for one in error.arms
     )
