@@ -20,9 +20,9 @@ from upskill.measuring.summary import JUDGE
 from upskill.measuring.verdict import Judgement, figures, points, say_asked
 
 FEWEST_COMPARED = 10
-"""Answers that other checks pass, and as many that they fail, in each arm: with fewer, no error rate is measured."""
+"""Answers in each arm that the judge and other checks both looked at: with fewer, no error rate is measured."""
 FEWEST_CASES_COMPARED = 3
-"""Cases that each of these must come from: a judge that errs on one case errs on all its repeats."""
+"""Cases that they must come from: a judge that errs on one case errs on all its repeats."""
 _LEAST_YOUDEN = 0.05
 """A judge that tells right from wrong no better than this leaves everything open."""
 
@@ -32,7 +32,10 @@ Key = tuple[Arm, str, int]
 def measure_judge_error(
     pairing: Pairing, trials: Iterable[Trial], *, z: float, claim: Claim | None
 ) -> JudgeError | None:
-    """The judge's error in the arms of a lift, and the lift corrected for it; `None` where nothing was judged."""
+    """The judge's error in the arms of a lift, and the lift corrected for it; `None` where nothing was judged.
+
+    `trials` may hold more than the pairs: answers that came after a decision say as much of the judge.
+    """
     graded = {
         (trial.arm, trial.case_id, trial.repeat): _Graded.of(trial.outcome)
         for trial in trials
@@ -41,8 +44,8 @@ def measure_judge_error(
     if not any(one.by_judge is not None for one in graded.values()):
         return None
     tables = {arm: _table(graded, arm) for arm in (pairing.arm, pairing.against)}
-    compared = sum(table.right.answers + table.wrong.answers for table in tables.values())
-    if not all(table.right.is_enough and table.wrong.is_enough for table in tables.values()):
+    compared = sum(table.answers for table in tables.values())
+    if not all(table.is_enough for table in tables.values()):
         return JudgeError(compared=compared)
     decided = replace(pairing, pairs=tuple(_decided(pair, pairing, graded) for pair in pairing.pairs))
     if (corrected := _corrected(decided, graded, tables, z=z, claim=claim)) is None:
@@ -120,12 +123,8 @@ class _Answers:
         return sum(answers for answers, _ in self.by_case.values())
 
     @property
-    def is_enough(self) -> bool:
-        return self.answers >= FEWEST_COMPARED and len(self.by_case) >= FEWEST_CASES_COMPARED
-
-    @property
     def rate(self) -> float:
-        """Half an answer is added on either side: no errors in ten is no certainty."""
+        """Half an answer is added on either side: no errors in ten is no certainty, and no answers say nothing."""
         return (sum(agreed for _, agreed in self.by_case.values()) + 0.5) / (self.answers + 1)
 
     @property
@@ -133,7 +132,7 @@ class _Answers:
         """Of the rate; larger than the binomial one where the judge's errors come case by case."""
         rate, cases = self.rate, len(self.by_case)
         spread = math.fsum((agreed - rate * answers) ** 2 for answers, agreed in self.by_case.values())
-        by_case = spread / self.answers**2 * cases / (cases - 1)
+        by_case = spread / self.answers**2 * cases / (cases - 1) if cases > 1 else 0.0
         return max(rate * (1 - rate) / (self.answers + 2), by_case)
 
 
@@ -143,6 +142,15 @@ class _Table:
 
     right: _Answers = field(default_factory=_Answers)
     wrong: _Answers = field(default_factory=_Answers)
+
+    @property
+    def answers(self) -> int:
+        return self.right.answers + self.wrong.answers
+
+    @property
+    def is_enough(self) -> bool:
+        cases = self.right.by_case.keys() | self.wrong.by_case.keys()
+        return self.answers >= FEWEST_COMPARED and len(cases) >= FEWEST_CASES_COMPARED
 
     @property
     def youden(self) -> float:
@@ -157,8 +165,8 @@ class _Table:
         return right**2 * self.right.variance + wrong**2 * self.wrong.variance
 
     def rates(self, arm: Arm) -> JudgeRates:
-        compared = self.right.answers + self.wrong.answers
-        return JudgeRates(arm=arm, compared=compared, sensitivity=self.right.rate, specificity=self.wrong.rate)
+        sensitivity, specificity = self.right.rate, self.wrong.rate
+        return JudgeRates(arm=arm, compared=self.answers, sensitivity=sensitivity, specificity=specificity)
 
 
 def _table(graded: Mapping[Key, _Graded], arm: Arm) -> _Table:

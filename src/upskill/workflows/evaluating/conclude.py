@@ -212,7 +212,7 @@ def conclude(
         return report
     pairing, z = _paired(schedule, counted, plan)
     judged = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
-    error = measuring.measure_judge_error(pairing, counted, z=z, claim=judged.claim)
+    error = measuring.measure_judge_error(pairing, finished, z=z, claim=judged.claim)
     judgement = measuring.heed_judge_error(judged, error, min_lift=min_lift)
     overruled = judgement.verdict != judged.verdict and judged.reason == "decided"
     return replace(
