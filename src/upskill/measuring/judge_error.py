@@ -14,6 +14,7 @@ from upskill.domain import Arm, Interval, Scored, Trial
 from upskill.domain.judge_error import JudgeError, JudgeRates
 from upskill.domain.trial import ENDS_THAT_CAN_PASS
 from upskill.measuring.decision import Claim
+from upskill.measuring.intervals import FIXED, Level
 from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import Pair, Pairing
 from upskill.measuring.summary import JUDGE
@@ -30,7 +31,7 @@ Key = tuple[Arm, str, int]
 
 
 def measure_judge_error(
-    pairing: Pairing, trials: Iterable[Trial], *, z: float, claim: Claim | None
+    pairing: Pairing, trials: Iterable[Trial], level: Level = FIXED, *, claim: Claim | None
 ) -> JudgeError | None:
     """The judge's error in the arms of a lift, and the lift corrected for it; `None` where nothing was judged.
 
@@ -48,7 +49,7 @@ def measure_judge_error(
     if not all(table.is_enough for table in tables.values()):
         return JudgeError(compared=compared)
     decided = replace(pairing, pairs=tuple(_decided(pair, pairing, graded) for pair in pairing.pairs))
-    if (corrected := _corrected(decided, graded, tables, z=z, claim=claim)) is None:
+    if (corrected := _corrected(decided, graded, tables, level, claim=claim)) is None:
         return JudgeError(compared=compared)
     rates = tuple(table.rates(arm) for arm, table in tables.items())
     return JudgeError(compared=compared, arms=rates, lift=corrected[0], interval=corrected[1])
@@ -77,8 +78,8 @@ def say_corrected(error: JudgeError) -> str:
     """The corrected lift, for the sentence of a verdict that does not hold for it; empty where there is none."""
     if error.lift is None or error.interval is None:
         return ""
-    between = f"between {points(error.interval.low)} and {points(error.interval.high)}"
-    return f"corrected for the judge's errors {points(error.lift)}, {between}"
+    interval = f"{points(error.interval.low)} to {points(error.interval.high)}"
+    return f"corrected for the judge's errors {points(error.lift)} points ({interval})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,18 +193,18 @@ def _corrected(
     decided: Pairing,
     graded: Mapping[Key, _Graded],
     tables: Mapping[Arm, _Table],
+    level: Level,
     *,
-    z: float,
     claim: Claim | None,
 ) -> tuple[float, Interval] | None:
     """The corrected lift and its interval, from pairs in which other checks decided where they looked."""
-    lift, tallies = measure_lift(decided, z=z), decided.tallies
+    lift, tallies = measure_lift(decided, level), decided.tallies
     if lift is None:
         return None
     interval, mean = lift.cases_like_these, lift.mean
     if interval is None or claim == "these cases":
         interval = lift.these_cases
-        mean = sum(pair.passed - pair.passed_against for pair in decided.pairs) / len(decided.pairs)
+        mean = sum(tally.passed - tally.passed_against for tally in tallies) / decided.count
     alone = {case_id for (_, case_id, _), one in graded.items() if one.rests_on_judge}
     judged = [tally for tally in tallies if tally.case_id in alone]
     share, shift, variance, stretch = len(judged) / len(tallies), 0.0, 0.0, 1.0
@@ -216,7 +217,7 @@ def _corrected(
         variance = share**2 * (mine.variance_at(right) + theirs.variance_at(right_against))
         # The sampling error of the cases that rest on the judge grows as the correction stretches their rates.
         stretch = math.sqrt(1 - share + share / min(mine.youden, theirs.youden) ** 2)
-    unknown = z * math.sqrt(variance)
+    unknown = level.z * math.sqrt(variance)
     below = math.hypot(stretch * (mean - interval.low), unknown)
     above = math.hypot(stretch * (interval.high - mean), unknown)
     mean = min(1.0, max(-1.0, mean + shift))

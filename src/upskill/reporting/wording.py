@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from upskill.domain import Arm, Interval, StudentReport, harness_info
+from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,6 +40,16 @@ def between(interval: Interval | None) -> str:
     return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
 
 
+def confidence_interval(lift: Lift, interval: Interval | None) -> str:
+    """One of a lift's intervals, with what it promises to cover."""
+    return "–" if interval is None else f"{confidence(lift)} {between(interval)}"
+
+
+def confidence(lift: Lift) -> str:
+    """What the intervals of a lift promise to cover."""
+    return f"{round(lift.confidence * 100, 1):g}% CI"
+
+
 def judge_error_words(report: StudentReport) -> str | None:
     """The lift corrected for the judge's errors, and how often it errs; `None` where that was not measured."""
     error = report.judge_error
@@ -50,8 +60,8 @@ def judge_error_words(report: StudentReport) -> str | None:
         f"{1 - one.specificity:.0%} of wrong ones"
         for one in error.arms
     )
-    low, high = points(error.interval.low), points(error.interval.high)
-    return f"{points(error.lift)} points, between {low} and {high} ({errors}; {error.compared} answers compared)"
+    interval = f"{confidence(report.lifts[0])} {between(error.interval)}" if report.lifts else between(error.interval)
+    return f"{points(error.lift)} points ({interval}; {errors}; {error.compared} answers compared)"
 
 
 def percent(share: float | None) -> str:

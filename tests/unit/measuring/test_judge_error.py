@@ -10,7 +10,6 @@ import pytest
 from upskill.domain import Arm, CheckResult, Grade, Interval, Lift, Scored, Trial
 from upskill.domain.judge_error import JudgeError
 from upskill.measuring import (
-    Z_FIXED,
     Judgement,
     heed_judge_error,
     judge,
@@ -45,7 +44,7 @@ def alone(arm: Arm, *, passed: int, of: int) -> list[Trial]:
 def error_of(trials: Iterable[Trial]) -> JudgeError | None:
     known = list(trials)
     pairing = pair_trials(known, arm="with_skill", against="baseline")
-    return measure_judge_error(pairing, known, z=Z_FIXED, claim="cases like these")
+    return measure_judge_error(pairing, known, claim="cases like these")
 
 
 def test_a_worked_example_of_rogan_and_gladen() -> None:
@@ -70,7 +69,7 @@ def test_a_worked_example_of_rogan_and_gladen() -> None:
     # Half of the cases rest on the judge; in the others the same answers are right in both arms.
     assert error.lift == pytest.approx(0.5 * (right - right_against))
     # What is unknown of the judge, by the delta method, is more than these five repeats leave unknown of the cases.
-    least = Z_FIXED * 0.5 * math.sqrt(0.75**2 / 0.5**2 * 0.925 * 0.075 / 21 + 0.25**2 / 0.5**2 * 0.575 * 0.425 / 21)
+    least = 1.96 * 0.5 * math.sqrt(0.75**2 / 0.5**2 * 0.925 * 0.075 / 21 + 0.25**2 / 0.5**2 * 0.575 * 0.425 / 21)
     assert error.lift - error.interval.low > least
 
 
@@ -90,7 +89,7 @@ def test_no_error_in_ten_answers_is_no_certainty_and_in_a_thousand_nearly_one() 
         assert error.interval is not None
         assert error.lift == pytest.approx(0, abs=1e-9)
         widths.append(error.interval.high - error.interval.low)
-    assert widths[0] > 1.2 * widths[1]
+    assert widths[0] > 1.05 * widths[1]
 
 
 def test_what_other_checks_decided_is_taken_as_they_decided_it() -> None:
@@ -106,7 +105,7 @@ def test_what_other_checks_decided_is_taken_as_they_decided_it() -> None:
     assert error.lift == 0
     heeded = heed_judge_error(found, error, min_lift=None)
     assert (heeded.verdict, heeded.claim) == ("undecided", None)
-    assert "corrected for the judge's errors 0, between" in heeded.sentence
+    assert "corrected for the judge's errors 0 points (" in heeded.sentence
     assert heeded.lift == found.lift
 
 
@@ -167,7 +166,7 @@ def test_a_lift_that_was_asked_for_must_be_shown_by_the_corrected_one_too(
     )
     found = Judgement(
         verdict="helps",
-        sentence="helps: +40 points, between +15 and +60, 60 pairs; at least +10 points is shown",
+        sentence="helps: +40 points (95% CI +15 to +60, 60 pairs); at least +10 points is shown",
         lift=lift,
         claim="cases like these",
         clears=True,
@@ -175,7 +174,7 @@ def test_a_lift_that_was_asked_for_must_be_shown_by_the_corrected_one_too(
     error = JudgeError(compared=80, lift=0.3, interval=Interval(low=low, high=0.6))
     heeded = heed_judge_error(found, error, min_lift=0.1)
     assert (heeded.verdict, heeded.clears) == (verdict, clears)
-    assert heeded.sentence.startswith(f"{verdict}: +40 points, between +15 and +60, 60 pairs")
+    assert heeded.sentence.startswith(f"{verdict}: +40 points (95% CI +15 to +60, 60 pairs)")
     assert heeded.sentence.endswith(ending)
     assert heeded.sentence.count("at least") == 1
 
