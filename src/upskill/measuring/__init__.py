@@ -8,6 +8,7 @@ from upskill.measuring.acceptance import (
 )
 from upskill.measuring.decision import Decision
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
+from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -59,6 +60,7 @@ __all__ = [
     "default_cap",
     "describe_plan",
     "detectable_lift",
+    "heed_judge_error",
     "judge",
     "judge_agreement",
     "label_of",
@@ -67,6 +69,7 @@ __all__ = [
     "lift_by_label",
     "lineage",
     "look_terms",
+    "measure_judge_error",
     "measure_lift",
     "measure_tokens",
     "only_if_both",

@@ -95,7 +95,7 @@ def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Jud
         judgement.sentence if lift is None else f"undecided: {figures(lift, lift.cases_like_these or lift.these_cases)}"
     )
     sentence = f"{shown}; {_not_shown(removed)}"
-    return replace(judgement, verdict="undecided", claim=None, clears=None, sentence=sentence)
+    return replace(judgement, verdict="undecided", claim=None, clears=None, reason=None, sentence=sentence)
 
 
 def _not_shown(removed: int) -> str:

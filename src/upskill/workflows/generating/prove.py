@@ -7,6 +7,7 @@ from upskill import measuring
 from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
 from upskill.domain.text import count
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, WorsenedCase, level_after
+from upskill.measuring.judge_error import say_corrected
 from upskill.measuring.looks import ordinal
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
@@ -194,7 +195,7 @@ def _without(reason: str, *, revision: bool = False) -> Proof:
 
 def _judge(report: StudentReport, measured: Measurement, *, cases: int, level: float, revision: bool) -> StudentProof:
     name = report.student.name
-    verdict = report.verdict or "invalid"
+    verdict, error = report.verdict or "invalid", report.judge_error
     # Six cases of which one never got an answer are five, too few for a claim on others.
     superior = verdict == "helps" and (report.claim == "cases like these" or cases < FEWEST_CASES)
     proof = StudentProof(
@@ -208,7 +209,10 @@ def _judge(report: StudentReport, measured: Measurement, *, cases: int, level: f
         sentence="",
     )
     seen = len(_tallies(measured, name))
-    return replace(proof, sentence=student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision))
+    sentence = student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision)
+    if verdict == "undecided" and error is not None and not error.allows("helps"):
+        sentence += f"; {say_corrected(error)}"
+    return replace(proof, sentence=sentence)
 
 
 class _Guard:
