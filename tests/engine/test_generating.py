@@ -105,6 +105,31 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
     assert len({case["input"] for case in cases}) == 8
 
 
+def test_a_family_of_own_and_written_cases_is_on_one_side(here: Path) -> None:
+    written = [{**good_case(number), "family": f"berth {number % 4}"} for number in range(1, 13)]
+    written.append({**good_case(20), "family": "", "input": "How deep is gauge 17?"})
+    by_hand = [
+        {"id": f"mine-{n}", "input": f"How long is a {word}?", "expected": {"contains": word}, "family": f"berth-{n}"}
+        for n, word in enumerate(("rope", "plank", "crane"))
+    ]
+    by_hand.append({"id": "gauge", "input": "How deep is gauge 2?", "checks": [{"equals": "3"}]})
+    (here / "skills" / "gauge" / "skill_meta.json").write_text(json.dumps({"cases": by_hand}))
+    rules = [{"when": "What to write", "replies": [json.dumps({"cases": written})]}, {"replies": ["no"]}]
+    (here / "teacher.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    order = GenerateOrder(task="know more", sources=("skills/gauge", "page.html"), counts=read_counts("5+8+0"))
+    with pytest.raises(TeacherUnusable, match="draft"):
+        generate(order, settings=_settings())
+    (path,) = (here / "runs").glob("*/cases.json")
+    cases = json.loads(path.read_text())["cases"]
+    assert len(cases) == 17
+    members = {name: [case for case in cases if case["family"] == name] for name in {case["family"] for case in cases}}
+    assert {name: len(mine) for name, mine in members.items()} == {
+        "berth-0": 4, "berth-1": 4, "berth-2": 4, "berth-3": 3, "gauge": 2
+    }  # fmt: skip
+    assert all(len({case["use"] for case in mine}) == 1 for mine in members.values())
+    assert {case["use"] for case in cases} == {"learn", "held-out"}
+
+
 def test_a_record_that_cannot_be_written_still_says_how_to_go_on(here: Path) -> None:
     class Spoiling(RunProgress):
         def run_created(self, run: Path) -> None:

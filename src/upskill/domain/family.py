@@ -58,16 +58,21 @@ def near_duplicates(cases: Sequence[Case]) -> tuple[tuple[Case, Case], ...]:
     return tuple((cases[one], cases[other]) for one, other in found)
 
 
-def with_merged_families(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases, near-duplicates and their families made one family, named after the first case in it."""
-    groups = {case.id: group for group, case in _joined(cases)}
+def with_merged_families(cases: Sequence[Case], *, by_hand: Sequence[Case] = ()) -> tuple[Case, ...]:
+    """The cases, near-duplicates and their families made one family, named after the first case in it.
+
+    Two cases that a person wrote, which are named in `by_hand`, are not joined for being alike.
+    """
+    groups = {case.id: group for group, case in _joined(cases, {case.id for case in by_hand})}
     return tuple(replace(case, family=groups.get(case.id, case.family)) for case in cases)
 
 
-def _joined(cases: Sequence[Case]) -> Iterator[tuple[str, Case]]:
+def _joined(cases: Sequence[Case], by_hand: set[str]) -> Iterator[tuple[str, Case]]:
     """The cases of families that near-duplicates join, each with the name of the joint family."""
     lead = {case.id: group[0].id for group in by_family(cases) for case in group}
     for one, other in near_duplicates(cases):
+        if {one.id, other.id} <= by_hand:
+            continue
         kept, gone = lead[one.id], lead[other.id]
         lead = {case_id: kept if first == gone else first for case_id, first in lead.items()}
     members: dict[str, list[Case]] = {}
