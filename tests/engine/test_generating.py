@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -108,7 +109,7 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
 def test_a_family_of_own_and_written_cases_is_on_one_side(here: Path) -> None:
     written = [{**good_case(number), "family": f"berth {number % 4}"} for number in range(1, 13)]
     written.append({**good_case(20), "family": "", "input": "How deep is gauge 17?"})
-    by_hand = [
+    by_hand: list[dict[str, Any]] = [
         {"id": f"mine-{n}", "input": f"How long is a {word}?", "expected": {"contains": word}, "family": f"berth-{n}"}
         for n, word in enumerate(("rope", "plank", "crane"))
     ]

@@ -12,6 +12,7 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.lift import (
     BaselineTally,
@@ -45,6 +46,7 @@ __all__ = [
     "RunningLift",
     "Sequential",
     "WorsenedCase",
+    "breakage_note",
     "confirm_worse",
     "default_rounds",
     "describe_plan",
@@ -56,6 +58,7 @@ __all__ = [
     "lift_by_label",
     "measure_lift",
     "measure_tokens",
+    "more_cases_hint",
     "number_of_use",
     "pair_trials",
     "pair_up",

@@ -1,6 +1,6 @@
 """Near-duplicates: numbers and names make no new case, other words do."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,6 +126,7 @@ def test_notes_name_near_duplicates_a_dominant_family_and_a_family_on_both_sides
         "3 of 4 cases are in the family rounding, which counts once: add cases of other families"
     ]
     mixed = [
-        Case(id=str(n), prompt=str(json), checks=(), family="f", use=use) for n, use in enumerate(("learn", "held-out"))
+        replace(one("l", "Lift the crane.", family="f"), use="learn"),
+        replace(told[0], family="f", use="held-out"),
     ]
     assert any("the family f has learn cases and others" in note for note in family_notes([*mixed, other, *same]))

@@ -23,6 +23,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
+from upskill.domain.family import by_family
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
@@ -78,7 +79,7 @@ def summarise(
         ),
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
+        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine), *_few_cases_notes(plan)),
         end=end,
         sandbox=sandbox,
         judge=judge,
@@ -127,6 +128,12 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
     if end.has_outage(student.model) and not schedule.has_begun_all:
         return "down"
     return "budget" if end.cap is not None else None
+
+
+def _few_cases_notes(plan: TrialPlan) -> tuple[str, ...]:
+    """What the cases cannot exclude, where two arms are compared."""
+    note = measuring.breakage_note(cases=len(plan.cases), families=len(by_family(plan.cases)))
+    return () if note is None or plan.against is None else (note,)
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
