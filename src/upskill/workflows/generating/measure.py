@@ -76,8 +76,9 @@ LEAST_MEASURED = 0.5
 
 
 def held_out_turns(cases: int) -> int:
-    """The most turns of one student in a sequential test of so many held-out cases, two rounds at least."""
-    return min(max(HELD_OUT_TURNS, 2 * cases), cases * measuring.default_rounds(cases))
+    """The most turns of one student in a sequential test of so many held-out cases: half rounds, four at least."""
+    half_rounds = 2 * max(HELD_OUT_TURNS, 2 * cases) // cases
+    return min(half_rounds * cases // 2, cases * measuring.default_rounds(cases))
 
 
 class StageMeasurer:
