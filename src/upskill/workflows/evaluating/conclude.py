@@ -79,7 +79,7 @@ def summarise(
         ),
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine), *_few_cases_notes(plan)),
+        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine), *_few_cases_notes(plan, mine)),
         end=end,
         sandbox=sandbox,
         judge=judge,
@@ -130,10 +130,19 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
     return "budget" if end.cap is not None else None
 
 
-def _few_cases_notes(plan: TrialPlan) -> tuple[str, ...]:
-    """What the cases cannot exclude, where two arms are compared."""
-    note = measuring.breakage_note(cases=len(plan.cases), families=len(by_family(plan.cases)))
-    return () if note is None or plan.against is None else (note,)
+def _few_cases_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """What the cases cannot exclude that the student with the fewest of them was compared on."""
+    if plan.against is None:
+        return ()
+    scored = [
+        {(one.case_id, one.arm) for one in trials[student.name] if isinstance(one.outcome, Scored)}
+        for student in plan.students
+    ]
+    seen = min(
+        ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
+    )
+    note = measuring.breakage_note(cases=len(seen), families=len(by_family(seen)))
+    return () if note is None else (note,)
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:

@@ -30,6 +30,7 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
             only=frozenset(case.id for case in record.cases),
+            every_case=parent is not None,
             known_states=record.case_states,
             sandbox=recorded_backend(record),
         ),

@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 from upskill import checks, storage
 from upskill.domain import Case, Lesson
 from upskill.domain.draft import Draft
-from upskill.domain.family import family_notes, with_merged_families
+from upskill.domain.family import by_family, family_notes, with_merged_families
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
 from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.measuring import number_of_use
+from upskill.measuring import more_cases_hint, number_of_use
 from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting.generated import attempt_lines, generated_json
@@ -115,7 +115,7 @@ class GenerateStages:
                 self._notes.append(f"dropped: {dropped}")
             cases = self._joined(cases_by_hand(cases), written.cases)
         cases = split_cases(cases, self._inputs.order.counts)
-        self._notes += family_notes(cases)
+        self._notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
@@ -314,6 +314,14 @@ class GenerateStages:
             return ()
         run = shown_path(self._folder.path)
         return (f"stopped at {self._client.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+
+
+def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
+    """A note where held-out cases share so few families that little can be said of others."""
+    held_out = [case for case in cases if case.use == "held-out"]
+    families = len(by_family(held_out))
+    hint = more_cases_hint(cases=len(held_out), families=families)
+    return () if hint is None or families == len(held_out) else (hint,)
 
 
 def _ending_at_a_cap(ask: Ask) -> Ask:
