@@ -78,7 +78,7 @@ LEAST_MEASURED = 0.5
 def held_out_turns(cases: int) -> int:
     """The most turns of one student in a sequential test of so many held-out cases: half rounds, four at least."""
     half_rounds = 2 * max(HELD_OUT_TURNS, 2 * cases) // cases
-    return min(half_rounds * cases // 2, cases * measuring.default_rounds(cases))
+    return min(half_rounds * cases // 2, measuring.default_cap(cases))
 
 
 class StageMeasurer:
@@ -139,6 +139,7 @@ class StageMeasurer:
                 skill=self._folder.keep_draft(draft),
                 case_file=case_file,
                 repeats=repeats,
+                turn_cap=held_out_turns(len(cases)) if repeats is None else None,
                 previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
                 harness_version=self._harness_version,
