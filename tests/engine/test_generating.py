@@ -12,6 +12,7 @@ import made_teacher
 from made_teacher import THINGS
 from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
+from upskill.domain import Trial
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
@@ -199,3 +200,28 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
         with pytest.raises(UsageError, match="held-out was begun with another draft"):
             resume_generate(run)
+
+
+class StoppingAtAnAnswer(RunProgress):
+    """Presses Ctrl-C at the first answer."""
+
+    def trial_finished(self, trial: Trial) -> None:
+        raise KeyboardInterrupt
+
+
+def test_the_held_out_test_ends_after_two_and_a_half_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases = [{**good_case(number), "use": "held-out"} for number in range(32)]
+    keys = ("id", "input", "checks", "use", "family")
+    (tmp_path / "own.json").write_text(json.dumps([{key: case[key] for key in keys} for case in cases]))
+    (tmp_path / "student.yaml").write_text(yaml.safe_dump({"rules": [{"replies": ["no"]}]}))
+    with Provider(made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=0)) as teaches:
+        settings = resolve_settings(
+            {"teacher": "any", "teacher_base_url": teaches.url, "models": ("scripted/student.yaml",), "store": False}
+        )
+        order = GenerateOrder(task=made_teacher.TASK, case_file="own.json")
+        with pytest.raises(KeyboardInterrupt):
+            generate(order, settings=settings, progress=StoppingAtAnAnswer())
+    (path,) = (tmp_path / "runs").glob("*/trials/held-out/run.json")
+    record = json.loads(path.read_text())
+    assert (len(record["cases"]), record["turn_cap"], record["design"]) == (32, 80, "sequential")

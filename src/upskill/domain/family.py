@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from upskill.domain.case import Case
 from upskill.domain.text import count
 
-NEAR_DUPLICATE = 0.85
+NEAR_DUPLICATE = 0.92
 """The share of distinctive words, in their order and with numbers and names masked, that makes two prompts one."""
 MOST_COMPARED = 200
 """In larger files only prompts that are equal under the mask are found: comparing all with all would take minutes."""

@@ -45,6 +45,10 @@ def test_prompts_that_differ_in_numbers_and_names_are_near(prompt: str, other: s
     [
         ("What is the start command of tarnctl?", "What is the stop command of tarnctl?"),
         ("What is the log file of tarnctl?", "What is the lock file of tarnctl?"),
+        (
+            "I am setting up quarn on a new pier and got stuck: which log file does it use?",
+            "I am setting up quarn on a new pier and got stuck: which lock file does it use?",
+        ),
         ("Explain Kubernetes.", "Explain Docker."),
         ("Who are you?", "What is it?"),
         ("Write query.sql: all late orders, ascending.", "Write query.sql: customers with two orders, descending."),
@@ -106,7 +110,7 @@ def test_the_order_of_cases_does_not_matter(order: list[int]) -> None:
     cases = read_case_file(path, check_problems=check_problems).cases
     found = {frozenset((a.id, b.id)) for a, b in near_duplicates([cases[at] for at in order])}
     assert found == {frozenset((a.id, b.id)) for a, b in near_duplicates(cases)}
-    assert len(by_family(with_merged_families([cases[at] for at in order]))) == 1
+    assert len(by_family(with_merged_families([cases[at] for at in order]))) == 5
 
 
 def test_a_large_file_is_searched_for_equal_templates_only() -> None:
