@@ -15,7 +15,13 @@ from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, judge_report
+from upskill.workflows.evaluating.judge import (
+    grade_without_asking,
+    grading_context,
+    judge_report,
+    own_judge_note,
+    own_judges,
+)
 from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.replay import changed_families, recorded_plan, replay_trials
 from upskill.workflows.evaluating.resume import recorded_backend
@@ -72,6 +78,7 @@ def regrade(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
             *changed_families(graded_cases, record),
+            *map(own_judge_note, own_judges(record.judge, plan.students)),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
         end=RunEnd() if record.end is None else replace(record.end, interrupted=False),
