@@ -18,7 +18,8 @@ LEAKS = {"id": "login", "input": "A commit for a login feature", "expected": {"c
 
 def helped(asked: ReceivedRequest) -> Behaviour:
     """Knows everything with a skill, nothing without."""
-    return Behaviour(text='8472 quay.lock feat: login ["9.0"] cuda_runtime.h' if asked.has_skill else "No idea.")
+    known = '8472 quay.lock feat: login ["9.0"] cuda_runtime.h' if asked.has_skill else "No idea."
+    return Behaviour(text=f"{known} ({asked.number})")  # answers that repeat word for word count once
 
 
 @pytest.fixture
