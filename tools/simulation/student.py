@@ -24,10 +24,10 @@ from upskill.domain import (
     TrialPlan,
 )
 from upskill.domain.look import LookTerms
-from upskill.measuring import FIRST_LOOK, default_cap
+from upskill.measuring import FIRST_LOOK
 from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.schedule import Schedule, schedule_for
-from upskill.workflows.generating.measure import Measurement
+from upskill.workflows.generating.measure import Measurement, held_out_turns
 
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""
@@ -72,7 +72,7 @@ class SimulatedMeasure:
         assert stage not in self.stages, f"{stage} was asked for twice"
         self.stages.append(stage)
         arms: tuple[Arm, Arm] = ("baseline" if against is None else "previous", "with_skill")
-        cap = default_cap(len(cases))
+        cap = held_out_turns(len(cases))
         plan = TrialPlan(
             cases=tuple(cases),
             students=self._students,

@@ -7,6 +7,7 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
 from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
@@ -56,6 +57,7 @@ __all__ = [
     "RunningLift",
     "Sequential",
     "WorsenedCase",
+    "breakage_note",
     "confirm_worse",
     "default_cap",
     "describe_plan",
@@ -72,6 +74,7 @@ __all__ = [
     "measure_judge_error",
     "measure_lift",
     "measure_tokens",
+    "more_cases_hint",
     "only_if_both",
     "pair_trials",
     "pair_up",
