@@ -97,6 +97,7 @@ def test_more_repeats_and_fresh_answers_are_pooled_with_the_earlier_ones(skill: 
         fresh = run(folder, ["any"], base_url=provider.url, fresh=True)
         more = run(folder, ["any"], base_url=provider.url, repeats=2)
     assert fresh.evaluation.students[0].lifts[0].pairs == 24
+    assert fresh.evaluation.students[0].earlier_pairs == 12
     assert more.evaluation.students[0].lifts[0].pairs == 48
     assert _is_told(fresh.evaluation.notes, "2nd look at this version on these cases, tested at 0.25% instead of 2.5%")
     assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.00225])

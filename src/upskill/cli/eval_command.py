@@ -158,7 +158,7 @@ def command(
     evaluation = replace(evaluation, required=require)
     _write_files(evaluation, files)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
-    if not (quiet or as_json):
+    if not (quiet or as_json) and Path(evaluation.run).is_dir():
         show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
     return evaluation.exit_code()
 

@@ -93,6 +93,8 @@ class StudentReport:
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
     judge_error: JudgeError | None = None
     """How often the judge errs, and the lift corrected for that; `None` where nothing was judged or compared."""
+    earlier_pairs: int = 0
+    """Pairs of earlier looks at the same skill that the lift counts too."""
     answered_by: tuple[str, ...] = ()
     """What a server called the model that answered, where that is not the name it was asked by."""
 

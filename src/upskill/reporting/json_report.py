@@ -57,6 +57,7 @@ def _student(report: StudentReport) -> Json:
         "end": report.end,
         "clears": report.clears,
         "late": report.late,
+        "earlier_pairs": report.earlier_pairs,
         "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},

@@ -184,9 +184,10 @@ def _loading(report: StudentReport) -> Iterator[Text]:
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     """How far a sequential design went, and why no further."""
     most = evaluation.planned // (len(evaluation.students) * len(report.arms))
-    done = report.lifts[0].pairs if report.lifts else 0
+    done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
+    earlier = f" and {report.earlier_pairs} earlier ones" if report.earlier_pairs else ""
     late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
-    return f"{done} of at most {most} pairs, stopped: {_REASONS[report.stopped or '']}{late}"
+    return f"{done} of at most {most} pairs{earlier}, stopped: {_REASONS[report.stopped or '']}{late}"
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:

@@ -264,6 +264,7 @@ def conclude(
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
         judge_error=error,
+        earlier_pairs=sum(tally.pairs for tally in pairing.prior),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 

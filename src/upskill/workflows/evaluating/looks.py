@@ -131,7 +131,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         students=(),
         case_states=prepared.qualifications,
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students))),
+        notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     reports: list[Json] = [
@@ -159,6 +159,11 @@ def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]
     if len(notes) == of and len(set(notes.values())) == 1:
         return (next(iter(notes.values())),)
     return tuple(f"{name}: {note}" for name, note in notes.items())
+
+
+def _gone_notes(looks: Iterable[Look]) -> tuple[str, ...]:
+    gone = sorted({look.run for look in looks if not Path(look.run).is_dir()})
+    return (f"not here any more, so there are no answers to show: {', '.join(gone[:3])}",) if gone else ()
 
 
 def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:
