@@ -38,6 +38,8 @@ class CaseReference:
 
     id: str
     digest: str
+    prompt_digest: str | None = None
+    """Without the checks; `None` in runs of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

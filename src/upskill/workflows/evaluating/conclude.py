@@ -27,7 +27,12 @@ from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
-from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
+from upskill.workflows.evaluating.schedule import (
+    MOST_TRIES,
+    NOT_WORTH_ANOTHER_TRY,
+    Schedule,
+    SequentialSchedule,
+)
 
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {
     "interrupted": "interrupted",
@@ -182,6 +187,8 @@ def conclude(
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
     bought = [trial for trial in finished if trial.calls]
+    if cut_short is not None and _has_run_all(plan, finished):
+        cut_short = None  # what ended the run came after the last trial of this student
     finished = _without_superseded(finished)
     counted = [trial for trial in finished if schedule.counts(trial)]
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
@@ -214,6 +221,20 @@ def conclude(
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
+
+
+def _has_run_all(plan: TrialPlan, finished: list[Trial]) -> bool:
+    """Whether nothing is left to run of a student: each of its trials was scored, or tried as often as allowed."""
+    scored: set[tuple[str, int, str]] = set()
+    tries: Counter[tuple[str, int, str]] = Counter()
+    for trial in finished:
+        cell = (trial.case_id, trial.repeat, trial.arm)
+        if isinstance(trial.outcome, Scored):
+            scored.add(cell)
+        elif trial.outcome.was_run:
+            tries[cell] += MOST_TRIES if trial.outcome.fault in NOT_WORTH_ANOTHER_TRY else 1
+    scored.update(cell for cell, number in tries.items() if number >= MOST_TRIES)
+    return len(scored) == plan.trials_per_student
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:
