@@ -36,8 +36,7 @@ def _row(report: StudentReport) -> str:
     measured, against = (report.arm(arm) for arm in report.compared)
     if report.lifts:
         lift = report.lifts[0]
-        wide = lift.cases_like_these or lift.these_cases
-        lifted = f"{points(lift.mean)} points ({between(wide)}), {count(lift.pairs, 'pair')}"
+        lifted = f"{points(lift.mean)} points ({between(report.interval)}), {count(lift.pairs, 'pair')}"
     else:
         lifted = "not measured"
     cells = (

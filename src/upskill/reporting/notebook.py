@@ -39,8 +39,7 @@ def _cells(report: StudentReport) -> Iterator[str]:
     lift, pairs = "–", "–"
     if report.lifts:
         found = report.lifts[0]
-        wide = None if report.claim == "these cases" else found.cases_like_these
-        lift, pairs = f"{points(found.mean)} ({between(wide or found.these_cases)})", str(found.pairs)
+        lift, pairs = f"{points(found.mean)} ({between(report.interval)})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
     yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'

@@ -253,12 +253,10 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         yield Text()
 
 
-def _between(lift: Lift, report: StudentReport) -> str:
+def _between(report: StudentReport) -> str:
     """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
-    narrow = report.claim == "these cases"
-    interval = lift.these_cases if narrow else lift.cases_like_these or lift.these_cases
-    where = " on these cases" if narrow else ""
-    return f"({between(interval)}) {report.verdict}{where}"
+    where = " on these cases" if report.claim == "these cases" else ""
+    return f"({between(report.interval)}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
@@ -275,6 +273,6 @@ def table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
+        lifted = f"{signed(lift.mean)} {_between(report)}" if lift else report.verdict or "-"
         rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict)))
     return rows

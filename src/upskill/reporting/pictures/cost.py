@@ -53,7 +53,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         if not places or any(use is None for use, _ in places):
             continue
         (before, rate_before), (after, rate_after) = places[0], places[-1]
-        lift = report.lifts[0].these_cases if report.lifts else None
+        lift = report.interval
         marks.append(
             {
                 "student": report.student.name,

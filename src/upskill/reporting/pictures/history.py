@@ -66,7 +66,7 @@ def history_picture(skill: str, versions: Sequence[Version]) -> Picture | None:
         "filled one could be. Cases may have changed between versions: compare those whose baselines agree.",
         marks=marks,
         facts={"order": order},
-        columns=("Day", "Version", "Student", "Baseline", "With skill", "Lift", "On these cases", "Pairs", "Verdict"),
+        columns=("Day", "Version", "Student", "Baseline", "With skill", "Lift", "Interval", "Pairs", "Verdict"),
         rows=tuple(
             (
                 one.day,

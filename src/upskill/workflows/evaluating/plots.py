@@ -71,6 +71,7 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
         if not report.lifts or report.lifts[0].against != "baseline":
             continue
         lift = report.lifts[0]
+        interval = report.interval or lift.these_cases
         measured, against = report.arm(lift.arm), report.arm(lift.against)
         yield Version(
             day=record.started_at[:10],
@@ -80,7 +81,7 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
             before=None if against is None else against.pass_rate,
             after=None if measured is None else measured.pass_rate,
             lift=lift.mean,
-            interval=lift.these_cases,
+            interval=interval,
             pairs=lift.pairs,
             verdict=report.verdict,
         )
