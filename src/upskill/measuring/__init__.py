@@ -25,7 +25,7 @@ from upskill.measuring.lift import (
 from upskill.measuring.pairs import DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
-from upskill.measuring.summary import judge_agreement, summarise_arm
+from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
@@ -61,6 +61,7 @@ __all__ = [
     "pair_up",
     "pass_gate",
     "screen_cases",
+    "spent_on",
     "summarise_arm",
     "tally_baselines",
     "worst_case_lift",

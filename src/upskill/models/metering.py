@@ -155,6 +155,7 @@ class Meter:
         cost = price.of(input_tokens=tokens, output_tokens=0) if price is not None else 0.0
         for total in attempt.totals:
             total.failed_calls += 1
+            total.cost = None if price is None else total.cost
             total.tokens += tokens
             total.tokens_lost += tokens
             total.tokens_estimated += tokens

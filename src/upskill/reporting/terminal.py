@@ -19,6 +19,8 @@ _LEAST_MODEL = 12
 _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
+    "min lift": "the lift asked for is shown or excluded",
+    "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not decide",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",

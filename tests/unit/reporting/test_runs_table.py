@@ -96,7 +96,8 @@ def test_runs_name_who_answered() -> None:
     assert shown(show_bars, [(served, served.results[0])])[0] == f"knots on {name}, 2026-11-15"
     assert name in shown(show_matrix, [served])
     assert any(name in line for line in shown(show_history, [served], width=200))
-    assert [one["answered_by"] for one in run_rows([served])[0]["students"]] == [["qwen3-4b", "qwen3-8b"], []]  # type: ignore[index,call-overload]
+    rows: Any = run_rows([served])
+    assert [one["answered_by"] for one in rows[0]["students"]] == [["qwen3-4b", "qwen3-8b"], []]
     assert [row["answered_by"] for row in csv.DictReader(io.StringIO(runs_csv([served])))] == ["qwen3-4b qwen3-8b", ""]
 
 

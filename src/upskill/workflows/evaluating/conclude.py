@@ -23,7 +23,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
-from upskill.measuring.decision import Reason
+from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
@@ -186,13 +186,12 @@ def conclude(
     labels: Mapping[str, tuple[Label, ...]] | None = None,
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
-    bought = [trial for trial in finished if trial.calls]
+    spent = measuring.spent_on(finished) if student.price is not None else None
     if cut_short is not None and _has_run_all(plan, finished):
         cut_short = None  # what ended the run came after the last trial of this student
     finished = _without_superseded(finished)
     counted = [trial for trial in finished if schedule.counts(trial)]
     arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
-    spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
     report = StudentReport(
         student=student,
         harness=plan.harness,
@@ -208,14 +207,15 @@ def conclude(
         return report
     pairing, z = _paired(schedule, counted, plan)
     judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    reason = reason_to_stop(judgement.reason, verdict=judgement.verdict, clears=judgement.clears)
     return replace(
         report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
         lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
         claim=judgement.claim,
-        stopped=judgement.reason,
-        end=_end_of(judgement.reason, cut_short),
+        stopped=reason,
+        end=_end_of(reason, cut_short),
         clears=judgement.clears,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
@@ -294,10 +294,10 @@ def _judge(
     )
 
 
-def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
+def _end_of(reason: str | None, cut_short: CutShort | None) -> StudentEnd:
     """How a student's trials ended. A decision stands, whatever ended the run after it."""
-    if reason == "decided" or reason == "no difference" or reason == "futile":
-        return reason
+    if (by_design := end_by_design(reason)) is not None:
+        return by_design
     return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 
 
