@@ -194,7 +194,7 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
     return left
 
 
-ADDED = frozenset({"end"})
+ADDED = frozenset({"answered_by", "end", "prompt_digest", "rate", "rate_against", "version"})
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""
 
 

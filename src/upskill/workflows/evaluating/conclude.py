@@ -186,12 +186,15 @@ def conclude(
     labels: Mapping[str, tuple[Label, ...]] | None = None,
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
-    spent = measuring.spent_on(finished) if student.price is not None else None
+    spent = measuring.spent_on(finished, priced=True) if student.price is not None else None
     if cut_short is not None and _has_run_all(plan, finished):
         cut_short = None  # what ended the run came after the last trial of this student
     finished = _without_superseded(finished)
     counted = [trial for trial in finished if schedule.counts(trial)]
-    arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
+    arms = tuple(
+        measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases), priced=student.price is not None)
+        for arm in plan.arms
+    )
     report = StudentReport(
         student=student,
         harness=plan.harness,

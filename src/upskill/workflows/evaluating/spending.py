@@ -76,7 +76,7 @@ def spent_in(folder: RunFolder) -> Spending:
             spent.calls += trial.calls
             spent.tokens += trial.usage.tokens or 0
             spent.cost_known += trial.usage.cost or 0.0
-        spent.cost = measuring.spent_on(bought)
+        spent.cost = measuring.spent_on(bought, priced=any(trial.usage.cost is not None for trial in bought))
     except UpskillError:
         spent.cost = None
     return spent
