@@ -99,6 +99,17 @@ class StudentReport:
             return self.arms[1].arm, self.arms[0].arm
         return (self.arms[0].arm if self.arms else "with_skill"), "baseline"
 
+    def rate(self, name: Arm) -> float | None:
+        """The pass rate of an arm as it stands beside a lift: over the very pairs that the lift is made of.
+
+        Of arms without a lift, and in results of earlier versions, it is the rate over all scored trials.
+        """
+        for lift in self.lifts:
+            if name in (lift.arm, lift.against) and lift.rate is not None:
+                return lift.rate if name == lift.arm else lift.rate_against
+        arm = self.arm(name)
+        return None if arm is None else arm.pass_rate
+
     @property
     def interval(self) -> Interval | None:
         """The interval that the verdict rests on; `None` where nothing was compared."""

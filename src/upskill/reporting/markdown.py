@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, between, dollars, percent, points
+from upskill.reporting.wording import arm_name, arm_percents, between, dollars, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -41,8 +41,7 @@ def _row(report: StudentReport) -> str:
         lifted = "not measured"
     cells = (
         _text(report.student.name),
-        percent(None if against is None else against.pass_rate),
-        percent(None if measured is None else measured.pass_rate),
+        *(arm_percents(report).get(arm, "–") for arm in reversed(report.compared)),
         lifted,
         " → ".join("unknown" if arm.tokens is None else f"{arm.tokens:,.0f}" for arm in (against, measured) if arm),
         _text(" → ".join(dollars(arm.cost) for arm in (against, measured) if arm)),

@@ -72,9 +72,10 @@ def show_bars(found: Sequence[tuple[PastRun, PastResult]], console: "Console") -
             wording.arm_name(arm, result.harness)  # type: ignore[arg-type]
             for arm in (result.against or "baseline", result.arm or "with_skill")
         ]
+        rates = (result.before, result.after)
         before, after = (
-            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console)}")
-            for name, rate in zip(names, (result.before, result.after), strict=True)
+            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console, shown)}")
+            for name, rate, shown in zip(names, rates, wording.percents(*rates, result.lift), strict=True)
         )
         after.append(f"  {points(result)}", style=_style(result))
         console.print(before, soft_wrap=True)
@@ -141,7 +142,7 @@ def show_history(runs: Sequence[PastRun], console: "Console") -> None:
                 continue
             shown.add(key)
             version = (run.digest or "?").removeprefix("sha256:")[:8]
-            rates = f" {arrow} ".join("-" if rate is None else f"{rate:.0%}" for rate in (result.before, result.after))
+            rates = f" {arrow} ".join(wording.percents(result.before, result.after, result.lift))
             table.add_row(
                 Text("" if version == last else version),
                 Text(run.day),

@@ -11,7 +11,7 @@ from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, 
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import arm_name, between, can_draw, dollars, drawn_bar, points, widest_name
+from upskill.reporting.wording import arm_name, arm_percents, between, can_draw, dollars, drawn_bar, points, widest_name
 
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
@@ -174,8 +174,7 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
-    pair = (report.arm(lift.against), report.arm(lift.arm))
-    before, after = (percent(arm.pass_rate if arm is not None else None) for arm in pair)
+    before, after = (arm_percents(report).get(arm, "-") for arm in (lift.against, lift.arm))
     mark = "OK" if report.verdict == "helps" else report.verdict
     return f"{before} -> {after} ({signed(lift.mean)}) {mark}"
 
@@ -184,9 +183,11 @@ def bars(report: StudentReport, console: Console) -> Iterator[Text]:
     """A bar for each arm, with its lift where there is one."""
     gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
     width = widest_name([arm.arm for arm in report.arms], report.harness)
+    shown = arm_percents(report)
     for arm in report.arms:
         name = arm_name(arm.arm, report.harness)
-        yield Text(f"{name:<{width}} {drawn_bar(arm.pass_rate, console)}{gains.get(arm.arm, '')}")
+        bar = drawn_bar(report.rate(arm.arm), console, shown[arm.arm])
+        yield Text(f"{name:<{width}} {bar}{gains.get(arm.arm, '')}")
     yield Text()
 
 
@@ -243,7 +244,8 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
         width = widest_name([arm.arm for arm in report.arms], report.harness)
-        rates = [f"{arm.passed}/{arm.trials} ({percent(arm.pass_rate)})" for arm in report.arms]
+        shown = arm_percents(report)
+        rates = [f"{arm.passed}/{arm.trials} ({_share(shown[arm.arm], arm)})" for arm in report.arms]
         for arm, rate in zip(report.arms, rates, strict=True):
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
             name = arm_name(arm.arm, report.harness).ljust(width)
@@ -253,6 +255,11 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()
+
+
+def _share(shown: str, arm: ArmSummary) -> str:
+    """The rate beside the lift; it says so where that is not the rate over all answers that were counted before it."""
+    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
 
 
 def _between(report: StudentReport) -> str:
@@ -270,7 +277,7 @@ def table(evaluation: Evaluation, console: Console) -> Table:
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
         cells = [
-            arrow.join(percent(arm.pass_rate) for arm in report.arms),
+            arrow.join(arm_percents(report).values()),
             arrow.join(_assertions(arm) for arm in report.arms),
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),

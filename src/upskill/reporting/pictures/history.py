@@ -9,7 +9,7 @@ from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import between, percent, points, short_names
+from upskill.reporting.wording import between, percents, points, short_names
 
 HEIGHT = 170
 MOST_STUDENTS = 8
@@ -72,8 +72,7 @@ def history_picture(skill: str, versions: Sequence[Version]) -> Picture | None:
                 one.day,
                 one.digest[:12],
                 one.student,
-                percent(one.before),
-                percent(one.after),
+                *percents(one.before, one.after, one.lift),
                 f"{points(one.lift)} points",
                 between(one.interval),
                 str(one.pairs),

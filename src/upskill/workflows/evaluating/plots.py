@@ -72,14 +72,13 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
             continue
         lift = report.lifts[0]
         interval = report.interval or lift.these_cases
-        measured, against = report.arm(lift.arm), report.arm(lift.against)
         yield Version(
             day=record.started_at[:10],
             digest=record.skill_digest,
             run=name,
             student=report.student.name,
-            before=None if against is None else against.pass_rate,
-            after=None if measured is None else measured.pass_rate,
+            before=report.rate(lift.against),
+            after=report.rate(lift.arm),
             lift=lift.mean,
             interval=interval,
             pairs=lift.pairs,

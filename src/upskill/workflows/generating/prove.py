@@ -237,7 +237,7 @@ def _judge(
             verdict = "undecided"
         # What the report claims on another side, it claims for the cases and with the interval that it found.
         if gate is not None and lift is not None and verdict in ("helps", "undecided"):
-            lift = _at_level(lift, gate)
+            lift = _at_level(lift, gate, pairing)
             claim = "cases like these" if gate.wide else "these cases"
     proof = StudentProof(
         student=name,
@@ -253,8 +253,11 @@ def _judge(
     return replace(proof, sentence=student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision))
 
 
-def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:
-    """The lift with the interval that belongs to the level of this use."""
+def _at_level(lift: Lift, gate: measuring.Gate, pairing: measuring.Pairing) -> Lift:
+    """The lift with the interval that belongs to the level of this use, and the rates that it is the difference of."""
+    by_case = measuring.measure_lift(pairing)
+    if gate.wide and by_case is not None:
+        lift = replace(lift, rate=by_case.rate, rate_against=by_case.rate_against)
     if gate.wide:
         return replace(lift, mean=gate.mean, cases_like_these=gate.interval)
     return replace(lift, mean=gate.mean, these_cases=gate.interval, cases_like_these=None)

@@ -91,8 +91,7 @@ def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> Measure
     reports = () if proof is None or proof.evaluation is None else proof.evaluation.students
     report = next((one for one in reports if one.student.name == claim.student), None)
     lift = next((one.lift for one in (() if proof is None else proof.students) if one.student == claim.student), None)
-    arms = (None, None) if report is None else tuple(report.arm(arm) for arm in report.compared)
-    rate, rate_against = (None if arm is None else arm.pass_rate for arm in arms)
+    rate, rate_against = (None, None) if report is None else (report.rate(arm) for arm in report.compared)
     return MeasuredLift(
         model=claim.student,
         resolved=endpoint.model,
