@@ -11,15 +11,15 @@ StudentEnd = Literal[
     "min lift",
     "withdrawn",
     "futile",
+    "copies",
     "plan finished",
     "cap reached",
     "endpoint down",
     "interrupted",
 ]
 """Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
-lift that was asked for, crossed a boundary that does not count, or saw that the rest of the plan would not decide;
-every planned trial was run; or a cap, an outage or a person ended it before."""
-
+lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
+repeats are copies of each other; every planned trial was run; or a cap, an outage or a person ended it before."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
@@ -82,5 +82,5 @@ def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | No
 
 def end_by_design(reason: str | None) -> StudentEnd | None:
     """The end of a student whose design stopped for this reason; `None` where something else ended it."""
-    ends: tuple[StudentEnd, ...] = ("decided", "no difference", "min lift", "withdrawn", "futile")
+    ends: tuple[StudentEnd, ...] = ("decided", "no difference", "min lift", "withdrawn", "futile", "copies")
     return next((end for end in ends if end == reason), None)

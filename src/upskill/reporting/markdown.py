@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, arm_percents, between, dollars, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -36,7 +36,8 @@ def _row(report: StudentReport) -> str:
     measured, against = (report.arm(arm) for arm in report.compared)
     if report.lifts:
         lift = report.lifts[0]
-        lifted = f"{points(lift.mean)} points ({between(report.interval)}), {count(lift.pairs, 'pair')}"
+        interval = confidence_interval(lift, report.interval)
+        lifted = f"{points(lift.mean)} points ({interval}), {count(lift.pairs, 'pair')}"
     else:
         lifted = "not measured"
     cells = (

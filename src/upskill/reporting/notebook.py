@@ -6,7 +6,7 @@ from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped
-from upskill.reporting.wording import arm_name, arm_percents, between, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, points
 
 _LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;overflow-wrap:anywhere"
 _RIGHT = "text-align:right;vertical-align:top;padding:4px 12px 4px 0;white-space:nowrap"
@@ -36,7 +36,8 @@ def _cells(report: StudentReport) -> Iterator[str]:
     lift, pairs = "–", "–"
     if report.lifts:
         found = report.lifts[0]
-        lift, pairs = f"{points(found.mean)} ({between(report.interval)})", str(found.pairs)
+        interval = confidence_interval(found, report.interval)
+        lift, pairs = f"{points(found.mean)} ({interval})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
     yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'

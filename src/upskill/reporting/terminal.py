@@ -11,7 +11,17 @@ from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, 
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import arm_name, arm_percents, between, can_draw, dollars, drawn_bar, points, widest_name
+from upskill.reporting.wording import (
+    arm_name,
+    arm_percents,
+    between,
+    can_draw,
+    confidence_interval,
+    dollars,
+    drawn_bar,
+    points,
+    widest_name,
+)
 
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
@@ -22,6 +32,7 @@ _REASONS = {
     "min lift": "the lift asked for is shown or excluded",
     "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not decide",
+    "copies": "repeats are copies of the first answers, so each case counts once",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "interrupted",
@@ -167,7 +178,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     """How far a sequential design went, and why no further."""
-    most = evaluation.cases * evaluation.repeats
+    most = evaluation.planned // (len(evaluation.students) * len(report.arms))
     done = report.lifts[0].pairs if report.lifts else 0
     late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
     return f"{done} of at most {most} pairs, stopped: {_REASONS[report.stopped or '']}{late}"
@@ -192,7 +203,7 @@ def bars(report: StudentReport, console: Console) -> Iterator[Text]:
 
 
 def _between_words(lift: Lift) -> str:
-    return f"between {points(lift.these_cases.low)} and {points(lift.these_cases.high)}"
+    return confidence_interval(lift, lift.these_cases)
 
 
 def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
@@ -262,16 +273,18 @@ def _share(shown: str, arm: ArmSummary) -> str:
     return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
 
 
-def _between(report: StudentReport) -> str:
+def _between(lift: Lift, report: StudentReport) -> str:
     """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
     where = " on these cases" if report.claim == "these cases" else ""
-    return f"({between(report.interval)}) {report.verdict}{where}"
+    usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
+    interval = between(report.interval) if usual else confidence_interval(lift, report.interval)
+    return f"({interval}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
     """Several students, a row each."""
     rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"):
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"):
         rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:
@@ -282,6 +295,6 @@ def table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{signed(lift.mean)} {_between(report)}" if lift else report.verdict or "-"
+        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
         rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict)))
     return rows

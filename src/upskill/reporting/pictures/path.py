@@ -18,6 +18,7 @@ REASONS = {
     "min lift": "the lift asked for is shown or excluded",
     "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not have decided",
+    "copies": "repeats were copies of the first answers",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "it was interrupted",

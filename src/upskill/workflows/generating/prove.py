@@ -255,6 +255,7 @@ def _judge(
 
 def _at_level(lift: Lift, gate: measuring.Gate, pairing: measuring.Pairing) -> Lift:
     """The lift with the interval that belongs to the level of this use, and the rates that it is the difference of."""
+    lift = replace(lift, confidence=1 - 2 * gate.level)
     by_case = measuring.measure_lift(pairing)
     if gate.wide and by_case is not None:
         lift = replace(lift, rate=by_case.rate, rate_against=by_case.rate_against)
