@@ -12,6 +12,7 @@ StudentEnd = Literal[
     "withdrawn",
     "futile",
     "copies",
+    "regraded",
     "plan finished",
     "cap reached",
     "endpoint down",
@@ -19,7 +20,8 @@ StudentEnd = Literal[
 ]
 """Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
 lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
-repeats are copies of each other; every planned trial was run; or a cap, an outage or a person ended it before."""
+repeats are copies of each other, or had stopped with the grades that answers had before; every planned trial was run;
+or a cap, an outage or a person ended it before."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
@@ -82,5 +84,5 @@ def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | No
 
 def end_by_design(reason: str | None) -> StudentEnd | None:
     """The end of a student whose design stopped for this reason; `None` where something else ended it."""
-    ends: tuple[StudentEnd, ...] = ("decided", "no difference", "min lift", "withdrawn", "futile", "copies")
+    ends: tuple[StudentEnd, ...] = ("decided", "no difference", "min lift", "withdrawn", "futile", "copies", "regraded")
     return next((end for end in ends if end == reason), None)

@@ -33,6 +33,7 @@ _REASONS = {
     "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not decide",
     "copies": "repeats are copies of the first answers, so each case counts once",
+    "regraded": "the run stopped there with its earlier grades",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "interrupted",

@@ -19,6 +19,7 @@ REASONS = {
     "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not have decided",
     "copies": "repeats were copies of the first answers",
+    "regraded": "the run stopped there with its earlier grades",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "it was interrupted",

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from upskill import checks, storage
 from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, StudentEnd, Trial
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.run_end import end_by_design
 from upskill.errors import UsageError
 from upskill.measuring.verdict import CutShort
 from upskill.reporting.read_evaluation import UnreadableResult
@@ -23,6 +24,7 @@ from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.resume import recorded_backend
+from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 
 
 def regrade(
@@ -56,6 +58,8 @@ def regrade(
         student.name: replay_trials(plan, mine[student.name], min_lift=record.min_lift) for student in plan.students
     }
     ends = _recorded_ends(run, record)
+    for student in plan.students:
+        _stop_there(schedules[student.name], ends[student.name])
     return summarise(
         plan,
         regraded,
@@ -93,6 +97,12 @@ def _recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
     known = () if recorded is None else recorded.students
     killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
     return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
+
+
+def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
+    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
+    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
+        schedule.end("futile" if end == "futile" else "regraded")
 
 
 def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) -> dict[str, Case]:
