@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
-from upskill.domain.text import count
+from upskill.domain.text import count, points
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
 from upskill.measuring.intervals import (
@@ -232,14 +232,6 @@ def figures(lift: Lift, interval: Interval) -> str:
 
 def _confidence(lift: Lift) -> str:
     return f"{round(lift.confidence * 100, 1):g}% CI"
-
-
-def points(share: float) -> str:
-    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0."""
-    rounded = round(share * 100)
-    if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
-        return f"{share * 100:+.1f}"
-    return f"{rounded:+d}" if rounded else "0"
 
 
 def _range(interval: Interval) -> str:

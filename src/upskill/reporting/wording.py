@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
+from upskill.domain.text import points as points
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,11 +29,6 @@ def arm_name(arm: Arm, harness: str) -> str:
 def widest_name(arms: Iterable[Arm], harness: str) -> int:
     """Characters that the names of these arms need in a column."""
     return max(10, *(len(arm_name(arm, harness)) for arm in arms))
-
-
-def points(share: float) -> str:
-    """A lift in points, with its sign."""
-    return f"{round(share * 100):+d}"
 
 
 def between(interval: Interval | None) -> str:
