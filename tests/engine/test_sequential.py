@@ -101,10 +101,8 @@ def test_min_lift_goes_on_until_the_interval_clears_it(skill: Make, run_at: Any)
     assert len(second.requests) > len(first.requests)
 
 
-def test_an_excluded_lift_leaves_the_rest_undecided_and_is_not_called_decided(
-    skill: Make, run: Any, script: Any
-) -> None:
-    ran = run(skill(CASES), [script({"replies": ["no"]})], repeats=None, min_lift=0.5)
+def test_an_excluded_lift_leaves_the_rest_undecided_and_is_not_called_decided(skill: Make, run_at: Any) -> None:
+    ran, _ = run_at(skill(CASES), lambda asked: Behaviour(text=f"no {asked.number}"), repeats=None, min_lift=0.5)
     (report,) = ran.evaluation.students
     assert (report.verdict, report.clears) == ("undecided", False)
     assert (report.stopped, report.end) == ("min lift", "min lift")

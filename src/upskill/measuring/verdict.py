@@ -143,8 +143,9 @@ def _word(
         case "cheaper" if tokens is not None:
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
         case "no difference":
-            strict = these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
-            sentence = say_no_difference(lift, strict, cases=cases)
+            # The stricter interval decided, so it is the one that is shown, here and wherever the lift is.
+            lift = replace(lift, these_cases=these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks)))
+            sentence = say_no_difference(lift, lift.these_cases, cases=cases)
         case _:
             sentence = say_undecided(
                 lift,

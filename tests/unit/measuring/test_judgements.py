@@ -10,6 +10,7 @@ from upskill.domain import Interval
 from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
 from upskill.measuring.decision import Decision
 from upskill.measuring.token_ratio import Ratio
+from upskill.measuring.verdict import figures
 
 FEWER_TOKENS = Ratio(typical=0.62, interval=Interval(low=0.55, high=0.70), total=0.6, cases=20)
 SAME_TOKENS = Ratio(typical=0.98, interval=Interval(low=0.90, high=1.07), total=1.0, cases=20)
@@ -68,6 +69,10 @@ def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
     judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
     assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
     assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI -")
+    assert judgement.lift is not None
+    assert figures(judgement.lift, judgement.lift.these_cases) in judgement.sentence, (
+        "one interval, wherever it is shown"
+    )
 
 
 def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> None:
