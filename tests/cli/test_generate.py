@@ -290,7 +290,7 @@ def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(
     student = found["held_out"]["students"][0]
     (lift,) = student["lifts"]
     low, high = lift["cases_like_these"]
-    figures = f"between {100 * low:+.0f} and {100 * high:+.0f}".replace("+0", "0")
+    figures = f"% CI {100 * low:+.0f} to {100 * high:+.0f}"
     assert figures in found["students"][0]["sentence"]
     # What was known against no skill is still known; it is of an older version, and says so.
     new, _, old = place.meta["measured"]
@@ -301,7 +301,7 @@ def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(
     assert run["students"][0]["interval"] == [low, high]
     assert run["students"][0]["verdict"] == student["verdict"] == found["students"][0]["status"]
     table = place.run("report", found["run"], "--markdown").stdout
-    assert f"({100 * low:+.0f} to {100 * high:+.0f})" in table
+    assert figures in table
 
 
 def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: Place) -> None:
