@@ -68,6 +68,14 @@ def test_the_price_is_that_of_the_cases_that_are_there(here: Path) -> None:
     assert many.estimate.students.calls_at_most >= 5 * few.estimate.students.calls_at_most
 
 
+def test_a_student_that_would_judge_itself_is_refused_before_the_teacher_is_asked(here: Path) -> None:
+    cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    settings = _settings(judge="scripted/teacher.yaml")
+    with pytest.raises(UsageError, match="would judge its own answers"):
+        plan_generate(GenerateOrder(task="x", case_file="own.json"), settings=settings)
+
+
 def test_cases_that_want_a_judge_are_refused_before_anything_is_asked(here: Path) -> None:
     cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
     (here / "own.json").write_text(json.dumps({"cases": cases}))

@@ -194,7 +194,12 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
     return left
 
 
-ADDED = frozenset({"answered_by", "end", "prompt_digest", "rate", "rate_against", "version"})
+ADDED = frozenset(
+    {
+        *("answered_by", "claim", "end", "judge_error", "judge_is_student"),
+        *("prompt_digest", "rate", "rate_against", "required", "version"),
+    }
+)
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""
 
 

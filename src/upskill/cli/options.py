@@ -63,7 +63,11 @@ CASE_FILE = click.option(
 COUNTS = click.option(
     "--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+16+4]"
 )
-REQUIRE = click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
+REQUIRE = click.option(
+    "--require",
+    type=click.Choice(["helps", "helps-here"]),
+    help="Exit with 1 unless every student is helped, on cases like these or at least here, on these cases.",
+)
 RESUME = click.option(
     "--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short."
 )

@@ -12,6 +12,7 @@ StudentEnd = Literal[
     "withdrawn",
     "futile",
     "copies",
+    "judge",
     "regraded",
     "plan finished",
     "cap reached",
@@ -20,8 +21,8 @@ StudentEnd = Literal[
 ]
 """Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
 lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
-repeats are copies of each other, or had stopped with the grades that answers had before; every planned trial was run;
-or a cap, an outage or a person ended it before."""
+repeats are copies of each other; it decided, and the judge's errors leave it open after all, or the grades that answers
+had before did; every planned trial was run; or a cap, an outage or a person ended it before."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
@@ -84,5 +85,14 @@ def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | No
 
 def end_by_design(reason: str | None) -> StudentEnd | None:
     """The end of a student whose design stopped for this reason; `None` where something else ended it."""
-    ends: tuple[StudentEnd, ...] = ("decided", "no difference", "min lift", "withdrawn", "futile", "copies", "regraded")
+    ends: tuple[StudentEnd, ...] = (
+        "decided",
+        "no difference",
+        "min lift",
+        "withdrawn",
+        "futile",
+        "copies",
+        "judge",
+        "regraded",
+    )
     return next((end for end in ends if end == reason), None)

@@ -13,6 +13,7 @@ from upskill.measuring.acceptance import (
 )
 from upskill.measuring.decision import Decision
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
+from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -51,11 +52,13 @@ __all__ = [
     "default_cap",
     "describe_plan",
     "detectable_lift",
+    "heed_judge_error",
     "judge",
     "judge_agreement",
     "label_of",
     "level_of_use",
     "lift_by_label",
+    "measure_judge_error",
     "measure_lift",
     "measure_tokens",
     "number_of_use",

@@ -20,6 +20,7 @@ REASONS = {
     "futile": "the rest of the plan would not have decided",
     "copies": "repeats were copies of the first answers",
     "regraded": "the run stopped there with its earlier grades",
+    "judge": "it was decided as judged; the judge's errors leave it open",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "it was interrupted",

@@ -62,6 +62,18 @@ def summarise(
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
     labels = {one.case_id: one.labels for one in case_states}
+    reports = tuple(
+        conclude(
+            student,
+            plan,
+            schedules[student.name],
+            mine[student.name],
+            min_lift=min_lift,
+            cut_short=cut_short(student),
+            labels=labels,
+        )
+        for student in plan.students
+    )
     return Evaluation(
         skill=skill,
         run=run,
@@ -70,21 +82,16 @@ def summarise(
         planned=len(plan),
         design=plan.design,
         min_lift=min_lift,
-        students=tuple(
-            conclude(
-                student,
-                plan,
-                schedules[student.name],
-                mine[student.name],
-                min_lift=min_lift,
-                cut_short=cut_short(student),
-                labels=labels,
-            )
-            for student in plan.students
-        ),
+        students=reports,
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_copies_notes(plan, schedules), *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
+        notes=(
+            *notes,
+            *_copies_notes(plan, schedules),
+            *_cut_notes(plan, mine),
+            *_no_tools_notes(plan, mine),
+            *_judge_notes(reports),
+        ),
         end=end,
         sandbox=sandbox,
         judge=judge,
@@ -176,6 +183,16 @@ def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple
     return tuple(notes)
 
 
+def _judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
+    """Notes on lifts that rest on a judge whose error rate is not known."""
+    for report in reports:
+        error = report.judge_error
+        if error is not None and error.interval is None:
+            who = f"{report.student.name}: " if len(reports) > 1 else ""
+            answers = f"{error.compared} answers that other assertions could decide"
+            yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
+
+
 def _refusal_of_tools(trial: Trial) -> str | None:
     """The error message of a server that refuses tools; `None` where there is none."""
     outcome = trial.outcome
@@ -218,8 +235,12 @@ def conclude(
     if plan.against is None:
         return report
     pairing, level = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    error = measuring.measure_judge_error(pairing, finished, level, claim=judged.claim)
+    judgement = measuring.heed_judge_error(judged, error, min_lift=min_lift)
     reason = reason_to_stop(judgement.reason, verdict=judgement.verdict, clears=judgement.clears)
+    if judgement.verdict != judged.verdict and judged.reason == "decided":
+        reason = "judge"
     return replace(
         report,
         verdict=judgement.verdict,
@@ -231,6 +252,7 @@ def conclude(
         clears=judgement.clears,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
+        judge_error=error,
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 

@@ -18,7 +18,7 @@ from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.judge import judge_endpoint
+from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
 
 MOST_ESTIMATE_ERROR = 0.67
@@ -94,7 +94,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge, judge_notes = _judge(settings, endpoints, counted.cases)
+    judge, judge_notes = judge_for(settings, endpoints, counted.cases)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
         counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
@@ -144,16 +144,6 @@ def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
         return counted
     once = without_copies(counted.cases)
     return replace(once, notes=(*counted.notes, *once.notes))
-
-
-def _judge(
-    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
-) -> tuple[Endpoint | None, tuple[str, ...]]:
-    """The judge that the cases need, if any, and notes on it."""
-    if not any("judge" in checks.needs(case) for case in cases):
-        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
-    judge = judge_endpoint(settings, students)
-    return judge, () if judge is None or judge.name in students else probe(judge).notes
 
 
 def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:

@@ -19,7 +19,13 @@ from upskill.storage import RunFolder, RunRecord
 from upskill.storage.runs import CaseReference
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, judge_report
+from upskill.workflows.evaluating.judge import (
+    grade_without_asking,
+    grading_context,
+    judge_report,
+    own_judge_note,
+    own_judges,
+)
 from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
 from upskill.workflows.evaluating.report import recorded_evaluation
@@ -73,6 +79,7 @@ def regrade(
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
+            *map(own_judge_note, own_judges(record.judge, plan.students)),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
         end=replace(record.end or RunEnd(), interrupted=False),
