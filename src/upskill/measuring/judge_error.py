@@ -12,8 +12,8 @@ from statistics import fmean
 
 from upskill.domain import Arm, Interval, Scored, Trial
 from upskill.domain.judge_error import JudgeError, JudgeRates
-from upskill.domain.trial import ENDS_THAT_CAN_PASS
 from upskill.domain.text import points
+from upskill.domain.trial import ENDS_THAT_CAN_PASS
 from upskill.measuring.decision import Claim
 from upskill.measuring.intervals import FIXED, Level
 from upskill.measuring.lift import measure_lift
