@@ -196,8 +196,8 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
 
 ADDED = frozenset(
     {
-        *("answered_by", "claim", "end", "judge_error", "judge_is_student"),
-        *("prompt_digest", "rate", "rate_against", "required", "version"),
+        *("answered_by", "claim", "end", "families", "family", "judge_error"),
+        *("judge_is_student", "prompt_digest", "rate", "rate_against", "required", "version"),
     }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""

@@ -12,6 +12,7 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
 from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
@@ -48,6 +49,7 @@ __all__ = [
     "RunningLift",
     "Sequential",
     "WorsenedCase",
+    "breakage_note",
     "confirm_worse",
     "default_cap",
     "describe_plan",
@@ -61,6 +63,7 @@ __all__ = [
     "measure_judge_error",
     "measure_lift",
     "measure_tokens",
+    "more_cases_hint",
     "number_of_use",
     "pair_trials",
     "pair_up",

@@ -40,6 +40,8 @@ class CaseReference:
     digest: str
     prompt_digest: str | None = None
     """Without the checks; `None` in runs of earlier versions."""
+    family: str | None = None
+    """As it was when the run began: it decides what counts once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

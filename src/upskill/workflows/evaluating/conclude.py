@@ -23,6 +23,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
+from upskill.domain.family import by_family
 from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.verdict import CutShort
@@ -91,6 +92,7 @@ def summarise(
             *_cut_notes(plan, mine),
             *_no_tools_notes(plan, mine),
             *_judge_notes(reports),
+            *_few_cases_notes(plan, mine),
         ),
         end=end,
         sandbox=sandbox,
@@ -148,6 +150,21 @@ def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterato
         if schedule.copies:
             who = f"{name}: " if len(plan.students) > 1 else ""
             yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
+
+
+def _few_cases_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """What the cases cannot exclude that the student with the fewest of them was compared on."""
+    if plan.against is None:
+        return ()
+    scored = [
+        {(one.case_id, one.arm) for one in trials[student.name] if isinstance(one.outcome, Scored)}
+        for student in plan.students
+    ]
+    seen = min(
+        ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
+    )
+    note = measuring.breakage_note(cases=len(seen), families=len(by_family(seen)))
+    return () if note is None else (note,)
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:

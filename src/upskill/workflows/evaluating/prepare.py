@@ -7,6 +7,7 @@ from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain.family import family_notes
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
@@ -79,7 +80,8 @@ class PreparedEvaluation:
     @property
     def lines(self) -> tuple[str, ...]:
         """Calls, price, time, the detectable lift and notes, for a person."""
-        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
+        notes = (*self.notes, *_few_cases_hint(self.order, self.plan))
+        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in notes)
 
 
 def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
@@ -125,6 +127,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
             *unconfined_notes(backend),
             *counted.notes,
             *admitted.notes,
+            *(() if order.every_case else family_notes(admitted.cases)),
             *skill.notes,
             *_unseen_notes(skill, harness),
             *(note for one in served.values() for note in one.notes),
@@ -290,6 +293,14 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
+
+
+def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:
+    """Advice for who chose the cases, while nothing is spent; the parts of a `generate` have those that they have."""
+    if order.every_case or plan.against is None:
+        return ()
+    hint = measuring.more_cases_hint(cases=len(plan.cases), families=plan.units)
+    return () if hint is None else (hint,)
 
 
 def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:

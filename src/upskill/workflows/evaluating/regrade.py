@@ -27,7 +27,7 @@ from upskill.workflows.evaluating.judge import (
     own_judges,
 )
 from upskill.workflows.evaluating.prepare import unconfined_notes
-from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
+from upskill.workflows.evaluating.replay import changed_families, recorded_plan, replay_trials
 from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.resume import recorded_backend
 from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
@@ -50,7 +50,8 @@ def regrade(
     cases = storage.read_case_file(source, check_problems=check_problems).cases
     skill = storage.read_skill(run / record.skill_source)
     known = _match(record.cases, cases, source)
-    plan = recorded_plan(record, tuple(known.values()))
+    graded_cases = tuple(known.values())
+    plan = recorded_plan(record, graded_cases)
     backend = recorded_backend(record)
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     sandbox = require_sandbox(backend) if executes else None
@@ -79,6 +80,7 @@ def regrade(
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
+            *changed_families(graded_cases, record),
             *map(own_judge_note, own_judges(record.judge, plan.students)),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
