@@ -280,6 +280,32 @@ def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(p
     assert "no held-out case was used" in json.loads(again.stdout)["sentence"]
 
 
+def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(place: Place) -> None:
+    folder = _improvable(place, 2)
+    known = {"model": "any", "resolved": "any", "status": "helps", "sentence": "helps", "mean": 0.2, "pairs": 40}
+    meta = {**json.loads((folder / "skill_meta.json").read_text()), "format": "upskill.skill/1", "status": "helps"}
+    (folder / "skill_meta.json").write_text(json.dumps({**meta, "measured": [known]}))
+    # Two students wave a revision through, so that each is held to more than an evaluation by itself would be.
+    done = place.generate("--from", "skills/quarn/", "--cases", "4+8+0", "--eval-model", "two", "--fresh", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    student = found["held_out"]["students"][0]
+    (lift,) = student["lifts"]
+    low, high = lift["cases_like_these"]
+    figures = f"% CI {100 * low:+.0f} to {100 * high:+.0f}"
+    assert figures in found["students"][0]["sentence"]
+    # What was known against no skill is still known; it is of an older version, and says so.
+    new, _, old = place.meta["measured"]
+    assert (new["against"], new["cases_like_these"], new["version"]) == ("previous", [low, high], None)
+    assert (old["against"], old["mean"], old["version"]) == ("baseline", 0.2, place.meta["provenance"]["improved_from"])
+    assert place.meta["status"] == "helps"
+    (run,) = json.loads(place.run("runs", "--json").stdout)["runs"]
+    assert run["students"][0]["interval"] == [low, high]
+    assert run["students"][0]["verdict"] == student["verdict"] == found["students"][0]["status"]
+    table = place.run("report", found["run"], "--markdown").stdout
+    assert figures in table
+
+
 def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: Place) -> None:
     folder = _improvable(place, 12)
     before = everything_below(folder)

@@ -1,13 +1,18 @@
 """The caps of a run: no request is sent beyond one, whatever the provider reports."""
 
 import time
+from typing import Any
 
 import pytest
 
 from engine.calling import ask, endpoint_at, faults
+from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Price
+from upskill.library.results import EvaluationResult
 from upskill.models import Budget, CallPolicy, MeteredClient, Spending
+from upskill.storage import RunFolder
+from upskill.workflows.evaluating.spending import spent_in
 
 IN_FLIGHT = 4
 DOLLAR_A_TOKEN = Price(input_per_million=1e6, output_per_million=1e6)
@@ -160,3 +165,14 @@ def test_the_cap_that_was_reached_is_named(budget: Budget, words: str) -> None:
     everything = Spending(calls=10**6, tokens=10**9, cost_known=10.0**6)
     assert str(budget.reached(everything, seconds=10.0**6)) == words
     assert budget.reached(Spending(), seconds=0.0) is None
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(status=400), Behaviour(usage=False)], ids=["no answer", "no count"])
+def test_an_unknown_price_is_never_nothing(skill: Make, run_at: Any, behaviour: Behaviour) -> None:
+    ran, _ = run_at(skill([("Question?", {"contains": "ok"})]), lambda _: behaviour, max_retries=0)
+    (report,) = ran.evaluation.students
+    assert ran.evaluation.bought.calls > 0
+    assert ran.evaluation.bought.cost is None
+    assert [report.spent, *(arm.spent for arm in report.arms)] == [None, None, None]
+    assert "$" not in str(EvaluationResult(evaluation=ran.evaluation, run=ran.run))
+    assert spent_in(RunFolder(path=ran.run)).cost is None

@@ -10,6 +10,7 @@ import pytest
 from engine.conftest import Make
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored
+from upskill.library.results import EvaluationResult
 from upskill.workflows.evaluating.resume import resume
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(20)]
@@ -98,6 +99,15 @@ def test_min_lift_goes_on_until_the_interval_clears_it(skill: Make, run_at: Any)
     assert plain.evaluation.students[0].verdict == asked.evaluation.students[0].verdict == "helps"
     assert asked.evaluation.students[0].clears
     assert len(second.requests) > len(first.requests)
+
+
+def test_an_excluded_lift_leaves_the_rest_undecided_and_is_not_called_decided(skill: Make, run_at: Any) -> None:
+    ran, _ = run_at(skill(CASES), lambda asked: Behaviour(text=f"no {asked.number}"), repeats=None, min_lift=0.5)
+    (report,) = ran.evaluation.students
+    assert (report.verdict, report.clears) == ("undecided", False)
+    assert (report.stopped, report.end) == ("min lift", "min lift")
+    shown = str(EvaluationResult(evaluation=ran.evaluation, run=ran.run))
+    assert "stopped: the lift asked for is shown or excluded" in " ".join(shown.split())
 
 
 def test_a_run_that_was_interrupted_goes_on_and_buys_nothing_twice(skill: Make, run: Any, tmp_path: Path) -> None:

@@ -195,7 +195,10 @@ def _left(run: Path, recorded: Path | None) -> dict[str, Any]:
 
 
 ADDED = frozenset(
-    {"claim", "earlier_pairs", "end", "families", "family", "judge_error", "judge_is_student", "looks", "required"}
+    {
+        *("answered_by", "claim", "earlier_pairs", "end", "families", "family", "judge_error"),
+        *("judge_is_student", "looks", "prompt_digest", "rate", "rate_against", "required", "version"),
+    }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""
 

@@ -9,9 +9,10 @@ from upskill.cli.screen import Line
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.domain.text import count
 from upskill.measuring import DroppedPair, Pair, RunningLift
+from upskill.measuring.lift import RunningLook
 from upskill.models import MeteredClient
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
-from upskill.reporting.wording import arm_name
+from upskill.reporting.wording import arm_name, percents
 from upskill.workflows.progress import RunProgress
 
 _LEAST_PAIRS_FOR_A_PACE = 2
@@ -113,7 +114,7 @@ class Figures:
         return self._lifts[student].pairs if self._compared else self._ended[student, self._plan.measured].total()
 
     def _most(self) -> int:
-        return len(self._plan.cases) * self._plan.repeats
+        return self._plan.most_turns
 
     def _student(self, name: str) -> LiveStudent:
         look = self._lifts[name].look() if self._compared else None
@@ -123,19 +124,22 @@ class Figures:
             done=done,
             most=self._most(),
             over=name in self._over or done >= self._most(),
-            conditions=tuple(self._condition(name, arm) for arm in self._plan.arms),
-            lift=None if look is None else look[0],
-            interval=None if look is None else look[1],
+            conditions=tuple(self._condition(name, arm, look) for arm in self._plan.arms),
+            lift=None if look is None else look.mean,
+            interval=None if look is None else look.interval,
         )
 
-    def _condition(self, student: str, arm: Arm) -> Condition:
-        name, lift = arm_name(arm, self._plan.harness), self._lifts[student]
-        if arm == self._plan.against:
-            return Condition(name=name, passed=lift.passed_against, of=lift.pairs)
-        if self._compared and arm == self._plan.measured:
-            return Condition(name=name, passed=lift.passed, of=lift.pairs)
+    def _condition(self, student: str, arm: Arm, look: RunningLook | None) -> Condition:
+        name = arm_name(arm, self._plan.harness)
+        if self._compared and arm in (self._plan.against, self._plan.measured):
+            if look is None:
+                return Condition(name=name, share=None)
+            shown = percents(look.rate_against, look.rate, look.mean)[arm == self._plan.measured]
+            return Condition(
+                name=name, share=look.rate if arm == self._plan.measured else look.rate_against, shown=shown
+            )
         ended = self._ended[student, arm]
-        return Condition(name=name, passed=ended[True], of=ended.total())
+        return Condition(name=name, share=ended[True] / ended.total() if ended.total() else None)
 
     def _seconds_left(self, seconds: float) -> float | None:
         """At most: a design that may stop early often needs less. Unknown until every student has a pace."""

@@ -76,13 +76,17 @@ class Case:
     @property
     def digest(self) -> str:
         """Changes with the prompt, the files or any check; the id is only a name."""
-        content: dict[str, object] = {
-            "prompt": self.prompt,
-            "checks": [[check.kind, check.spec] for check in self.checks],
-        }
-        if self.files:
-            content["files"] = {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
-        return digest_of(content)
+        return digest_of({**self._asked, "checks": [[check.kind, check.spec] for check in self.checks]})
+
+    @property
+    def prompt_digest(self) -> str:
+        """Changes with the prompt and the files, and stays when checks change."""
+        return digest_of(self._asked)
+
+    @property
+    def _asked(self) -> dict[str, object]:
+        files = {path: hashlib.sha256(data).hexdigest() for path, data in self.files.items()}
+        return {"prompt": self.prompt, **({"files": files} if files else {})}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

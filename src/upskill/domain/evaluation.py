@@ -65,6 +65,14 @@ class ArmSummary:
         return self.loaded / self.trials if self.trials and self.loaded is not None else None
 
 
+def shown_interval(*, claim: str | None, these_cases: Interval, cases_like_these: Interval | None) -> Interval:
+    """The one interval that stands beside a lift wherever a single one is shown: the one that the verdict rests on.
+
+    That is the one for cases like these, unless there is none or the verdict speaks of these cases only.
+    """
+    return these_cases if claim == "these cases" or cases_like_these is None else cases_like_these
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StudentReport:
     """Everything said about one student."""
@@ -104,6 +112,25 @@ class StudentReport:
         if len(self.arms) > 1:
             return self.arms[1].arm, self.arms[0].arm
         return (self.arms[0].arm if self.arms else "with_skill"), "baseline"
+
+    def rate(self, name: Arm) -> float | None:
+        """The pass rate of an arm as it stands beside a lift: over the very pairs that the lift is made of.
+
+        Of arms without a lift, and in results of earlier versions, it is the rate over all scored trials.
+        """
+        for lift in self.lifts:
+            if name in (lift.arm, lift.against) and lift.rate is not None:
+                return lift.rate if name == lift.arm else lift.rate_against
+        arm = self.arm(name)
+        return None if arm is None else arm.pass_rate
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval that the verdict rests on; `None` where nothing was compared."""
+        if not self.lifts:
+            return None
+        lift = self.lifts[0]
+        return shown_interval(claim=self.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
 
     def arm(self, name: Arm) -> ArmSummary | None:
         """What the student did in one arm; `None` where that arm was not run."""
@@ -221,6 +248,8 @@ class PastResult:
     narrow: bool
     pairs: int | None
     spent: float | None
+    answered_by: tuple[str, ...] = ()
+    """What a server called the model that answered, where that is not the name it was asked by."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,17 +8,21 @@ from upskill.domain.text import count
 StudentEnd = Literal[
     "decided",
     "no difference",
+    "min lift",
+    "withdrawn",
     "futile",
     "copies",
     "judge",
+    "regraded",
     "plan finished",
     "cap reached",
     "endpoint down",
     "interrupted",
 ]
-"""Why no more trials of one student were run: the design decided, saw that the lift is small, or saw that the rest of
-the plan would not decide, or that repeats are copies of each other; it decided, and the judge's errors leave it open
-after all; every planned trial was run; or a cap, an outage or a person ended it before."""
+"""Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
+lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
+repeats are copies of each other; it decided, and the judge's errors leave it open after all, or the grades that answers
+had before did; every planned trial was run; or a cap, an outage or a person ended it before."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
@@ -70,3 +74,25 @@ class RunEnd:
     def has_outage(self, model: str) -> bool:
         """Whether the endpoint of a model went down."""
         return any(outage.model == model for outage in self.outages)
+
+
+def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | None) -> str | None:
+    """Why a design stopped, as it is reported: what has no verdict was not decided, whatever boundary was crossed."""
+    if reason != "decided" or verdict not in ("undecided", "invalid"):
+        return reason
+    return "withdrawn" if clears is None else "min lift"
+
+
+def end_by_design(reason: str | None) -> StudentEnd | None:
+    """The end of a student whose design stopped for this reason; `None` where something else ended it."""
+    ends: tuple[StudentEnd, ...] = (
+        "decided",
+        "no difference",
+        "min lift",
+        "withdrawn",
+        "futile",
+        "copies",
+        "judge",
+        "regraded",
+    )
+    return next((end for end in ends if end == reason), None)

@@ -57,3 +57,11 @@ def on_one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def points(share: float) -> str:
+    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0."""
+    rounded = round(share * 100)
+    if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
+        return f"{share * 100:+.1f}"
+    return f"{rounded:+d}" if rounded else "0"

@@ -34,7 +34,7 @@ from upskill.measuring.looks import (
 from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
-from upskill.measuring.summary import judge_agreement, summarise_arm
+from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
 from upskill.measuring.verdict import Judgement, judge, only_if_both
 
@@ -81,6 +81,7 @@ __all__ = [
     "recorded_look",
     "repeats_earlier",
     "screen_cases",
+    "spent_on",
     "summarise_arm",
     "tallies_of",
     "tally_baselines",

@@ -11,10 +11,10 @@ Side = Literal["helps", "hurts"]
 Claim = Literal["cases like these", "these cases"]
 """How far a verdict reaches: to other cases of the same kind, or to the very cases that were run."""
 
-Reason = Literal["decided", "no difference", "futile", "copies", "cap", "budget", "interrupted"]
+Reason = Literal["decided", "no difference", "futile", "copies", "cap", "budget", "interrupted", "regraded"]
 """Why a design stopped: a boundary was crossed; the lift is surely small; more pairs within the cap would not
 decide; repeats are copies of each other; every planned pair was run; a limit set before the run was reached; a person
-stopped it."""
+stopped it; the run had stopped with the grades that its answers had before."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,10 +2,18 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from upskill.measuring.distributions import t_quantile
 from upskill.measuring.exact_sign import SignTest
-from upskill.measuring.intervals import FEWEST_CASES, Level, floored_spread, merge_families
+from upskill.measuring.intervals import (
+    FEWEST_CASES,
+    NO_DIFFERENCE,
+    Level,
+    floored_spread,
+    merge_families,
+    these_cases,
+)
 from upskill.measuring.pairs import CaseTally
 
 FUTILITY = 0.85
@@ -55,3 +63,17 @@ def is_futile(tallies: Sequence[CaseTally], level: Level, *, share: float) -> bo
     error = spread / math.sqrt(len(units))
     quantile = t_quantile(1 - level.of_a_look, len(units) - 1)
     return abs(mean) + FUTILITY * error < quantile * error * math.sqrt(share)
+
+
+def may_be_no_worse(tallies: Sequence[CaseTally], level: Level, *, share: float) -> bool:
+    """Whether the end of the plan would show on these cases that nothing is lost, at the rates so far."""
+    ends = [
+        replace(
+            tally,
+            pairs=round(tally.pairs / share),
+            passed=round(tally.passed / share),
+            passed_against=round(tally.passed_against / share),
+        )
+        for tally in tallies
+    ]
+    return these_cases(ends, level).low > -NO_DIFFERENCE

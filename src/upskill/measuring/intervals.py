@@ -20,6 +20,9 @@ FEWEST_CASES = 6
 """With fewer cases, or families of cases, nothing is said about other cases."""
 NO_DIFFERENCE = 0.10
 """A lift surely smaller than this, either way, is called no difference."""
+MOST_WORTH = 3
+"""A case is worth at most so many all-or-nothing draws, however alike the cases are: with many repeats a few cases look
+so much alike that a kind of case which is not among them would be taken for excluded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,8 @@ def _mean_share(values: Sequence[float], z: float) -> "_Share":
     count = len(values)
     mean = math.fsum(values) / count
     variance = math.fsum([(value - mean) ** 2 for value in values]) / (count - 1)
-    return _wilson(mean, count if variance == 0 else max(count, count * mean * (1 - mean) / variance), z)
+    worth = count if variance == 0 else count * mean * (1 - mean) / variance
+    return _wilson(mean, min(max(worth, count), MOST_WORTH * count), z)
 
 
 class _Share(NamedTuple):

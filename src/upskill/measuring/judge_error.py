@@ -12,13 +12,14 @@ from statistics import fmean
 
 from upskill.domain import Arm, Interval, Scored, Trial
 from upskill.domain.judge_error import JudgeError, JudgeRates
+from upskill.domain.text import points
 from upskill.domain.trial import ENDS_THAT_CAN_PASS
 from upskill.measuring.decision import Claim
 from upskill.measuring.intervals import FIXED, Level
 from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import Pair, Pairing
 from upskill.measuring.summary import JUDGE
-from upskill.measuring.verdict import Judgement, figures, points, say_asked
+from upskill.measuring.verdict import Judgement, figures, say_asked
 
 FEWEST_COMPARED = 10
 """Answers in each arm that the judge and other checks both looked at: with fewer, no error rate is measured."""

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist, fmean
+from typing import NamedTuple
 
 from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
 from upskill.measuring.distributions import t_quantile
@@ -92,6 +93,16 @@ def worst_case_lift(pairing: Pairing) -> float | None:
     return fmean(tally.difference for tally in tallies) if tallies else None
 
 
+class RunningLook(NamedTuple):
+    """A lift while pairs still come in."""
+
+    mean: float
+    interval: Interval | None
+    """`None` while there are too few cases."""
+    rate: float
+    rate_against: float
+
+
 class RunningLift:
     """Pairs counted per case as they come, so that a look costs as much as there are cases, not pairs.
 
@@ -104,8 +115,6 @@ class RunningLift:
         self._wide = cases >= FEWEST_CASES
         self._counts: dict[str, list[int]] = {}
         self.pairs = 0
-        self.passed = 0
-        self.passed_against = 0
         self.dropped = 0
 
     def add(self, pair: Pair | DroppedPair) -> None:
@@ -117,12 +126,10 @@ class RunningLift:
         count[0] += 1
         count[1] += pair.passed
         count[2] += pair.passed_against
-        self.passed += pair.passed
-        self.passed_against += pair.passed_against
         self.pairs += 1
 
-    def look(self) -> tuple[float, Interval | None] | None:
-        """The mean and its interval, which is `None` while there are too few cases; `None` before the first pair.
+    def look(self) -> "RunningLook | None":
+        """The mean with its interval and its rates; `None` before the first pair.
 
         May be called while another thread adds: a pair that comes meanwhile is in the next look.
         """
@@ -133,8 +140,12 @@ class RunningLift:
         ]
         if not tallies:
             return None
-        mean = fmean([tally.difference for tally in tallies])
-        return mean, cases_like_these(tallies, SEQUENTIAL) if self._wide else these_cases(tallies, SEQUENTIAL)
+        return RunningLook(
+            mean=fmean([tally.difference for tally in tallies]),
+            interval=cases_like_these(tallies, SEQUENTIAL) if self._wide else these_cases(tallies, SEQUENTIAL),
+            rate=fmean([tally.passed / tally.pairs for tally in tallies]),
+            rate_against=fmean([tally.passed_against / tally.pairs for tally in tallies]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

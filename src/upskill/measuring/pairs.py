@@ -27,6 +27,8 @@ class Pair:
     """Of the case, where it names one."""
     answers: tuple[str, str] = ("", "")
     """A digest of each arm's answer, the measured arm first; empty where it is not known."""
+    tokens: tuple[int | None, int | None] = (None, None)
+    """What each arm used, the measured arm first; `None` where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,6 +146,7 @@ def pair_up(one: Trial, other: Trial, *, family: str | None = None) -> Pair | Dr
         passed_against=passed_against,
         family=family,
         answers=(one.answer_digest, other.answer_digest),
+        tokens=(one.usage.tokens, other.usage.tokens),
     )
 
 

@@ -31,10 +31,11 @@ from upskill.domain import Arm, Interval, Verdict
 from upskill.measuring.copies import are_copies, without_copies
 from upskill.measuring.decision import GO_ON, Claim, Decision, Reason, Side, side_of
 from upskill.measuring.exact_sign import SignTest
-from upskill.measuring.futility import is_futile, least_pairs_to_futility, sign_test_is_futile
+from upskill.measuring.futility import is_futile, least_pairs_to_futility, may_be_no_worse, sign_test_is_futile
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Level, cases_like_these, these_cases
 from upskill.measuring.looks import FIRST_LEVEL
 from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, add_tallies, tally_pairs
+from upskill.measuring.token_ratio import ratio_of_uses
 
 MOST_ROUNDS = 5
 """More looks than these rounds have would not hold their error."""
@@ -151,18 +152,19 @@ class Sequential:
         if not self.decision.stop and (self._nothing_left or ends):
             self.decision = self._look_at_all(last=self._nothing_left, reason="cap")
         if not self.decision.stop and self._futility and self.min_lift is None and self._is_futile(pair, ends=ends):
-            self.decision = self._close("futile")
+            self.decision = GO_ON if self._may_be_cheaper() else self._close("futile")
         return self.decision
 
-    def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
+    def end(self, reason: Literal["cap", "budget", "interrupted", "futile", "regraded"]) -> Decision:
         """No more pairs will come: the queue is empty, a limit set before the run was reached, or a person stopped it.
 
         A limit cannot depend on the outcome, so one last look takes the place of those that were still to come. A
-        person may have stopped because of what was on the screen: then only what was already decided counts.
+        person may have stopped because of what was on the screen, and the design with the grades that answers had
+        before: then only what was already decided counts.
         """
         if self.decision.stop:
             return self.decision
-        if reason != "interrupted" and self._turns >= self._first_look:
+        if reason in ("cap", "budget") and self._turns >= self._first_look:
             self.decision = self._look_at_all(last=True, reason=reason)
         else:
             self.decision = self._close(reason)
@@ -276,6 +278,14 @@ class Sequential:
             return False
         before = sum(tally.pairs for tally in self._prior)
         return is_futile(self._tallies, self.level, share=(before + self._turns) / (before + self.cap))
+
+    def _may_be_cheaper(self) -> bool:
+        """Whether fewer tokens are surely used, and the rest of the plan could still show that nothing is lost."""
+        tokens = ratio_of_uses(((pair.case_id, pair.tokens) for pair in self._pairs), self.level)
+        if tokens is None or not tokens.below_one:
+            return False
+        before = sum(tally.pairs for tally in self._prior)
+        return may_be_no_worse(self._tallies, self.level, share=(before + self._turns) / (before + self.cap))
 
     @property
     def _tallies(self) -> tuple[CaseTally, ...]:

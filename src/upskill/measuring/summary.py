@@ -11,8 +11,8 @@ from upskill.domain import Arm, ArmSummary, Errored, Scored, Trial
 JUDGE = "judge"
 
 
-def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummary:
-    """Rates over scored trials; errored ones are counted apart and change no rate."""
+def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int, priced: bool = True) -> ArmSummary:
+    """Rates over scored trials; errored ones are counted apart and change no rate. `priced`: a price is known."""
     mine = [trial for trial in trials if trial.arm == arm]
     scored = [(trial, trial.outcome) for trial in mine if isinstance(trial.outcome, Scored)]
     faults = Counter(trial.outcome.fault for trial in mine if isinstance(trial.outcome, Errored))
@@ -31,7 +31,7 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummar
         checks=_mean([len(outcome.grade.results) for _, outcome in scored]),
         tokens=_mean([trial.usage.tokens for trial, _ in scored]),
         cost=_mean([trial.usage.cost for trial, _ in scored]),
-        spent=_sum([trial.usage.cost for trial in mine if trial.usage.input_tokens is not None and trial.calls]),
+        spent=spent_on(mine, priced=priced),
         runs=len(complete),
         runs_all_passed=sum(all(passed) for passed in complete),
         turns=_mean([trial.turns or None for trial, _ in scored]),
@@ -40,9 +40,12 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int) -> ArmSummar
     )
 
 
-def _sum(costs: Sequence[float | None]) -> float | None:
+def spent_on(trials: Iterable[Trial], *, priced: bool) -> float | None:
+    """Dollars for what was bought; `None` where an answer has no price, or where the student has none (`priced`)."""
+    bought = [trial for trial in trials if trial.calls]
+    costs = [trial.usage.cost for trial in bought if isinstance(trial.outcome, Scored) or trial.usage.cost is not None]
     known = [cost for cost in costs if cost is not None]
-    return fsum(known) if len(known) == len(costs) else None
+    return fsum(known) if len(known) == len(costs) and (priced or not bought) else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -39,11 +39,20 @@ def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, level: Le
     for trial in trials:
         if isinstance(trial.outcome, Scored):
             found[trial.case_id, trial.repeat][trial.arm] = trial
+    return ratio_of_uses(
+        (
+            (case_id, (arms[arm].usage.tokens, arms[against].usage.tokens))
+            for (case_id, _), arms in found.items()
+            if arm in arms and against in arms
+        ),
+        level,
+    )
+
+
+def ratio_of_uses(uses: Iterable[tuple[str, tuple[int | None, int | None]]], level: Level = FIXED) -> Ratio | None:
+    """The ratio from what both arms of each pair used, by the case of the pair; `None` as above."""
     sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for (case_id, _), arms in found.items():
-        if arm not in arms or against not in arms:
-            continue
-        one, other = arms[arm].usage.tokens, arms[against].usage.tokens
+    for case_id, (one, other) in uses:
         if one is None or other is None:
             return None
         sums[case_id][0] += one

@@ -5,10 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
-from upskill.domain.text import count
+from upskill.domain.text import count, points
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
-from upskill.measuring.intervals import FEWEST_CASES, FIXED, NO_DIFFERENCE, SEQUENTIAL, Level, these_cases
+from upskill.measuring.intervals import (
+    FEWEST_CASES,
+    FIXED,
+    NO_DIFFERENCE,
+    SEQUENTIAL,
+    Level,
+    merge_families,
+    these_cases,
+)
 from upskill.measuring.lift import correct_for_selection, measure_lift
 from upskill.measuring.pairs import CaseTally, Pairing, reason_to_refuse
 from upskill.measuring.planning import NextRun, plan_next_run
@@ -23,6 +31,8 @@ A cap was set before the run and knows nothing of the outcome, so what was run u
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
 _NEXT_TO_ZERO = 0.0005
+FEWEST_CASES_NO_WORSE = 35
+"""With fewer, a skill that breaks one case in ten breaks none of these more often than once in forty times."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +105,7 @@ def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Jud
         judgement.sentence if lift is None else f"undecided: {figures(lift, lift.cases_like_these or lift.these_cases)}"
     )
     sentence = f"{shown}; {_not_shown(removed)}"
-    return replace(judgement, verdict="undecided", claim=None, clears=None, reason=None, sentence=sentence)
+    return replace(judgement, verdict="undecided", claim=None, clears=None, sentence=sentence)
 
 
 def _not_shown(removed: int) -> str:
@@ -133,7 +143,8 @@ def _word(
     verdict, claim = found.verdict, found.claim
     may_be_cheaper = verdict in ("undecided", "no difference") and found.reason != "interrupted"
     if may_be_cheaper and tokens is not None and tokens.below_one:
-        claims: tuple[Claim, ...] = (widest, "these cases")
+        enough = len(merge_families(pairing.tallies)) >= FEWEST_CASES_NO_WORSE
+        claims: tuple[Claim, ...] = (widest, "these cases") if enough else ("these cases",)
         no_worse = [one for one in claims if _interval(lift, one).low > -NO_DIFFERENCE]
         if no_worse:
             verdict, claim = "cheaper", no_worse[0]
@@ -153,8 +164,9 @@ def _word(
         case "cheaper" if tokens is not None:
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
         case "no difference":
-            strict = these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
-            sentence = say_no_difference(lift, strict, cases=cases)
+            # The stricter interval decided, so it is the one that is shown, here and wherever the lift is.
+            lift = replace(lift, these_cases=these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks)))
+            sentence = say_no_difference(lift, lift.these_cases, cases=cases)
         case _:
             sentence = say_undecided(
                 lift,
@@ -242,14 +254,6 @@ def figures(lift: Lift, interval: Interval) -> str:
 
 def _confidence(lift: Lift) -> str:
     return f"{round(lift.confidence * 100, 1):g}% CI"
-
-
-def points(share: float) -> str:
-    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0."""
-    rounded = round(share * 100)
-    if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
-        return f"{share * 100:+.1f}"
-    return f"{rounded:+d}" if rounded else "0"
 
 
 def _range(interval: Interval) -> str:

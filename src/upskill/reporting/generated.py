@@ -13,8 +13,8 @@ from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.requirements import generate_requirements, requirements_json
-from upskill.reporting.terminal import bars, percent, print_lines, signed, style_of, table
-from upskill.reporting.wording import dollars
+from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
+from upskill.reporting.wording import dollars, percents
 
 GENERATED_SCHEMA = "upskill.generate/1"
 _print = partial(print_lines, break_words=False)
@@ -25,7 +25,7 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
     """How an attempt did on the learn cases, a line per student. Nothing is claimed from these."""
     for report in evaluation.students:
         arm, against = report.compared
-        before, after = (one.pass_rate if (one := report.arm(name)) is not None else None for name in (against, arm))
+        before, after = report.rate(against), report.rate(arm)
         name = f"{report.student.name}: " if len(evaluation.students) > 1 else ""
         on = f"on {count(cases, 'learn case')}"
         if before is None or after is None:
@@ -34,7 +34,8 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         mark = "OK" if after > before else "no better" if after == before else "worse"
         errored = sum(one.errored for one in report.arms)
         lost = f", {errored} errored" if errored else ""
-        yield f"{name}{percent(before)} -> {percent(after)} ({signed(after - before)}) {mark}, {on}{lost}"
+        shown, shown_after = percents(before, after, after - before)
+        yield f"{name}{shown} -> {shown_after} ({signed(after - before)}) {mark}, {on}{lost}"
 
 
 def show_generated(generated: GenerateResult, console: Console) -> None:

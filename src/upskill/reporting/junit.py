@@ -125,6 +125,8 @@ def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str
         like_these = lift.cases_like_these
         properties |= {
             "lift": lift.mean,
+            "rate": lift.rate,
+            "rate_against": lift.rate_against,
             "these_cases": f"{lift.these_cases.low} {lift.these_cases.high}",
             "cases_like_these": None if like_these is None else f"{like_these.low} {like_these.high}",
             "pairs": lift.pairs,

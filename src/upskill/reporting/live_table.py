@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from upskill.domain import Interval
-from upskill.reporting.wording import dollars
+from upskill.reporting.wording import between, dollars, points
 
 BAR = 10
 _LEAST_NAME = 12
@@ -18,13 +18,15 @@ class Condition:
     """What one student did so far with the skill, or without it."""
 
     name: str
-    passed: int
-    of: int
+    share: float | None
+    """What passed; `None` where nothing was measured."""
+    shown: str | None = None
+    """In percent, as it stands beside a lift; `None` where there is none."""
 
     @property
     def rate(self) -> str:
         """In whole percent; a dash where nothing was measured."""
-        return f"{self.passed / self.of:.0%}" if self.of else "-"
+        return "-" if self.share is None else self.shown or f"{self.share:.0%}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,17 +120,16 @@ def _count(student: LiveStudent) -> str:
 def _lift(student: LiveStudent) -> str:
     if student.lift is None:
         return "-"
-    mean = f"{round(student.lift * 100):+d}"
+    mean = points(student.lift)
     if student.over:  # the result comes next, with the interval of its design
         return mean
     if student.interval is None:
         return f"{mean} (too early)"
-    low, high = (f"{round(end * 100):+d}" for end in (student.interval.low, student.interval.high))
-    return f"{mean} ({low} to {high})"
+    return f"{mean} ({between(student.interval)})"
 
 
 def _bar(condition: Condition) -> str:
-    filled = round(condition.passed / condition.of * BAR) if condition.of else 0
+    filled = round((condition.share or 0.0) * BAR)
     return "█" * filled + "░" * (BAR - filled)
 
 

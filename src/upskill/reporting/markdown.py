@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, confidence_interval, dollars, percent, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -36,14 +36,13 @@ def _row(report: StudentReport) -> str:
     measured, against = (report.arm(arm) for arm in report.compared)
     if report.lifts:
         lift = report.lifts[0]
-        wide = lift.cases_like_these or lift.these_cases
-        lifted = f"{points(lift.mean)} points ({confidence_interval(lift, wide)}), {count(lift.pairs, 'pair')}"
+        interval = confidence_interval(lift, report.interval)
+        lifted = f"{points(lift.mean)} points ({interval}), {count(lift.pairs, 'pair')}"
     else:
         lifted = "not measured"
     cells = (
         _text(report.student.name),
-        percent(None if against is None else against.pass_rate),
-        percent(None if measured is None else measured.pass_rate),
+        *(arm_percents(report).get(arm, "–") for arm in reversed(report.compared)),
         lifted,
         " → ".join("unknown" if arm.tokens is None else f"{arm.tokens:,.0f}" for arm in (against, measured) if arm),
         _text(" → ".join(dollars(arm.cost) for arm in (against, measured) if arm)),

@@ -6,7 +6,7 @@ from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped
-from upskill.reporting.wording import arm_name, confidence_interval, percent, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, points
 
 _LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;overflow-wrap:anywhere"
 _RIGHT = "text-align:right;vertical-align:top;padding:4px 12px 4px 0;white-space:nowrap"
@@ -32,15 +32,11 @@ def evaluation_table(evaluation: Evaluation) -> str:
 
 
 def _cells(report: StudentReport) -> Iterator[str]:
-    rates = []
-    for name in reversed(report.compared):
-        arm = report.arm(name)
-        rates.append(percent(None if arm is None else arm.pass_rate))
+    rates = [arm_percents(report).get(arm, "–") for arm in reversed(report.compared)]
     lift, pairs = "–", "–"
     if report.lifts:
         found = report.lifts[0]
-        wide = None if report.claim == "these cases" else found.cases_like_these
-        interval = confidence_interval(found, wide or found.these_cases)
+        interval = confidence_interval(found, report.interval)
         lift, pairs = f"{points(found.mean)} ({interval})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))

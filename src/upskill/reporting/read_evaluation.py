@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill.domain import Evaluation, RunEnd, Skill, Student, StudentEnd
 from upskill.domain.case import Json
+from upskill.domain.run_end import end_by_design, reason_to_stop
 
 _NEVER_NULL = frozenset(
     {
@@ -85,14 +86,18 @@ def _given(one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _end_before(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentEnd:
     """Why a student of a result without the key ended: what earlier versions wrote of it."""
-    stopped = one.get("stopped")
-    if stopped in ("decided", "no difference", "futile", "copies"):
-        return stopped  # type: ignore[no-any-return]
+    if (by_design := end_by_design(_stopped(one))) is not None:
+        return by_design
     if end.interrupted:
         return "interrupted"
     if end.has_outage(student.model) and one["verdict"] == "invalid":
         return "endpoint down"
     return "plan finished" if end.cap is None else "cap reached"
+
+
+def _stopped(one: Mapping[str, Any]) -> str | None:
+    """Why the design stopped; earlier versions called that decided without a verdict."""
+    return reason_to_stop(one.get("stopped"), verdict=one["verdict"], clears=one.get("clears"))
 
 
 def _student(one: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd) -> dict[str, Any]:
@@ -102,7 +107,8 @@ def _student(one: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd
     return {
         **given,
         "student": student,
-        "end": given.get("end") or _end_before(given, student, end),
+        "stopped": _stopped(given),
+        "end": _end_before(given, student, end) if given.get("end") in (None, "decided") else given["end"],
         "arms": [_arm(arm, summary) for arm, summary in given["arms"].items()],
         "lifts": lifts,
         "label_lifts": [_label(label, lifts) for label in given.get("labels", ())],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("started", "skill", "digest"),
     *("model", "verdict", "before", "after", "lift", "low", "high", "interval_for", "pairs", "spent"),
-    *("status", "folder"),
+    *("status", "folder", "answered_by"),
 )
 """Of the CSV. Later versions add columns at the end only."""
 _STYLES = {"helps": "green", "cheaper": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
@@ -25,9 +25,9 @@ _MOST_NAMES = 2
 
 
 def newest_results(runs: Iterable[PastRun]) -> dict[tuple[str, str], tuple[PastRun, PastResult]]:
-    """The newest comparison of each skill on each model; an invalid one only where there is no other.
+    """The newest comparison of each skill on each model with no skill at all.
 
-    Runs come newest first.
+    One with an older version stands there only where there is no other; so does an invalid one. Runs come newest first.
     """
     newest: dict[tuple[str, str], tuple[PastRun, PastResult]] = {}
     for run in runs:
@@ -35,9 +35,19 @@ def newest_results(runs: Iterable[PastRun]) -> dict[tuple[str, str], tuple[PastR
             if result.lift is None or run.skill is None:
                 continue
             known = newest.setdefault((run.skill, result.model), (run, result))
-            if known[1].verdict == "invalid" and result.verdict != "invalid":
+            if _weight(result) > _weight(known[1]):
                 newest[run.skill, result.model] = (run, result)
     return newest
+
+
+def _weight(result: PastResult) -> tuple[bool, bool]:
+    """What says more of a skill: measured against no skill, then with a verdict."""
+    return result.against == "baseline", result.verdict != "invalid"
+
+
+def _who(result: PastResult) -> str:
+    """The model as it was named, and who answered where a server named another."""
+    return result.model + (f" (answered by {', '.join(result.answered_by[:3])})" if result.answered_by else "")
 
 
 def points(result: PastResult, *, verdict: bool = True) -> str:
@@ -56,15 +66,16 @@ def show_bars(found: Sequence[tuple[PastRun, PastResult]], console: "Console") -
 
     for run, result in found:
         title = Text(f"{run.skill}", style="bold")
-        title.append(f" on {result.model}, {run.day}", style="not bold dim")
+        title.append(f" on {_who(result)}, {run.day}", style="not bold dim")
         console.print(title, soft_wrap=True)
         names = [
             wording.arm_name(arm, result.harness)  # type: ignore[arg-type]
             for arm in (result.against or "baseline", result.arm or "with_skill")
         ]
+        rates = (result.before, result.after)
         before, after = (
-            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console)}")
-            for name, rate in zip(names, (result.before, result.after), strict=True)
+            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console, shown)}")
+            for name, rate, shown in zip(names, rates, wording.percents(*rates, result.lift), strict=True)
         )
         after.append(f"  {points(result)}", style=_style(result))
         console.print(before, soft_wrap=True)
@@ -95,7 +106,8 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
         if (skill, model) not in newest:
             return Text("-", style="dim")
         result = newest[skill, model][1]
-        return Text(points(result), style=_style(result))
+        against = "" if result.against == "baseline" else f", against the {result.against} version"
+        return Text(points(result) + against, style=_style(result))
 
     for skill in skills:
         if across:
@@ -105,6 +117,8 @@ def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
         for number, model in enumerate(mine):
             table.add_row(Text(skill if number == 0 else ""), Text(model), cell(skill, model))
     print_table(table, console)
+    for who in dict.fromkeys(_who(result) for _, result in newest.values() if result.answered_by):
+        console.print(Text(who, style="yellow"), soft_wrap=True)
     if any(result.narrow for _, result in newest.values()):
         console.print(Text("* on these very cases; not shown for others like them", style="dim"), soft_wrap=True)
 
@@ -128,11 +142,11 @@ def show_history(runs: Sequence[PastRun], console: "Console") -> None:
                 continue
             shown.add(key)
             version = (run.digest or "?").removeprefix("sha256:")[:8]
-            rates = f" {arrow} ".join("-" if rate is None else f"{rate:.0%}" for rate in (result.before, result.after))
+            rates = f" {arrow} ".join(wording.percents(result.before, result.after, result.lift))
             table.add_row(
                 Text("" if version == last else version),
                 Text(run.day),
-                Text(result.model),
+                Text(_who(result)),
                 Text(rates),
                 Text(points(result), style=_style(result)),
                 Text(result.against or ""),
@@ -164,7 +178,7 @@ def found(run: PastRun) -> str | None:
     """What came out, in one line."""
     if run.problem is not None or run.sentence is not None:
         return run.problem or run.sentence or ""
-    return "; ".join(f"{result.model}: {result.verdict or result.sentence}" for result in run.results)
+    return "; ".join(f"{_who(result)}: {result.verdict or result.sentence}" for result in run.results)
 
 
 def found_short(run: PastRun) -> str:
@@ -173,7 +187,7 @@ def found_short(run: PastRun) -> str:
         return run.problem or run.sentence or ""
     by_verdict: dict[str, list[str]] = {}
     for result in run.results:
-        by_verdict.setdefault(result.verdict or "nothing compared", []).append(result.model)
+        by_verdict.setdefault(result.verdict or "nothing compared", []).append(_who(result))
     return "; ".join(
         f"{verdict}: {', '.join(names) if len(names) <= _MOST_NAMES else f'{len(names)} models'}"
         for verdict, names in by_verdict.items()
@@ -194,6 +208,7 @@ def _student(result: PastResult) -> Json:
         "interval_for": _reach(result),
         "pairs": result.pairs,
         "spent": result.spent,
+        "answered_by": list(result.answered_by),
     }
 
 
@@ -220,4 +235,5 @@ def _cells(run: PastRun, result: PastResult | None) -> tuple[str | float | None,
         low, high = (None, None) if result.interval is None else (result.interval.low, result.interval.high)
         measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, _reach(result))
         measured += (result.pairs, result.spent)
-    return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder)
+    served = " ".join(result.answered_by) if result is not None else ""
+    return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder, served or None)

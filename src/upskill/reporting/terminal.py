@@ -13,6 +13,7 @@ from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
 from upskill.reporting.wording import (
     arm_name,
+    arm_percents,
     between,
     can_draw,
     confidence_interval,
@@ -29,8 +30,11 @@ _LEAST_MODEL = 12
 _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
+    "min lift": "the lift asked for is shown or excluded",
+    "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not decide",
     "copies": "repeats are copies of the first answers, so each case counts once",
+    "regraded": "the run stopped there with its earlier grades",
     "judge": "decided as judged, and open once the judge's errors are counted",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
@@ -191,8 +195,7 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
 
 
 def _headline(report: StudentReport, lift: Lift) -> str:
-    pair = (report.arm(lift.against), report.arm(lift.arm))
-    before, after = (percent(arm.pass_rate if arm is not None else None) for arm in pair)
+    before, after = (arm_percents(report).get(arm, "-") for arm in (lift.against, lift.arm))
     mark = "OK" if report.verdict == "helps" else report.verdict
     return f"{before} -> {after} ({signed(lift.mean)}) {mark}"
 
@@ -201,9 +204,11 @@ def bars(report: StudentReport, console: Console) -> Iterator[Text]:
     """A bar for each arm, with its lift where there is one."""
     gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
     width = widest_name([arm.arm for arm in report.arms], report.harness)
+    shown = arm_percents(report)
     for arm in report.arms:
         name = arm_name(arm.arm, report.harness)
-        yield Text(f"{name:<{width}} {drawn_bar(arm.pass_rate, console)}{gains.get(arm.arm, '')}")
+        bar = drawn_bar(report.rate(arm.arm), console, shown[arm.arm])
+        yield Text(f"{name:<{width}} {bar}{gains.get(arm.arm, '')}")
     yield Text()
 
 
@@ -260,7 +265,8 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
         width = widest_name([arm.arm for arm in report.arms], report.harness)
-        rates = [f"{arm.passed}/{arm.trials} ({percent(arm.pass_rate)})" for arm in report.arms]
+        shown = arm_percents(report)
+        rates = [f"{arm.passed}/{arm.trials} ({_share(shown[arm.arm], arm)})" for arm in report.arms]
         for arm, rate in zip(report.arms, rates, strict=True):
             runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
             name = arm_name(arm.arm, report.harness).ljust(width)
@@ -275,13 +281,17 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         yield Text()
 
 
+def _share(shown: str, arm: ArmSummary) -> str:
+    """The rate beside the lift; it says so where that is not the rate over all answers that were counted before it."""
+    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
+
+
 def _between(lift: Lift, report: StudentReport) -> str:
     """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
-    narrow = report.claim == "these cases"
-    interval = lift.these_cases if narrow else lift.cases_like_these or lift.these_cases
-    where = " on these cases" if narrow else ""
+    where = " on these cases" if report.claim == "these cases" else ""
     usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
-    return f"({between(interval) if usual else confidence_interval(lift, interval)}) {report.verdict}{where}"
+    interval = between(report.interval) if usual else confidence_interval(lift, report.interval)
+    return f"({interval}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
@@ -293,7 +303,7 @@ def table(evaluation: Evaluation, console: Console) -> Table:
     for report in evaluation.students:
         lift = report.lifts[0] if report.lifts else None
         cells = [
-            arrow.join(percent(arm.pass_rate) for arm in report.arms),
+            arrow.join(arm_percents(report).values()),
             arrow.join(_assertions(arm) for arm in report.arms),
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
+from upskill.domain.text import points as points
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,11 +29,6 @@ def arm_name(arm: Arm, harness: str) -> str:
 def widest_name(arms: Iterable[Arm], harness: str) -> int:
     """Characters that the names of these arms need in a column."""
     return max(10, *(len(arm_name(arm, harness)) for arm in arms))
-
-
-def points(share: float) -> str:
-    """A lift in points, with its sign."""
-    return f"{round(share * 100):+d}"
 
 
 def between(interval: Interval | None) -> str:
@@ -69,6 +65,30 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.0%}"
 
 
+def percents(against: float | None, rate: float | None, lift: float | None) -> tuple[str, str]:
+    """Two rates in whole percent, rounded so that their difference is the lift as it is printed.
+
+    Where rounding each by itself would contradict the lift, the one nearer to half a percent is rounded the other way.
+    """
+    if against is None or rate is None or lift is None or abs(rate - against - lift) > 1e-6:
+        return percent(against), percent(rate)
+    low, high = round(against * 100), round(rate * 100)
+    if off := round(lift * 100) - (high - low):
+        if abs(rate * 100 - high) >= abs(against * 100 - low):
+            high += off
+        else:
+            low -= off
+    return f"{low}%", f"{high}%"
+
+
+def arm_percents(report: StudentReport) -> dict[Arm, str]:
+    """The pass rate of each arm in percent, as it stands beside the lifts of a student."""
+    shown = {arm.arm: percent(report.rate(arm.arm)) for arm in report.arms}
+    for lift in reversed(report.lifts):
+        shown[lift.against], shown[lift.arm] = percents(report.rate(lift.against), report.rate(lift.arm), lift.mean)
+    return shown
+
+
 def can_draw(console: "Console", signs: str = "█░") -> bool:
     """Whether a terminal can show these signs."""
     try:
@@ -78,11 +98,11 @@ def can_draw(console: "Console", signs: str = "█░") -> bool:
     return True
 
 
-def drawn_bar(share: float | None, console: "Console") -> str:
-    """A share as a bar, and in percent after it."""
+def drawn_bar(share: float | None, console: "Console", shown: str | None = None) -> str:
+    """A share as a bar, and in percent after it, `shown` so where that stands beside a lift."""
     full, empty = ("█", "░") if can_draw(console) else ("#", ".")
     filled = round((share or 0.0) * BAR)
-    return f"{full * filled}{empty * (BAR - filled)} {'-' if share is None else f'{share:.0%}':>5}"
+    return f"{full * filled}{empty * (BAR - filled)} {'-' if share is None else shown or f'{share:.0%}':>5}"
 
 
 def short_names(names: Sequence[str], most: int) -> list[str]:

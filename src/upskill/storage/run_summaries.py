@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from upskill.domain.evaluation import PastResult, PastRun
+from upskill.domain.evaluation import PastResult, PastRun, shown_interval
 from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
 from upskill.domain.text import printable
@@ -83,8 +83,9 @@ def _result(student: Mapping[str, Any]) -> PastResult:
     if arm is None:
         arm = next((name for name in arms if name not in ("baseline", "previous")), None)
     wide, narrow = _interval(lift.get("cases_like_these")), _interval(lift.get("these_cases"))
-    if student.get("claim") == "these cases" and narrow is not None:
-        wide = None  # what the verdict rests on is what is shown beside it
+    shown = wide
+    if narrow is not None:
+        shown = shown_interval(claim=_text(student.get("claim")), these_cases=narrow, cases_like_these=wide)
     pairs = lift.get("pairs")
     return PastResult(
         model=_text(student.get("model")) or "?",
@@ -92,14 +93,15 @@ def _result(student: Mapping[str, Any]) -> PastResult:
         verdict=_text(student.get("verdict")),
         sentence=_text(student.get("sentence")) or "",
         against=against,
-        before=_number(_object(arms.get(against or "")).get("pass_rate")),
+        before=_number(lift.get("rate_against", _object(arms.get(against or "")).get("pass_rate"))),
         arm=arm,
-        after=_number(_object(arms.get(arm or "")).get("pass_rate")),
+        after=_number(lift.get("rate", _object(arms.get(arm or "")).get("pass_rate"))),
         lift=_number(lift.get("mean")),
-        interval=wide or narrow,
-        narrow=wide is None and narrow is not None,
+        interval=shown,
+        narrow=shown is not None and shown is narrow,
         pairs=pairs if isinstance(pairs, int) else None,
         spent=_number(student.get("spent")),
+        answered_by=tuple(name for one in _list(student.get("answered_by")) if (name := _text(one))),
     )
 
 

@@ -39,6 +39,8 @@ class CaseReference:
 
     id: str
     digest: str
+    prompt_digest: str | None = None
+    """Without the checks; `None` in runs of earlier versions."""
     family: str | None = None
     """As it was when the run began: it decides what counts once."""
 

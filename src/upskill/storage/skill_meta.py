@@ -74,6 +74,8 @@ class MeasuredLift:
     pass_rate: float | None = None
     pass_rate_against: float | None = None
     at: str = ""
+    version: str | None = None
+    """The digest of the version that was measured, where that is an older one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +96,7 @@ class SkillMeta:
 
     format: str = META_FORMAT
     status: str | None = None
-    """The worst of what was measured, in a word: `helps` only where every student is helped."""
+    """The worst of what was measured against no skill, in a word: `helps` only where every student is helped."""
     provenance: Provenance | None = None
     measured: tuple[MeasuredLift, ...] = ()
     held_out_uses: tuple[HeldOutUse, ...] = ()

@@ -10,6 +10,7 @@ from upskill.domain import Interval
 from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
 from upskill.measuring.decision import Decision
 from upskill.measuring.token_ratio import Ratio
+from upskill.measuring.verdict import figures
 
 FEWER_TOKENS = Ratio(typical=0.62, interval=Interval(low=0.55, high=0.70), total=0.6, cases=20)
 SAME_TOKENS = Ratio(typical=0.98, interval=Interval(low=0.90, high=1.07), total=1.0, cases=20)
@@ -46,7 +47,7 @@ def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | Non
 def test_fixed_design_that_helps_says_by_how_much() -> None:
     judgement = judge(pairing_of(["WW+"] * 10 + ["-W-"] * 10))
     assert (judgement.verdict, judgement.claim, judgement.reason) == ("helps", "cases like these", None)
-    assert judgement.sentence == "helps: +50 points (95% CI +30 to +58, 60 pairs)"
+    assert judgement.sentence == "helps: +50 points (95% CI +28 to +63, 60 pairs)"
 
 
 def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
@@ -68,13 +69,17 @@ def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
     judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
     assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
     assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI -")
+    assert judgement.lift is not None
+    assert figures(judgement.lift, judgement.lift.these_cases) in judgement.sentence, (
+        "one interval, wherever it is shown"
+    )
 
 
 def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> None:
     judgement = judge(pairing_of(["W+L", "+W-", "L+-", "W--", "-L+", "++-", "--W", "+-+", "-+L", "+++"]))
     assert (judgement.verdict, judgement.claim) == ("undecided", None)
     assert judgement.sentence == (
-        "undecided: 0 points (95% CI -19 to +19, 30 pairs); to detect +19: 316 more calls on 79 cases"
+        "undecided: 0 points (95% CI -20 to +20, 30 pairs); to detect +20: 304 more calls on 76 cases"
     )
 
 
@@ -86,8 +91,8 @@ def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
 
 def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
     helped = pairing_of(["WW+"] * 10 + ["-W-"] * 10)
-    assert judge(helped, min_lift=0.3).clears is True
-    assert judge(helped, min_lift=0.3).sentence.endswith("60 pairs); at least +30 points is shown")
+    assert judge(helped, min_lift=0.25).clears is True
+    assert judge(helped, min_lift=0.25).sentence.endswith("60 pairs); at least +25 points is shown")
     assert judge(helped, min_lift=0.5).clears is None
     assert judge(helped, min_lift=0.5).sentence.endswith("at least +50 points is not shown")
     assert judge(helped, min_lift=0.8).clears is False

@@ -46,6 +46,7 @@ def test_interval_for_these_cases_is_the_golden_one(
         (tallies([0] * 6, [1] * 6, [1] * 6), (0.2588, 1), (0.1985, 1)),
         (TEN_BY_THREE, (0.0145, 0.5855), (-0.1018, 0.7018)),
         (tallies([0] * 20, [5] * 18 + [0] * 2, [5] * 20), (0.6175, 1), (0.6175, 1)),
+        (tallies([0] * 20, [2] * 10 + [3] * 10, [5] * 20), (0.2780, 0.6304), (0.2780, 0.6304)),
     ],
 )
 def test_interval_for_cases_like_these_is_the_golden_one(

@@ -30,9 +30,10 @@ def test_it_is_the_lift_of_a_design_that_may_stop_at_any_moment(cases: int, coun
     look = running.look()
     assert lift is not None
     assert look is not None
-    mean, interval = look
-    assert mean == pytest.approx(lift.mean)
-    assert interval == (lift.cases_like_these or lift.these_cases)
+    assert look.mean == pytest.approx(lift.mean)
+    assert look.interval == (lift.cases_like_these or lift.these_cases)
+    assert look.rate == pytest.approx(lift.rate)
+    assert look.rate_against == pytest.approx(lift.rate_against)
     assert (running.pairs, running.dropped) == (count, 0)
 
 

@@ -17,7 +17,7 @@ def student(name: str = "haiku", **changes: Any) -> LiveStudent:
         "done": 30,
         "most": 60,
         "over": False,
-        "conditions": (Condition(name="baseline", passed=12, of=30), Condition(name="with skill", passed=25, of=30)),
+        "conditions": (Condition(name="baseline", share=12 / 30), Condition(name="with skill", share=25 / 30)),
         "lift": 0.43,
         "interval": Interval(low=0.12, high=0.7),
     }
@@ -60,9 +60,9 @@ NAMES = ["haiku", "unsloth/GLM-4.7-Flash-GGUF:Q4_0", "模型" * 20, "x" * 300, "
 @pytest.mark.parametrize("drawn", [True, False])
 def test_no_line_reaches_the_last_column(width: int, drawn: bool) -> None:
     agent = (
-        Condition(name="baseline", passed=0, of=0),
-        Condition(name="skill offered", passed=1_000, of=1_000),
-        Condition(name="skill given", passed=3, of=1_000),
+        Condition(name="baseline", share=None),
+        Condition(name="skill offered", share=1000 / 1000),
+        Condition(name="skill given", share=3 / 1000),
     )
     students = [student(name, conditions=agent, done=99_999, most=100_000) for name in NAMES]
     for line in _all(so_far(*students), width=width, drawn=drawn):
@@ -89,7 +89,7 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
         done=0,
         lift=None,
         interval=None,
-        conditions=(Condition(name="baseline", passed=0, of=0), Condition(name="with skill", passed=0, of=0)),
+        conditions=(Condition(name="baseline", share=None), Condition(name="with skill", share=None)),
     )
     unknown = LiveSpending(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
     _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)

@@ -79,6 +79,28 @@ def test_the_newest_result_that_is_worth_something_stands_in_the_matrix() -> Non
     assert lines[3].startswith("* on these very cases")
 
 
+def test_a_comparison_with_an_older_version_never_replaces_the_one_with_no_skill() -> None:
+    previous = run("2", result(against="previous", lift=0.05), result("kimi", against="previous"))
+    known = run("1", result(lift=0.4, verdict="invalid"), digest="aa" * 32)
+    newest = newest_results([previous, known])
+    assert (newest["knots", "haiku"][1].against, newest["knots", "haiku"][1].lift) == ("baseline", 0.4)
+    lines = shown(show_matrix, [previous, known], width=120)
+    assert "+40 (+10 to +40) invalid" in lines[1]
+    assert "+25 (+10 to +40) helps, against the previous version" in lines[1]
+
+
+def test_runs_name_who_answered() -> None:
+    served = run("1", result(answered_by=("qwen3-4b", "qwen3-8b")), result("kimi"))
+    name = "haiku (answered by qwen3-4b, qwen3-8b)"
+    assert found_short(served) == f"helps: {name}, kimi"
+    assert shown(show_bars, [(served, served.results[0])])[0] == f"knots on {name}, 2026-11-15"
+    assert name in shown(show_matrix, [served])
+    assert any(name in line for line in shown(show_history, [served], width=200))
+    rows: Any = run_rows([served])
+    assert [one["answered_by"] for one in rows[0]["students"]] == [["qwen3-4b", "qwen3-8b"], []]
+    assert [row["answered_by"] for row in csv.DictReader(io.StringIO(runs_csv([served])))] == ["qwen3-4b qwen3-8b", ""]
+
+
 def test_models_that_do_not_fit_across_stand_below_each_other() -> None:
     many = [run("1", *(result(f"some/model-with-a-long-name-{number}") for number in range(6)))]
     lines = shown(show_matrix, many)

@@ -7,7 +7,7 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
 from upskill.reporting.pictures.path import REASONS
-from upskill.reporting.wording import arm_name, confidence_interval, dollars, percent, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, points
 
 
 def summary(evaluation: Evaluation) -> str:
@@ -34,14 +34,14 @@ def _upper(sentence: str) -> str:
 def _bar(report: StudentReport, arm: ArmSummary) -> str:
     """A name, a bar and its value. The bar only repeats the value, so it is not read out."""
     name = escaped(arm_name(arm.arm, report.harness))
-    rate = arm.pass_rate
+    rate = report.rate(arm.arm)
     measured = arm.arm == report.compared[0]
     bar = (
         '<svg class="rate" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="empty" width="100" height="10"/><rect class="{"full" if measured else "before"}" '
         f'width="{100 * (rate or 0):.1f}" height="10"/></svg>'
     )
-    return f'<div class="bar"><span>{name}</span>{bar}<strong>{percent(rate)}</strong></div>'
+    return f'<div class="bar"><span>{name}</span>{bar}<strong>{arm_percents(report)[arm.arm]}</strong></div>'
 
 
 def _lines(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:

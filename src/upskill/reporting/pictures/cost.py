@@ -17,7 +17,7 @@ from upskill.reporting.pictures.sufficient_students import (
     cheapest_sufficient,
     use_per_task,
 )
-from upskill.reporting.wording import arm_name, dollars, percent, short_names
+from upskill.reporting.wording import arm_name, arm_percents, dollars, percent, short_names
 
 HEIGHT = 320
 HEAD = "M0,-1.3L0.6,0.8L0,0.4L-0.6,0.8Z"
@@ -34,9 +34,10 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
     for report in reports:
         measured, against = (report.arm(name) for name in report.compared)
         known = [arm for arm in (against, measured) if arm is not None and arm.pass_rate is not None]
-        places = [(use_per_task(arm, cost=cost), arm.pass_rate) for arm in known]
+        places = [(use_per_task(arm, cost=cost), report.rate(arm.arm)) for arm in known]
+        shown = arm_percents(report)
         rows += [
-            (report.student.name, arm_name(arm.arm, report.harness), percent(arm.pass_rate), _use(use, cost=cost))
+            (report.student.name, arm_name(arm.arm, report.harness), shown[arm.arm], _use(use, cost=cost))
             for arm, (use, _) in zip(known, places, strict=True)
         ]
         # What a student with tools does once the skill is given has no arrow, but may be the cheapest.
@@ -44,7 +45,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
             (
                 report.student.name,
                 arm_name(arm.arm, report.harness),
-                percent(arm.pass_rate),
+                shown[arm.arm],
                 _use(use_per_task(arm, cost=cost), cost=cost),
             )
             for arm in report.arms
@@ -53,7 +54,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         if not places or any(use is None for use, _ in places):
             continue
         (before, rate_before), (after, rate_after) = places[0], places[-1]
-        lift = report.lifts[0].these_cases if report.lifts else None
+        lift = report.interval
         marks.append(
             {
                 "student": report.student.name,

@@ -9,7 +9,7 @@ from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import between, percent, points, short_names
+from upskill.reporting.wording import between, percents, points, short_names
 
 HEIGHT = 170
 MOST_STUDENTS = 8
@@ -66,14 +66,13 @@ def history_picture(skill: str, versions: Sequence[Version]) -> Picture | None:
         "filled one could be. Cases may have changed between versions: compare those whose baselines agree.",
         marks=marks,
         facts={"order": order},
-        columns=("Day", "Version", "Student", "Baseline", "With skill", "Lift", "On these cases", "Pairs", "Verdict"),
+        columns=("Day", "Version", "Student", "Baseline", "With skill", "Lift", "Interval", "Pairs", "Verdict"),
         rows=tuple(
             (
                 one.day,
                 one.digest[:12],
                 one.student,
-                percent(one.before),
-                percent(one.after),
+                *percents(one.before, one.after, one.lift),
                 f"{points(one.lift)} points",
                 between(one.interval),
                 str(one.pairs),

@@ -15,8 +15,11 @@ MOST_STUDENTS = 8
 REASONS = {
     "decided": "it was decided",
     "no difference": "the lift is surely small",
+    "min lift": "the lift asked for is shown or excluded",
+    "withdrawn": "a boundary was crossed, and the claim did not hold",
     "futile": "the rest of the plan would not have decided",
     "copies": "repeats were copies of the first answers",
+    "regraded": "the run stopped there with its earlier grades",
     "judge": "it was decided as judged; the judge's errors leave it open",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",

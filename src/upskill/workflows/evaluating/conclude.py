@@ -26,12 +26,17 @@ from upskill.domain import (
 )
 from upskill.domain.family import by_family
 from upskill.domain.look import LookTerms
+from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
-from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
 from upskill.reporting.wording import arm_name
-from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
+from upskill.workflows.evaluating.schedule import (
+    MOST_TRIES,
+    NOT_WORTH_ANOTHER_TRY,
+    Schedule,
+    SequentialSchedule,
+)
 
 _CUT_SHORT: Mapping[CutShort, StudentEnd] = {
     "interrupted": "interrupted",
@@ -229,11 +234,15 @@ def conclude(
     terms: LookTerms = measuring.FIRST_LOOK,
 ) -> StudentReport:
     """The report of one student, under the terms of its look. Trials bought after a decision are counted apart."""
-    bought = [trial for trial in finished if trial.calls]
+    spent = measuring.spent_on(finished, priced=True) if student.price is not None else None
+    if cut_short is not None and _has_run_all(plan, finished):
+        cut_short = None  # what ended the run came after the last trial of this student
     finished = _without_superseded(finished)
     counted = [trial for trial in finished if schedule.counts(trial)]
-    arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
-    spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
+    arms = tuple(
+        measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases), priced=student.price is not None)
+        for arm in plan.arms
+    )
     report = StudentReport(
         student=student,
         harness=plan.harness,
@@ -251,15 +260,17 @@ def conclude(
     judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms)
     error = measuring.measure_judge_error(pairing, finished, level, claim=judged.claim)
     judgement = measuring.heed_judge_error(judged, error, min_lift=min_lift)
-    overruled = judgement.verdict != judged.verdict and judged.reason == "decided"
+    reason = reason_to_stop(judgement.reason, verdict=judgement.verdict, clears=judgement.clears)
+    if judgement.verdict != judged.verdict and judged.reason == "decided":
+        reason = "judge"
     return replace(
         report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
         lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
         claim=judgement.claim,
-        stopped="judge" if overruled else judgement.reason,
-        end="judge" if overruled else _end_of(judgement.reason, cut_short),
+        stopped=reason,
+        end=_end_of(reason, cut_short),
         clears=judgement.clears,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
@@ -267,6 +278,20 @@ def conclude(
         earlier_pairs=sum(tally.pairs for tally in pairing.prior),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
+
+
+def _has_run_all(plan: TrialPlan, finished: list[Trial]) -> bool:
+    """Whether nothing is left to run of a student: each of its trials was scored, or tried as often as allowed."""
+    scored: set[tuple[str, int, str]] = set()
+    tries: Counter[tuple[str, int, str]] = Counter()
+    for trial in finished:
+        cell = (trial.case_id, trial.repeat, trial.arm)
+        if isinstance(trial.outcome, Scored):
+            scored.add(cell)
+        elif trial.outcome.was_run:
+            tries[cell] += MOST_TRIES if trial.outcome.fault in NOT_WORTH_ANOTHER_TRY else 1
+    scored.update(cell for cell, number in tries.items() if number >= MOST_TRIES)
+    return len(scored) == plan.trials_per_student
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:
@@ -349,10 +374,10 @@ def _judge(
     return measuring.only_if_both(judgement, again, removed=len(terms.removed))
 
 
-def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
+def _end_of(reason: str | None, cut_short: CutShort | None) -> StudentEnd:
     """How a student's trials ended. A decision stands, whatever ended the run after it."""
-    if reason in ("decided", "no difference", "futile", "copies"):
-        return reason
+    if (by_design := end_by_design(reason)) is not None:
+        return by_design
     return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 
 

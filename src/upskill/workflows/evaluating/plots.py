@@ -71,16 +71,16 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
         if not report.lifts or report.lifts[0].against != "baseline":
             continue
         lift = report.lifts[0]
-        measured, against = report.arm(lift.arm), report.arm(lift.against)
+        interval = report.interval or lift.these_cases
         yield Version(
             day=record.started_at[:10],
             digest=record.skill_digest,
             run=name,
             student=report.student.name,
-            before=None if against is None else against.pass_rate,
-            after=None if measured is None else measured.pass_rate,
+            before=report.rate(lift.against),
+            after=report.rate(lift.arm),
             lift=lift.mean,
-            interval=lift.these_cases,
+            interval=interval,
             pairs=lift.pairs,
             verdict=report.verdict,
         )

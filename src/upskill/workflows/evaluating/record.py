@@ -59,7 +59,10 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         previous_source=None if order.previous is None else relative(order.previous, folder.path),
         previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=relative(prepared.case_file, folder.path),
-        cases=tuple(CaseReference(id=case.id, digest=case.digest, family=case.family) for case in plan.cases),
+        cases=tuple(
+            CaseReference(id=case.id, digest=case.digest, prompt_digest=case.prompt_digest, family=case.family)
+            for case in plan.cases
+        ),
         case_states=prepared.qualifications,
         students=plan.students,
         arms=plan.arms,

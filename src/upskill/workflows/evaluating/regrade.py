@@ -1,20 +1,24 @@
 """Grade stored answers again, with the checks as they are now. No model is called and the run is not changed."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from upskill import checks, storage
-from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, Trial
+from upskill.domain import Case, Evaluation, Purchase, Qualification, RunEnd, Scored, Skill, StudentEnd, Trial
 from upskill.domain.look import LookTerms
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.run_end import end_by_design
 from upskill.errors import UsageError
 from upskill.measuring import FIRST_LOOK
 from upskill.measuring.verdict import CutShort
+from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
+from upskill.storage.runs import CaseReference
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.judge import (
@@ -26,7 +30,9 @@ from upskill.workflows.evaluating.judge import (
 )
 from upskill.workflows.evaluating.prepare import unconfined_notes
 from upskill.workflows.evaluating.replay import changed_families, recorded_plan, replay_trials
+from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.resume import recorded_backend
+from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
 
 
 def regrade(
@@ -45,15 +51,8 @@ def regrade(
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
     cases = storage.read_case_file(source, check_problems=check_problems).cases
     skill = storage.read_skill(run / record.skill_source)
-    known = {case.id: case for case in cases}
-    asked = [reference.id for reference in record.cases]
-    missing = [case_id for case_id in asked if case_id not in known]
-    if missing:
-        raise UsageError(
-            f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
-            hint="cases are matched by their id; the run knows " + ", ".join(asked[:5]),
-        )
-    graded_cases = tuple(known[case_id] for case_id in asked)
+    known = _match(record.cases, cases, source)
+    graded_cases = tuple(known.values())
     plan = recorded_plan(record, graded_cases)
     backend = recorded_backend(record)
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
@@ -65,18 +64,22 @@ def regrade(
         )
     mine = by_student(regraded)
     looks = _looks(plan.cases, record)
+    schedules = {
+        student.name: replay_trials(
+            plan, mine[student.name], min_lift=record.min_lift, terms=looks.get(student.name, FIRST_LOOK)
+        )
+        for student in plan.students
+    }
+    ends = _recorded_ends(run, record)
+    for student in plan.students:
+        _stop_there(schedules[student.name], ends[student.name])
     return summarise(
         plan,
         regraded,
         skill=skill,
         run=run.as_posix(),
-        schedules={
-            student.name: replay_trials(
-                plan, mine[student.name], min_lift=record.min_lift, terms=looks.get(student.name, FIRST_LOOK)
-            )
-            for student in plan.students
-        },
-        cut_short=lambda _: _cut_short(record),
+        schedules=schedules,
+        cut_short=lambda student: _CUT_SHORT.get(ends[student.name]),
         min_lift=record.min_lift,
         looks=looks,
         case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
@@ -88,7 +91,7 @@ def regrade(
             *map(own_judge_note, own_judges(record.judge, plan.students)),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
-        end=RunEnd() if record.end is None else replace(record.end, interrupted=False),
+        end=replace(record.end or RunEnd(), interrupted=False),
         sandbox=None if record.sandbox is None and not executes else backend,
         judge=judge_report(record.judge, regraded, None),
     )
@@ -97,17 +100,61 @@ def regrade(
 def _looks(cases: Iterable[Case], record: RunRecord) -> dict[str, LookTerms]:
     """Without earlier pairs of cases whose checks have changed: their answers are not here to be graded again."""
     digests = {reference.id: reference.digest for reference in record.cases}
-    same = {case.id for case in cases if case.digest == digests[case.id]}
+    same = {case.id for case in cases if case.digest == digests.get(case.id)}
     return {
         student: replace(terms, prior=tuple(case for case in terms.prior if case.case_id in same))
         for student, terms in record.looks.items()
     }
 
 
-def _cut_short(record: RunRecord) -> CutShort | None:
-    if record.status != "finished":
-        return "interrupted"
-    return "budget" if record.end is not None and record.end.cap is not None else None
+_CUT_SHORT: Mapping[StudentEnd, CutShort] = {
+    "interrupted": "interrupted",
+    "endpoint down": "down",
+    "cap reached": "budget",
+}
+
+
+def _recorded_ends(run: Path, record: RunRecord) -> dict[str, StudentEnd]:
+    """How the trials of each student ended when they were run; a run without a result was killed."""
+    try:
+        recorded = recorded_evaluation(run, record, name=run.as_posix())
+    except UnreadableResult:
+        recorded = None
+    known = () if recorded is None else recorded.students
+    killed: StudentEnd = "plan finished" if record.status == "finished" else "interrupted"
+    return dict.fromkeys((one.name for one in record.students), killed) | {one.student.name: one.end for one in known}
+
+
+def _stop_there(schedule: Schedule, end: StudentEnd) -> None:
+    """Where a design stopped by itself, its replay ends too, even if the new grades would have let it go on."""
+    if isinstance(schedule, SequentialSchedule) and end_by_design(end) is not None:
+        schedule.end("futile" if end == "futile" else "regraded")
+
+
+def _match(asked: Sequence[CaseReference], cases: Sequence[Case], source: Path) -> dict[str, Case]:
+    """The cases of the run, by the ids that they have there, with the checks of today.
+
+    Cases are matched by their id. A case without one is named by its content, and changed checks change that name: such
+    a case is matched by its prompt and its files.
+    """
+    by_id = {case.id: case for case in cases}
+    by_prompt: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        if case.id not in {reference.id for reference in asked}:
+            by_prompt[case.prompt_digest].append(case)
+    found: dict[str, Case] = {}
+    for reference in asked:
+        if reference.id in by_id:
+            found[reference.id] = by_id[reference.id]
+        elif reference.prompt_digest is not None and (same := by_prompt[reference.prompt_digest]):
+            found[reference.id] = replace(same.pop(0), id=reference.id)
+    if missing := [reference.id for reference in asked if reference.id not in found]:
+        raise UsageError(
+            f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
+            hint="cases are matched by their id, or by their prompt and files where they have none; the run knows "
+            + ", ".join(reference.id for reference in asked[:5]),
+        )
+    return found
 
 
 def _reported(trials: Iterable[Trial], progress: Progress) -> Iterator[Trial]:

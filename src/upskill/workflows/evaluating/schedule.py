@@ -149,7 +149,7 @@ class SequentialSchedule:
         self._queue.run_again_if_errored(turn, trials)
         self._after_pair(pair, self._design.decision.stop)
 
-    def end(self, reason: Literal["cap", "budget", "interrupted"]) -> Decision:
+    def end(self, reason: Literal["cap", "budget", "interrupted", "futile", "regraded"]) -> Decision:
         """Tell the design that no more turns will come; an earlier decision stands."""
         return self._design.end(reason)
 

@@ -2,7 +2,8 @@
 
 from typing import Protocol
 
-from upskill.domain import Purchase, Scored
+from upskill import measuring, storage
+from upskill.domain import Purchase
 from upskill.errors import UpskillError
 from upskill.models import Budget, CallPolicy, MeteredClient, Spending
 from upskill.settings import Settings
@@ -66,17 +67,16 @@ def purchase_since(spent: Spending, before: Spending) -> Purchase:
 def spent_in(folder: RunFolder) -> Spending:
     """What the finished trials of a run cost; a cost that is unknown, or cannot be read, is `None`."""
     spent = Spending()
+    bought = []
     try:
         for trial in folder.trials.read():
             if not trial.calls:
                 continue
+            bought.append(storage.emptied(trial))
             spent.calls += trial.calls
             spent.tokens += trial.usage.tokens or 0
             spent.cost_known += trial.usage.cost or 0.0
-            if trial.usage.cost is None and isinstance(trial.outcome, Scored):
-                spent.cost = None
+        spent.cost = measuring.spent_on(bought, priced=any(trial.usage.cost is not None for trial in bought))
     except UpskillError:
         spent.cost = None
-    if spent.cost is not None:
-        spent.cost = spent.cost_known
     return spent

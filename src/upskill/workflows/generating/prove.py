@@ -170,9 +170,20 @@ def prove(
         students=tuple(proofs),
         uses=uses,
         held_out=tuple(sorted(case.digest for case in held_out)),
-        evaluation=measured.evaluation,
+        evaluation=_as_proven(measured.evaluation, proofs),
         guarded=guarded,
     )
+
+
+def _as_proven(evaluation: Evaluation, proofs: Sequence[StudentProof]) -> Evaluation:
+    """The held-out evaluation with the verdicts and intervals of this use of the cases, so that all say the same."""
+    students = []
+    for report, proof in zip(evaluation.students, proofs, strict=True):
+        lifts = report.lifts if proof.lift is None else (proof.lift, *report.lifts[1:])
+        if (proof.verdict, lifts) != (report.verdict, report.lifts):
+            report = replace(report, verdict=proof.verdict, claim=proof.claim, lifts=lifts, sentence=proof.sentence)
+        students.append(report)
+    return replace(evaluation, students=tuple(students))
 
 
 def old_version_stays() -> Proof:

@@ -1,10 +1,11 @@
 """What goes into `skill_meta.json` of a skill that was generated: where it came from and what it was measured to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from upskill import storage
 from upskill.domain import DEFAULT_HARNESS, Cap, Interval, Purchase
-from upskill.domain.generated import StudentClaim
+from upskill.domain.generated import StudentClaim, worst_of
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, MeasuredLift, Provenance, SkillMeta, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
@@ -49,9 +50,12 @@ def provenance_of(
     uses = [use for use in before.held_out_uses if use.run != run]
     if proof is not None and proof.held_out:
         uses.append(HeldOutUse(cases=proof.held_out, run=run, at=now(), helped=proof.proven))
+    old = None if folder.previous is None else storage.read_skill(folder.previous).digest
+    measured = tuple(_measured(claim, roles, proof) for claim in claims)
+    kept = _still_known(before, measured, version=old)
     first_task = before.provenance.task if before.provenance is not None else gathered.material.task
     return SkillMeta(
-        status=status,
+        status=worst_of(tuple(one.status for one in kept)) if kept else status,
         provenance=Provenance(
             task=first_task if gathered.wish is not None else gathered.material.task,
             teacher=roles.teacher.name,
@@ -65,12 +69,22 @@ def provenance_of(
             cost=spent.cost,
             calls=spent.calls,
             run=run,
-            improved_from=None if folder.previous is None else storage.read_skill(folder.previous).digest,
+            improved_from=old,
             improved_for=gathered.wish,
         ),
-        measured=tuple(_measured(claim, roles, proof) for claim in claims),
+        measured=(*measured, *kept),
         held_out_uses=tuple(uses),
     )
+
+
+def _still_known(
+    before: SkillMeta, measured: Sequence[MeasuredLift], *, version: str | None
+) -> tuple[MeasuredLift, ...]:
+    """What was measured before against no skill, which a comparison with an older version does not replace."""
+    if any(one.against == "baseline" and one.mean is not None for one in measured):
+        return ()
+    earlier = (one for one in before.measured if one.against == "baseline" and one.mean is not None)
+    return tuple(replace(one, version=one.version or version) for one in earlier)
 
 
 def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> MeasuredLift:
@@ -78,8 +92,7 @@ def _measured(claim: StudentClaim, roles: Roles, proof: Proof | None) -> Measure
     reports = () if proof is None or proof.evaluation is None else proof.evaluation.students
     report = next((one for one in reports if one.student.name == claim.student), None)
     lift = next((one.lift for one in (() if proof is None else proof.students) if one.student == claim.student), None)
-    arms = (None, None) if report is None else tuple(report.arm(arm) for arm in report.compared)
-    rate, rate_against = (None if arm is None else arm.pass_rate for arm in arms)
+    rate, rate_against = (None, None) if report is None else (report.rate(arm) for arm in report.compared)
     return MeasuredLift(
         model=claim.student,
         resolved=endpoint.model,

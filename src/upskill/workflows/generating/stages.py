@@ -16,6 +16,7 @@ from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.measuring import more_cases_hint
 from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
 from upskill.redaction import redactor_from
+from upskill.reporting import evaluation_json
 from upskill.reporting.generated import attempt_lines, generated_json
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
@@ -237,6 +238,10 @@ class GenerateStages:
             earlier=helped,
             students=len(self._inputs.roles.students),
         )
+        if proof.evaluation is not None:
+            # `upskill report` and `upskill runs` read the record: it says what is claimed here.
+            stage = self._folder.stage("held-out")
+            stage.write_record(replace(storage.read_run(stage.path), results=evaluation_json(proof.evaluation)))
         self._ended("proved")
         return proof
 
