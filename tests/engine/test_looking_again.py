@@ -15,6 +15,7 @@ from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.look import Look
 from upskill.reporting import evaluation_json
 from upskill.storage.look_ledger import LookLedger
+from upskill.workflows.evaluating.resume import resume
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(12)]
 
@@ -88,6 +89,20 @@ def test_what_was_cut_short_is_asked_again(skill: Make, run: Any, tmp_path: Path
         again = run(folder, ["any"], base_url=provider.url)
     assert again.evaluation.students[0].verdict == "helps"
     assert _looks(tmp_path)[1].level == 0.025, "it continues the look, and is no second one"
+
+
+def test_a_resumed_run_is_one_look_under_the_terms_it_was_begun_with(skill: Make, run: Any, tmp_path: Path) -> None:
+    body = "Say so.\nAnd no more.\n"
+    with Provider(_varied) as provider:
+        run(skill(CASES, body=body), ["any"], base_url=provider.url)
+        edited = skill(CASES, body=body + "Or less.\n", name="edited")
+        cut = run(edited, ["any"], base_url=provider.url, max_calls=8, concurrency=1)
+        resumed = resume(cut.run)
+    assert len(_looks(tmp_path)) == 2
+    last = _looks(tmp_path)[1]
+    assert (last.level, last.verdict) == (pytest.approx(0.0025), resumed.students[0].verdict)
+    assert sum(len(case.pairs) for case in last.cases) > 4
+    assert _is_told(resumed.notes, "2nd version on these cases")
 
 
 def test_more_repeats_and_fresh_answers_are_pooled_with_the_earlier_ones(skill: Make, run: Any, tmp_path: Path) -> None:
