@@ -37,6 +37,8 @@ Fault = Literal["provider", "rate limit", "transport", "timeout", "sandbox", "ch
 
 NOT_RUN: frozenset[Fault] = frozenset({"cancelled", "budget"})
 """The person or a cap ended the trial: nothing went wrong, and no pair was lost to an error."""
+TURNED_AWAY: frozenset[Fault] = frozenset({"provider", "rate limit"})
+"""The provider refused to answer, so no answer was lost."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,6 +132,16 @@ class Trial:
     finished_at: str | None = None
     stored_at: str | None = None
     """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""
+
+    @property
+    def lost_answers(self) -> int:
+        """Answers that were lost, retries included: one for each lost request, however the trial ended.
+
+        A trial that errored without a failed request lost the answer that it had, in a sandbox or a check.
+        """
+        if self.lost or not isinstance(self.outcome, Errored):
+            return self.lost
+        return int(self.outcome.was_run and not self.refused and self.outcome.fault not in TURNED_AWAY)
 
     @property
     def full_answer(self) -> Answer:

@@ -36,6 +36,10 @@ class Bill:
     fault_message: str = ""
     failed_calls: int = 0
     """Requests that brought no answer, whether or not a retry made it good."""
+    lost: int = 0
+    """Those of them whose answer may have begun: which answers are lost may depend on what they say."""
+    refused: int = 0
+    """The others: turned away before an answer began."""
     served_model: str | None = None
 
     def add(self, input_tokens: int | None, output_tokens: int | None, cost: float | None) -> None:

@@ -29,6 +29,35 @@ class EndpointDown(Exception):
     """Too many failures in a row: nothing more is sent to this endpoint."""
 
 
+_NEVER_SENT = frozenset(
+    {
+        *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx and httpcore
+        *("ConnectionRefusedError", "gaierror"),
+        *("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError"),  # botocore and aiohttp
+    }
+)
+"""Names of errors of clients that could not connect; the clients are not imported for this."""
+_GAVE_UP_WAITING = frozenset({408, 499, 504, 524})
+"""Statuses by which a proxy says that an answer took too long."""
+
+
+def was_lost(error: BaseException) -> bool:
+    """Whether an answer may have begun before the request failed; where that cannot be told, it may have.
+
+    A status other than success says that the server turned the request away, unless it says that somebody stopped
+    waiting for the answer. Without a status the request is lost, unless no connection was made.
+    """
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return 200 <= status < 300 or status in _GAVE_UP_WAITING
+    cause: BaseException | None = error
+    while cause is not None:
+        if type(cause).__name__ in _NEVER_SENT:
+            return False
+        cause = cause.__cause__
+    return True
+
+
 def fault_of(error: BaseException) -> Fault:
     """Which kind of fault an exception is, by its status where it has one."""
     if isinstance(error, AttemptTimeout | CallTimeout):

@@ -33,6 +33,7 @@ from upskill.models.faults import (
     MalformedAnswer,
     TransportFault,
     fault_of,
+    was_lost,
 )
 from upskill.models.ledger import BudgetReached, Ledger, Spending
 from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
@@ -144,15 +145,19 @@ class Meter:
         fault = fault_of(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failed_calls += 1
+        if was_lost(error):
+            bill.lost += 1
+        else:
+            bill.refused += 1
         # Whether a provider charges for an answer that never arrived, nobody knows; a cap must assume it.
-        lost = estimated_tokens(attempt.input_bytes()) if fault in ("timeout", "transport") else 0
+        tokens = estimated_tokens(attempt.input_bytes()) if fault in ("timeout", "transport") else 0
         price = self._endpoint.price
-        cost = price.of(input_tokens=lost, output_tokens=0) if price is not None else 0.0
+        cost = price.of(input_tokens=tokens, output_tokens=0) if price is not None else 0.0
         for total in attempt.totals:
             total.failed_calls += 1
-            total.tokens += lost
-            total.tokens_lost += lost
-            total.tokens_estimated += lost
+            total.tokens += tokens
+            total.tokens_lost += tokens
+            total.tokens_estimated += tokens
             total.cost_known += cost
             total.cost_lost += cost
         if isinstance(error, BodyTooLarge):

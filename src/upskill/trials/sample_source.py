@@ -162,6 +162,8 @@ class PlannedSource(SampleSource):
             usage=usage,
             seconds=seconds,
             calls=bill.calls if bill is not None else 0,
+            lost=bill.lost if bill is not None else 0,
+            refused=bill.refused if bill is not None else 0,
             served_model=bill.served_model if bill is not None else None,
             finished_at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
