@@ -141,7 +141,13 @@ class Trial:
         """
         if self.lost or not isinstance(self.outcome, Errored):
             return self.lost
-        return int(self.outcome.was_run and not self.refused and self.outcome.fault not in TURNED_AWAY)
+        return int(self.outcome.was_run and not self.refused_requests)
+
+    @property
+    def refused_requests(self) -> int:
+        """Requests that were refused; one where an older version only noted that the provider ended the trial."""
+        turned_away = isinstance(self.outcome, Errored) and self.outcome.fault in TURNED_AWAY
+        return self.refused or int(turned_away and not self.lost)
 
     @property
     def full_answer(self) -> Answer:

@@ -20,9 +20,8 @@ from upskill.measuring.lift import (
     lift_by_label,
     measure_lift,
     tally_baselines,
-    worst_case_lift,
 )
-from upskill.measuring.pairs import DroppedPair, Pair, Pairing, pair_trials, pair_up
+from upskill.measuring.pairs import DroppedPair, Pair, Pairing, count_losses, pair_trials, pair_up, with_losses
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_rounds
 from upskill.measuring.summary import judge_agreement, summarise_arm
@@ -46,6 +45,7 @@ __all__ = [
     "Sequential",
     "WorsenedCase",
     "confirm_worse",
+    "count_losses",
     "default_rounds",
     "describe_plan",
     "detectable_lift",
@@ -63,5 +63,5 @@ __all__ = [
     "screen_cases",
     "summarise_arm",
     "tally_baselines",
-    "worst_case_lift",
+    "with_losses",
 ]

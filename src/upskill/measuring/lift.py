@@ -7,7 +7,7 @@ from statistics import fmean
 
 from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, cases_like_these, floored_t, these_cases
-from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, tally_pairs
+from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing
 
 EQUAL_OUTCOMES = 5
 """So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
@@ -27,25 +27,6 @@ def measure_lift(pairing: Pairing, *, z: float = Z_FIXED) -> Lift | None:
         pairs=len(pairing.pairs),
         dropped=pairing.dropped,
     )
-
-
-def worst_case_lift(pairing: Pairing) -> float | None:
-    """The mean over cases if every error in the measured arm had been a failure, and every other error a pass.
-
-    Every drop counts, also of a pair that was scored when it was run again: an error that comes with failing answers
-    biases what replaces it as well. `None` where nothing was run.
-    """
-    feared = [
-        Pair(
-            case_id=drop.case_id,
-            repeat=drop.repeat,
-            passed=drop.passed is True,
-            passed_against=drop.passed_against is not False,
-        )
-        for drop in pairing.drops
-    ]
-    tallies = tally_pairs((*pairing.pairs, *feared))
-    return fmean(tally.difference for tally in tallies) if tallies else None
 
 
 class RunningLift:

@@ -7,7 +7,7 @@ from upskill.domain import Interval, Lift, Verdict
 from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
 from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_FIXED, Z_SEQUENTIAL, these_cases
 from upskill.measuring.lift import measure_lift
-from upskill.measuring.pairs import Pairing, reason_to_refuse
+from upskill.measuring.pairs import Pairing, describe_worst_case, reason_to_refuse, worst_case
 from upskill.measuring.planning import NextRun, plan_next_run
 from upskill.measuring.token_ratio import Ratio
 
@@ -67,7 +67,7 @@ def judge(
         reason = decision.reason if decision is not None else None
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
     found = decision or _decide_fixed(pairing, lift, min_lift=min_lift)
-    judgement = _word(pairing, lift, found, tokens, arms)
+    judgement = _surviving(_word(pairing, lift, found, tokens, arms), pairing, z=z, min_lift=min_lift)
     if min_lift is None:
         return judgement
     sentence = say_asked(judgement.sentence, min_lift=min_lift, clears=judgement.clears)
@@ -215,3 +215,26 @@ def _range(interval: Interval) -> str:
     if -_NEXT_TO_ZERO < interval.high < 0:
         return f"below 0 and down to {points(interval.low)}"
     return f"between {points(interval.low)} and {points(interval.high)}"
+
+
+def _surviving(judgement: Judgement, pairing: Pairing, *, z: float, min_lift: float | None) -> Judgement:
+    """What holds even if every lost answer had gone against it; where a claim does not, nothing is claimed."""
+    lift = judgement.lift
+    side: Side = "hurts" if judgement.verdict == "hurts" else "helps"
+    feared = measure_lift(worst_case(pairing, side), z=z) if pairing.has_lost else None
+    if lift is None or feared is None:
+        return judgement
+    claim = judgement.claim or "cases like these"
+    interval = _interval(feared, claim)
+    if judgement.clears and min_lift is not None and interval.low < min_lift:
+        judgement = replace(judgement, clears=None)
+    holds = {
+        "helps": interval.above_zero,
+        "hurts": interval.below_zero,
+        "cheaper": interval.low > -NO_DIFFERENCE,
+    }
+    if holds.get(judgement.verdict, True):
+        return judgement
+    shown = f"undecided: {figures(lift, _interval(lift, claim))}"
+    sentence = f"{shown}; not shown if {describe_worst_case(pairing, side)}"
+    return replace(judgement, verdict="undecided", claim=None, sentence=sentence)

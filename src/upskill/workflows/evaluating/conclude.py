@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from upskill import measuring, storage
 from upskill.domain import (
+    Arm,
+    ArmSummary,
     Errored,
     Evaluation,
     JudgeReport,
@@ -181,10 +183,11 @@ def conclude(
     labels: Mapping[str, tuple[Label, ...]] | None = None,
 ) -> StudentReport:
     """The report of one student. Trials bought after a decision are paid for and counted apart."""
-    bought = [trial for trial in finished if trial.calls]
-    finished = _without_superseded(finished)
+    ran = finished
+    bought = [trial for trial in ran if trial.calls]
+    finished = _without_superseded(ran)
     counted = [trial for trial in finished if schedule.counts(trial)]
-    arms = tuple(measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases)) for arm in plan.arms)
+    arms = tuple(_arm(arm, counted, ran, cases=len(plan.cases)) for arm in plan.arms)
     spent = sum(trial.usage.cost or 0.0 for trial in bought) if student.price is not None else None
     report = StudentReport(
         student=student,
@@ -200,6 +203,8 @@ def conclude(
     if plan.against is None:
         return report
     pairing, z = _paired(schedule, counted, plan)
+    # Also what was lost before the run was resumed, and where no verdict rests on the pair.
+    pairing = measuring.with_losses(pairing, ran)
     judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
     return replace(
         report,
@@ -214,6 +219,13 @@ def conclude(
         label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
+
+
+def _arm(arm: Arm, counted: list[Trial], ran: list[Trial], *, cases: int) -> ArmSummary:
+    """The figures of an arm over the trials that count, with what was lost in all that were run."""
+    losses = measuring.count_losses(ran, arm=arm)
+    summary = measuring.summarise_arm(counted, arm=arm, cases=cases)
+    return replace(summary, lost=losses.lost, refused=losses.refused)
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:
