@@ -11,7 +11,7 @@ from upskill.domain import Evaluation, RunEnd, Skill, Student, StudentEnd
 from upskill.domain.case import Json
 
 _NEVER_NULL = frozenset(
-    {"answered_by", "case_states", "faults", "labels", "late", "lost", "notes", "reused", "skill_files"}
+    {"answered_by", "case_states", "faults", "labels", "late", "lost", "notes", "refused", "reused", "skill_files"}
 )
 """Keys that came with a later version: one without a value has its default."""
 

@@ -11,7 +11,7 @@ from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, 
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import arm_name, between, can_draw, dollars, drawn_bar, points, widest_name
+from upskill.reporting.wording import arm_name, between, can_draw, dollars, drawn_bar, loss_lines, points, widest_name
 
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
@@ -51,14 +51,15 @@ def _errors(evaluation: Evaluation) -> Iterator[Text]:
     """What went wrong, last, where it is seen."""
     several = len(evaluation.students) > 1
     for report in evaluation.students:
+        who = f"{report.student.name}: " if several else ""
         errors = [
             f"{arm_name(arm.arm, report.harness)} {arm.errored} "
             f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
             for arm in report.arms
             if arm.errored
         ]
+        yield from (Text(f"{who}{line}", style="yellow") for line in loss_lines(report))
         if errors:
-            who = f"{report.student.name}: " if several else ""
             yield Text(f"{who}errored, not counted as failures: {'; '.join(errors)}", style="yellow")
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
