@@ -12,6 +12,7 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.guarded import GuardedSequential
 from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
 from upskill.measuring.lift import (
     BaselineTally,
@@ -38,6 +39,7 @@ __all__ = [
     "Decision",
     "DroppedPair",
     "Gate",
+    "GuardedSequential",
     "Judgement",
     "Pair",
     "Pairing",

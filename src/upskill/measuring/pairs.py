@@ -32,6 +32,10 @@ class Pair:
     """In the arm that is measured."""
     passed_against: bool
     """In the arm it is measured against."""
+    lost: bool = False
+    """Whether an answer of the measured arm was lost before this one came."""
+    lost_against: bool = False
+    """The same of the arm it is measured against."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +48,8 @@ class DroppedPair:
     """In the arm that is measured; `None` where that trial errored."""
     passed_against: bool | None
     """In the arm it is measured against; `None` where that trial errored."""
+    lost: bool = False
+    lost_against: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,9 +159,24 @@ def pair_up(one: Trial, other: Trial) -> Pair | DroppedPair:
     """The pair of two trials of the same case and repeat: `one` of the measured arm, `other` of the arm against it."""
     passed = None if isinstance(one.outcome, Errored) else one.outcome.passed
     passed_against = None if isinstance(other.outcome, Errored) else other.outcome.passed
+    case_id, repeat, lost, lost_against = one.case_id, one.repeat, one.lost_answers > 0, other.lost_answers > 0
     if passed is None or passed_against is None:
-        return DroppedPair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
-    return Pair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
+        return DroppedPair(
+            case_id=case_id,
+            repeat=repeat,
+            passed=passed,
+            passed_against=passed_against,
+            lost=lost,
+            lost_against=lost_against,
+        )
+    return Pair(
+        case_id=case_id,
+        repeat=repeat,
+        passed=passed,
+        passed_against=passed_against,
+        lost=lost,
+        lost_against=lost_against,
+    )
 
 
 def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
-from upskill.measuring import Decision, DroppedPair, Pair, Pairing, Sequential, pair_up
+from upskill.measuring import Decision, DroppedPair, GuardedSequential, Pair, Pairing, Sequential, pair_up
 
 MOST_TRIES = 3
 """How often a turn with an errored trial is run, at most; it is run again at the end of the queue."""
@@ -76,7 +76,7 @@ class FixedSchedule:
 class SequentialSchedule:
     """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
 
-    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = ignore_pair) -> None:
+    def __init__(self, plan: TrialPlan, design: GuardedSequential, *, after_pair: AfterPair = ignore_pair) -> None:
         self._queue = FixedSchedule(plan)
         self._design = design
         self._after_pair = after_pair
@@ -138,14 +138,17 @@ def schedule_for(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPa
     """The schedule that the design of a plan asks for."""
     if plan.design == "fixed":
         return FixedSchedule(plan, after_pair=after_pair)
-    design = Sequential(
-        cases=len(plan.cases),
-        rounds=plan.repeats,
-        min_lift=min_lift,
-        arm=plan.measured,
-        against=plan.against or "baseline",
-    )
-    return SequentialSchedule(plan, design, after_pair=after_pair)
+
+    def design() -> Sequential:
+        return Sequential(
+            cases=len(plan.cases),
+            rounds=plan.repeats,
+            min_lift=min_lift,
+            arm=plan.measured,
+            against=plan.against or "baseline",
+        )
+
+    return SequentialSchedule(plan, GuardedSequential(design), after_pair=after_pair)
 
 
 class ResumedSchedule:
