@@ -23,7 +23,7 @@ from pathlib import Path
 from upskill.domain import Interval
 from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
 from upskill.measuring.decision import Claim
-from upskill.measuring.intervals import FEWEST_CASES, floored_t, these_cases
+from upskill.measuring.intervals import FEWEST_CASES, cases_like_these, these_cases
 from upskill.measuring.pairs import CaseTally
 
 REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "statistics-tables.md"
@@ -145,10 +145,10 @@ def count_both(name: str, *, cases: int, claim: Claim, experiments: int, seed: s
     for _ in range(experiments):
         pairs = planned_pairs(rng, source.cases(rng, cases), 5)
         seen: list[Pair | DroppedPair] = []
-        design = feed(Sequential(cases=cases, rounds=5, claim=claim, margin=0), pairs, seen)
+        design = feed(Sequential(cases=cases, cap=5 * cases, claim=claim, margin=0), pairs, seen)
         with_futility.add(design, claim)
         if design.decision.reason == "futile":
-            longer = Sequential(cases=cases, rounds=5, claim=claim, margin=0, futility=False)
+            longer = Sequential(cases=cases, cap=5 * cases, claim=claim, margin=0, futility=False)
             for pair in seen:
                 longer.add(pair)
             design = feed(longer, pairs, seen) if not longer.decision.stop else longer
@@ -275,6 +275,11 @@ def table_1(run: Run) -> None:
             )
             run.write(f"| {name} | {count} | {repeats} | {' | '.join(map(str, figures))} |")
     run.write("")
+
+
+def floored_t(tallies: Sequence[CaseTally]) -> Interval:
+    """The interval for cases like these, or for these where there are too few."""
+    return cases_like_these(tallies) or these_cases(tallies)
 
 
 def _cover(
@@ -552,7 +557,7 @@ def walk(name: str, *, cases: int, experiments: int, seed: str, errors: float = 
     for _ in range(experiments):
         drawn = source.cases(rng, cases)
         design = Sequential(cases=cases)
-        pairs = planned_pairs(rng, drawn, design.rounds)
+        pairs = planned_pairs(rng, drawn, -(-design.cap // cases))
         feed(design, with_errors(rng, pairs, errors) if errors else pairs, [])
         own = math.fsum(skilled - base for base, skilled in drawn) / cases
         walk.add(judge(design.pairing, decision=design.decision), lift=source.lift, own_lift=own)
@@ -727,7 +732,7 @@ def table_plans(run: Run) -> None:
         "|---|---|---|---|",
     )
     for cases in (10, 20, 40):
-        lift = detectable_lift(cases=cases, repeats=5, sequential=True, claim="cases like these")
+        lift = detectable_lift(cases=cases, pairs=5 * cases, sequential=True, claim="cases like these")
         assert lift is not None
         named = round(100 * lift)
         cells = []

@@ -13,7 +13,7 @@ from upskill.measuring.acceptance import (
 )
 from upskill.measuring.decision import Decision
 from upskill.measuring.guarded import GuardedSequential
-from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
+from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -22,25 +22,36 @@ from upskill.measuring.lift import (
     measure_lift,
     tally_baselines,
 )
-from upskill.measuring.pairs import DroppedPair, Pair, Pairing, count_losses, pair_trials, pair_up, with_losses
+from upskill.measuring.pairs import (
+    CaseTally,
+    DroppedPair,
+    Pair,
+    Pairing,
+    count_losses,
+    pair_trials,
+    pair_up,
+    with_losses,
+)
 from upskill.measuring.planning import describe_plan, detectable_lift
-from upskill.measuring.sequential import Sequential, default_rounds
+from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
     "FEWEST_CASES",
+    "FIXED",
     "FRESH_PAIRS",
     "REPEATS_OF_A_LATER_USE",
-    "Z_FIXED",
-    "Z_SEQUENTIAL",
+    "SEQUENTIAL",
     "BaselineTally",
+    "CaseTally",
     "Decision",
     "DroppedPair",
     "Gate",
     "GuardedSequential",
     "Judgement",
+    "Level",
     "Pair",
     "Pairing",
     "RunningLift",
@@ -48,7 +59,7 @@ __all__ = [
     "WorsenedCase",
     "confirm_worse",
     "count_losses",
-    "default_rounds",
+    "default_cap",
     "describe_plan",
     "detectable_lift",
     "judge",

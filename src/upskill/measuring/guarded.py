@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Literal
 
 from upskill.domain import Arm
+from upskill.measuring.copies import without_copies
 from upskill.measuring.decision import GO_ON, Decision, Side
+from upskill.measuring.intervals import Level
 from upskill.measuring.pairs import DroppedPair, Key, Pair, Pairing
 from upskill.measuring.sequential import Sequential
 
@@ -40,10 +42,22 @@ class GuardedSequential:
 
     @property
     def pairing(self) -> Pairing:
-        """The pairs the decision rests on; nothing that was fed after it."""
+        """The pairs the decision rests on, as they were measured; nothing that was fed after it."""
+        if self._feared is None:
+            return self._measured.pairing
         pairs = tuple(pair for pair in self._fed if isinstance(pair, Pair))
         drops = tuple(pair for pair in self._fed if isinstance(pair, DroppedPair))
-        return Pairing(arm=self.arm, against=self.against, pairs=pairs, drops=drops)
+        return replace(self._measured.pairing, pairs=without_copies(pairs) if self.copies else pairs, drops=drops)
+
+    @property
+    def level(self) -> Level:
+        """How strictly the design tests."""
+        return self._measured.level
+
+    @property
+    def copies(self) -> bool:
+        """Whether repeats turned out to be copies."""
+        return self._measured.copies or (self._feared is not None and self._feared[1].copies)
 
     def add(self, pair: Pair | DroppedPair) -> Decision:
         """Take the next pair in planned order, and say whether to go on."""

@@ -5,8 +5,9 @@ lost answers, or more of them on one side, allow no verdict, and a claim must ho
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from upskill.domain import Arm, Errored, Scored, Trial
 from upskill.domain.text import count
@@ -32,6 +33,10 @@ class Pair:
     """In the arm that is measured."""
     passed_against: bool
     """In the arm it is measured against."""
+    family: str | None = None
+    """Of the case, where it names one."""
+    answers: tuple[str, str] = ("", "")
+    """A digest of each arm's answer, the measured arm first; empty where it is not known."""
     lost: bool = False
     """Whether an answer of the measured arm was lost before this one came."""
     lost_against: bool = False
@@ -94,6 +99,7 @@ class CaseTally:
     pairs: int
     passed: int
     passed_against: int
+    family: str | None = None
 
     @property
     def difference(self) -> float:
@@ -114,6 +120,8 @@ class Pairing:
     """Of `arm`, in all trials of the run."""
     losses_against: Losses = Losses()
     """Of `against`."""
+    prior: tuple[CaseTally, ...] = ()
+    """Pairs of earlier looks, which are part of every estimate."""
 
     @property
     def errored(self) -> int:
@@ -138,24 +146,51 @@ class Pairing:
     @property
     def tallies(self) -> tuple[CaseTally, ...]:
         """Per case, in order of the case's id: the order of trials does not matter to any estimate."""
-        return tally_pairs(self.pairs)
+        return add_tallies(tally_pairs(self.pairs), self.prior)
+
+    @property
+    def count(self) -> int:
+        """Scored pairs, those of earlier looks included."""
+        return len(self.pairs) + sum(tally.pairs for tally in self.prior)
+
+
+def add_tallies(tallies: Sequence[CaseTally], prior: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
+    """Both together, one tally per case, in order of the case's id."""
+    if not prior:
+        return tuple(tallies)
+    found: dict[str, CaseTally] = {}
+    for tally in (*tallies, *prior):
+        before = found.get(tally.case_id)
+        found[tally.case_id] = (
+            tally
+            if before is None
+            else replace(
+                before,
+                pairs=before.pairs + tally.pairs,
+                passed=before.passed + tally.passed,
+                passed_against=before.passed_against + tally.passed_against,
+            )
+        )
+    return tuple(found[case_id] for case_id in sorted(found))
 
 
 def tally_pairs(pairs: Iterable[Pair]) -> tuple[CaseTally, ...]:
     """Count the pairs of each case, in order of the case's id."""
     counts: dict[str, list[int]] = {}
+    families: dict[str, str | None] = {}
     for pair in pairs:
         count = counts.setdefault(pair.case_id, [0, 0, 0])
+        families[pair.case_id] = pair.family
         count[0] += 1
         count[1] += pair.passed
         count[2] += pair.passed_against
     return tuple(
-        CaseTally(case_id=case_id, pairs=pairs, passed=passed, passed_against=passed_against)
+        CaseTally(case_id=case_id, pairs=pairs, passed=passed, passed_against=passed_against, family=families[case_id])
         for case_id, (pairs, passed, passed_against) in sorted(counts.items())
     )
 
 
-def pair_up(one: Trial, other: Trial) -> Pair | DroppedPair:
+def pair_up(one: Trial, other: Trial, *, family: str | None = None) -> Pair | DroppedPair:
     """The pair of two trials of the same case and repeat: `one` of the measured arm, `other` of the arm against it."""
     passed = None if isinstance(one.outcome, Errored) else one.outcome.passed
     passed_against = None if isinstance(other.outcome, Errored) else other.outcome.passed
@@ -176,11 +211,15 @@ def pair_up(one: Trial, other: Trial) -> Pair | DroppedPair:
         passed_against=passed_against,
         lost=lost,
         lost_against=lost_against,
+        family=family,
+        answers=(one.answer_digest, other.answer_digest),
     )
 
 
-def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
-    """Pair up one student's trials.
+def pair_trials(
+    trials: Iterable[Trial], *, arm: Arm, against: Arm, families: Mapping[str, str] = MappingProxyType({})
+) -> Pairing:
+    """Pair up one student's trials; `families` holds those of the cases that name one.
 
     A trial that was not run, or was called off, leaves its partner out: nothing went wrong there. A trial that was run
     again after an error takes the place of the errored one; the error is still counted as a drop.
@@ -195,7 +234,8 @@ def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
     for arms in found.values():
         if arm not in arms or against not in arms:
             continue
-        pair = pair_up(_latest(arms[arm]), _latest(arms[against]))
+        one = _latest(arms[arm])
+        pair = pair_up(one, _latest(arms[against]), family=families.get(one.case_id))
         if isinstance(pair, Pair):
             pairs.append(pair)
         errors, errors_against = _errors(arms[arm]), _errors(arms[against])
@@ -240,13 +280,14 @@ def worst_case(pairing: Pairing, side: Side) -> Pairing:
         key: drop for drop in pairing.drops if (key := (drop.case_id, drop.repeat)) in lost | lost_against
     }
     found |= {(pair.case_id, pair.repeat): pair for pair in pairing.pairs}
-    helps = side == "helps"
+    helps, families = side == "helps", {pair.case_id: pair.family for pair in pairing.pairs}
     feared = (
         Pair(
             case_id=one.case_id,
             repeat=one.repeat,
             passed=not helps if key in lost or one.passed is None else one.passed,
             passed_against=helps if key in lost_against or one.passed_against is None else one.passed_against,
+            family=families.get(one.case_id),
         )
         for key, one in found.items()
     )

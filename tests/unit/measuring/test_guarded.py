@@ -74,7 +74,7 @@ def test_it_goes_on_past_a_boundary_that_a_lost_answer_may_have_crossed() -> Non
 def test_an_answer_that_was_lost_in_an_earlier_try_counts_against_the_pair_that_was_run_again() -> None:
     verdicts = []
     for lost in (False, True):
-        design = GuardedSequential(lambda: Sequential(cases=CASES, rounds=2))
+        design = GuardedSequential(lambda: Sequential(cases=CASES, cap=2 * CASES))
         for turn, letter in enumerate("xxxWWW++" + "+" * CASES):
             design.add(pair_of(turn, letter, lost=lost and letter == "x"))
         for turn in range(3):
