@@ -12,8 +12,10 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.guarded import GuardedSequential
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
+from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -57,18 +59,22 @@ __all__ = [
     "RunningLift",
     "Sequential",
     "WorsenedCase",
+    "breakage_note",
     "confirm_worse",
     "count_losses",
     "default_cap",
     "describe_plan",
     "detectable_lift",
+    "heed_judge_error",
     "judge",
     "judge_agreement",
     "label_of",
     "level_of_use",
     "lift_by_label",
+    "measure_judge_error",
     "measure_lift",
     "measure_tokens",
+    "more_cases_hint",
     "number_of_use",
     "pair_trials",
     "pair_up",
