@@ -12,7 +12,7 @@ from upskill.domain.case import Json
 from upskill.domain.run_end import end_by_design, reason_to_stop
 
 _NEVER_NULL = frozenset(
-    {"answered_by", "case_states", "faults", "labels", "late", "lost", "notes", "reused", "skill_files"}
+    {"answered_by", "case_states", "faults", "labels", "late", "lost", "notes", "refused", "reused", "skill_files"}
 )
 """Keys that came with a later version: one without a value has its default."""
 
