@@ -100,7 +100,8 @@ def test_a_resumed_run_is_one_look_under_the_terms_it_was_begun_with(skill: Make
         resumed = resume(cut.run)
     assert len(_looks(tmp_path)) == 2
     last = _looks(tmp_path)[1]
-    assert (last.level, last.verdict) == (pytest.approx(0.0025), resumed.students[0].verdict)
+    assert last.level == pytest.approx(0.0025)
+    assert last.verdict == resumed.students[0].verdict
     assert sum(len(case.pairs) for case in last.cases) > 4
     assert _is_told(resumed.notes, "2nd version on these cases")
 

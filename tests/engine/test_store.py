@@ -135,6 +135,9 @@ def test_whatever_keeps_the_promise_of_a_store_will_do(skill: Make, tmp_path: Pa
         def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
             self.trials[trial.id] = StoredTrial(trial=trial, stored_at=datetime.now(UTC))
 
+        def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
+            return 0
+
     folder, store = skill(CASES), InMemory()
     with Provider(_helped) as provider:
         flags = {"models": ("any",), "base_url": provider.url}

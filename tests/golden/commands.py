@@ -198,6 +198,7 @@ ADDED = frozenset(
     {
         *("answered_by", "claim", "earlier_pairs", "end", "families", "family", "judge_error"),
         *("judge_is_student", "looks", "prompt_digest", "rate", "rate_against", "required", "version"),
+        *("lost", "lost_answers", "refused", "refused_requests"),
     }
 )
 """Keys that came after the frozen version: a key may be added, never changed or taken away."""

@@ -53,6 +53,10 @@ class ArmSummary:
     """Scored trials in which the skill reached the student, given or read; `None` where there was none to load."""
     skill_files: tuple[tuple[str, int], ...] = ()
     """Which files of the skill were read or run, and in how many scored trials, most frequent first."""
+    lost: int = 0
+    """Answers that were lost on the way, retries and earlier tries included."""
+    refused: int = 0
+    """Requests that were turned away before an answer began."""
 
     @property
     def pass_rate(self) -> float | None:

@@ -34,6 +34,8 @@ class SeenPair(NamedTuple):
     passed_against: bool
     answers: tuple[str, str] = ("", "")
     """Digests of both answers: copies of an answer are no further evidence."""
+    lost: tuple[bool, bool] = (False, False)
+    """Whether an answer of each arm was lost before this one came."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,7 +149,7 @@ def checks_digest(case: Case) -> str:
 
 def instance_of(trial: Trial) -> str:
     """Names one answer: a trial that comes from the trial store again is the same instance."""
-    return digest_of([trial.id, trial.finished_at])[:_SHORT]
+    return digest_of([trial.id, trial.finished_at, trial.answer_digest])[:_SHORT]
 
 
 def sketch_of(skill: Skill) -> tuple[str, ...]:

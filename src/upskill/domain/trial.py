@@ -142,9 +142,15 @@ class Trial:
 
         A trial that errored without a failed request lost the answer that it had, in a sandbox or a check.
         """
-        if self.lost or not isinstance(self.outcome, Errored):
+        if self.lost or self.refused or not isinstance(self.outcome, Errored):
             return self.lost
-        return int(self.outcome.was_run and not self.refused and self.outcome.fault not in TURNED_AWAY)
+        return int(self.outcome.was_run and self.outcome.fault not in TURNED_AWAY)
+
+    @property
+    def refused_requests(self) -> int:
+        """Requests that were refused; at least one where the provider ended the trial, as older versions note it."""
+        turned_away = isinstance(self.outcome, Errored) and self.outcome.fault in TURNED_AWAY
+        return self.refused or int(turned_away and self.calls > 0 and not self.lost)
 
     @property
     def full_answer(self) -> Answer:

@@ -8,6 +8,7 @@ from upskill.measuring.acceptance import (
 )
 from upskill.measuring.decision import Decision
 from upskill.measuring.few_cases import breakage_note, more_cases_hint
+from upskill.measuring.guarded import GuardedSequential
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
 from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
@@ -17,7 +18,6 @@ from upskill.measuring.lift import (
     lift_by_label,
     measure_lift,
     tally_baselines,
-    worst_case_lift,
 )
 from upskill.measuring.looks import (
     FIRST_LEVEL,
@@ -31,7 +31,16 @@ from upskill.measuring.looks import (
     repeats_earlier,
     tallies_of,
 )
-from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, pair_trials, pair_up
+from upskill.measuring.pairs import (
+    CaseTally,
+    DroppedPair,
+    Pair,
+    Pairing,
+    count_losses,
+    pair_trials,
+    pair_up,
+    with_losses,
+)
 from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
@@ -49,6 +58,7 @@ __all__ = [
     "CaseTally",
     "Decision",
     "DroppedPair",
+    "GuardedSequential",
     "Judgement",
     "Level",
     "NextLook",
@@ -59,6 +69,7 @@ __all__ = [
     "WorsenedCase",
     "breakage_note",
     "confirm_worse",
+    "count_losses",
     "default_cap",
     "describe_plan",
     "detectable_lift",
@@ -85,5 +96,5 @@ __all__ = [
     "summarise_arm",
     "tallies_of",
     "tally_baselines",
-    "worst_case_lift",
+    "with_losses",
 ]

@@ -19,7 +19,7 @@ from upskill.measuring.intervals import (
     merge_families,
     these_cases,
 )
-from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, tally_pairs
+from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing
 
 EQUAL_OUTCOMES = 5
 """So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
@@ -72,25 +72,6 @@ def _mean_beyond(threshold: float, truth: float, error: float) -> float:
     normal, above = NormalDist(), (truth - threshold) / error
     chance = normal.cdf(above)
     return truth + error * normal.pdf(above) / chance if chance > 0 else threshold
-
-
-def worst_case_lift(pairing: Pairing) -> float | None:
-    """The mean over cases if every error in the measured arm had been a failure, and every other error a pass.
-
-    Every drop counts, also of a pair that was scored when it was run again: an error that comes with failing answers
-    biases what replaces it as well. `None` where nothing was run.
-    """
-    feared = [
-        Pair(
-            case_id=drop.case_id,
-            repeat=drop.repeat,
-            passed=drop.passed is True,
-            passed_against=drop.passed_against is not False,
-        )
-        for drop in pairing.drops
-    ]
-    tallies = tally_pairs((*pairing.pairs, *feared))
-    return fmean(tally.difference for tally in tallies) if tallies else None
 
 
 class RunningLook(NamedTuple):

@@ -133,8 +133,7 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
         and look.repeats >= coming.repeats
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
     ]
-    last = max(same, key=lambda look: look.at, default=None)
-    if last is None or last.unfinished:
+    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished:
         return None
     if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
         return None
@@ -184,11 +183,13 @@ def _removed(mine: Sequence[Look], coming: NextLook) -> tuple[PooledCase, ...]:
 
 
 def _pair(case_id: str, seen: SeenPair, family: str | None) -> Pair:
+    """An earlier pair as it counts now: where an answer was lost, as if that had gone against the skill."""
+    lost, lost_against = seen.lost
     return Pair(
         case_id=case_id,
         repeat=0,
-        passed=seen.passed,
-        passed_against=seen.passed_against,
+        passed=seen.passed and not lost,
+        passed_against=seen.passed_against or lost_against,
         family=family,
         answers=seen.answers,
     )

@@ -18,7 +18,7 @@ from upskill.measuring.intervals import (
     these_cases,
 )
 from upskill.measuring.lift import correct_for_selection, measure_lift
-from upskill.measuring.pairs import CaseTally, Pairing, reason_to_refuse
+from upskill.measuring.pairs import CaseTally, Pairing, describe_worst_case, reason_to_refuse, worst_case
 from upskill.measuring.planning import NextRun, plan_next_run
 from upskill.measuring.token_ratio import Ratio
 
@@ -85,6 +85,7 @@ def judge(
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
     found = decision or _decide_fixed(pairing, lift, level, min_lift=min_lift)
     judgement = _word(pairing, lift, found, tokens, arms, level)
+    judgement = _surviving(judgement, pairing, level, min_lift=min_lift)
     if min_lift is None:
         return judgement
     sentence = say_asked(judgement.sentence, min_lift=min_lift, clears=judgement.clears)
@@ -263,3 +264,26 @@ def _range(interval: Interval) -> str:
     if -_NEXT_TO_ZERO < interval.high < 0:
         return f"{points(interval.low)} to below 0"
     return f"{points(interval.low)} to {points(interval.high)}"
+
+
+def _surviving(judgement: Judgement, pairing: Pairing, level: Level, *, min_lift: float | None) -> Judgement:
+    """What holds even if every lost answer had gone against it; where a claim does not, nothing is claimed."""
+    lift = judgement.lift
+    side: Side = "hurts" if judgement.verdict == "hurts" else "helps"
+    feared = measure_lift(worst_case(pairing, side), level) if pairing.has_lost else None
+    if lift is None or feared is None:
+        return judgement
+    claim = judgement.claim or "cases like these"
+    interval = _interval(feared, claim)
+    if judgement.clears and min_lift is not None and interval.low < min_lift:
+        judgement = replace(judgement, clears=None)
+    holds = {
+        "helps": interval.above_zero,
+        "hurts": interval.below_zero,
+        "cheaper": interval.low > -NO_DIFFERENCE,
+    }
+    if holds.get(judgement.verdict, True):
+        return judgement
+    shown = f"undecided: {figures(lift, _interval(lift, claim))}"
+    sentence = f"{shown}; not shown if {describe_worst_case(pairing, side)}"
+    return replace(judgement, verdict="undecided", claim=None, sentence=sentence)

@@ -48,13 +48,13 @@ def was_lost(error: BaseException) -> bool:
     waiting for the answer. Without a status the request is lost, unless no connection was made.
     """
     status = getattr(error, "status_code", None)
-    if isinstance(status, int) and not isinstance(error, TransportFault):
+    if isinstance(status, int):
         return 200 <= status < 300 or status in _GAVE_UP_WAITING
     cause: BaseException | None = error
     while cause is not None:
         if type(cause).__name__ in _NEVER_SENT:
             return False
-        cause = cause.__cause__ or cause.__context__
+        cause = cause.__cause__
     return True
 
 

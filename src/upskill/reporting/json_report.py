@@ -86,6 +86,8 @@ def _arm(arm: ArmSummary) -> Json:
         "trials": arm.trials,
         "errored": arm.errored,
         "faults": dict(arm.faults),
+        "lost": arm.lost,
+        "refused": arm.refused,
         "assertions": arm.checks_passed,
         "assertions_of": arm.checks,
         "tokens": arm.tokens,

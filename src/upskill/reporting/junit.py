@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
 from upskill.reporting.requirements import Requirement, requirements
-from upskill.reporting.wording import arm_name
+from upskill.reporting.wording import arm_name, loss_lines
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _EXCERPT = 500
@@ -116,6 +116,9 @@ def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str
         "sentence": report.sentence,
         "spent": report.spent,
         "sandbox": evaluation.sandbox,
+    }
+    properties |= {
+        name.replace(" ", "_"): said for name, _, said in (line.partition(": ") for line in loss_lines(report))
     }
     if (offered := report.arm("offered")) is not None:
         properties |= {"offered": offered.trials, "loaded": offered.loaded}

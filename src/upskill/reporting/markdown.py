@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, loss_lines, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -27,6 +27,9 @@ def markdown_report(evaluation: Evaluation, *, day: str, pictures: Mapping[str, 
         f"skill `{evaluation.skill.digest[:12]}`, {day}. "
         "The range is the interval of the lift: what it could be, on cases like these where there are enough of them.",
     ]
+    for report in evaluation.students:
+        for line in loss_lines(report):
+            lines += ["", f"{_text(report.student.name)}: {line}."]
     for name, address in (pictures or {}).items():
         lines += ["", f"![{_text(name)}](<{address}>)"]
     return "\n".join(lines) + "\n"

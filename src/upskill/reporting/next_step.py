@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import NamedTuple
 
-from upskill.domain import Evaluation
+from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 
 
@@ -23,6 +23,8 @@ def next_steps(evaluation: Evaluation, *, skill: str | None = None) -> Iterator[
     run = quote(evaluation.run)
     if (why := _why_resume(evaluation)) is not None:
         yield NextStep(why, f"upskill eval --resume {run}")
+    elif any(map(_lost_too_much, evaluation.students)):
+        yield NextStep("ask anew, with a sound server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
     elif skill is not None and _in_doubt(evaluation):
         yield NextStep("what to change in the test cases", f"upskill cases check {quote(skill)}")
     yield _report(run)
@@ -44,9 +46,14 @@ def _why_resume(evaluation: Evaluation) -> str | None:
         return "go on where it stopped"
     if any(report.stopped == "budget" for report in evaluation.students):
         return "go on where it stopped, for as much again"
-    if any(report.verdict == "invalid" for report in evaluation.students):
+    if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
         return "put again what errored, and only that"
     return None
+
+
+def _lost_too_much(report: StudentReport) -> bool:
+    """Whether answers were lost, and to run again what errored would not bring back a verdict."""
+    return report.verdict == "invalid" and report.end != "endpoint down" and any(arm.lost for arm in report.arms)
 
 
 def _in_doubt(evaluation: Evaluation) -> bool:

@@ -21,6 +21,7 @@ _NEVER_NULL = frozenset(
         "late",
         "lost",
         "notes",
+        "refused",
         "reused",
         "skill_files",
     }

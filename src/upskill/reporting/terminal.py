@@ -20,6 +20,7 @@ from upskill.reporting.wording import (
     dollars,
     drawn_bar,
     judge_error_words,
+    loss_lines,
     points,
     widest_name,
 )
@@ -67,14 +68,15 @@ def _errors(evaluation: Evaluation) -> Iterator[Text]:
     """What went wrong, last, where it is seen."""
     several = len(evaluation.students) > 1
     for report in evaluation.students:
+        who = f"{report.student.name}: " if several else ""
         errors = [
             f"{arm_name(arm.arm, report.harness)} {arm.errored} "
             f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
             for arm in report.arms
             if arm.errored
         ]
+        yield from (Text(f"{who}{line}", style="yellow") for line in loss_lines(report))
         if errors:
-            who = f"{report.student.name}: " if several else ""
             yield Text(f"{who}errored, not counted as failures: {'; '.join(errors)}", style="yellow")
     if evaluation.interrupted:
         done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)

@@ -1,6 +1,6 @@
 """Figures, sums of money, names and arms as people read them, in every form of a report."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,17 @@ def dollars(cost: float | None) -> str:
 def arm_name(arm: Arm, harness: str) -> str:
     """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""
     return harness_info(harness).arm_name(arm)
+
+
+def loss_lines(report: StudentReport) -> Iterator[str]:
+    """Which arms lost answers, and which had requests refused: a line each, where there were any."""
+    for what, counts in (
+        ("lost answers", [arm.lost for arm in report.arms]),
+        ("refused requests", [arm.refused for arm in report.arms]),
+    ):
+        if any(counts):
+            names = [arm_name(arm.arm, report.harness) for arm in report.arms]
+            yield f"{what}: {', '.join(f'{number:,} {name}' for name, number in zip(names, counts, strict=True))}"
 
 
 def widest_name(arms: Iterable[Arm], harness: str) -> int:

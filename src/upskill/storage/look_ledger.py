@@ -52,7 +52,7 @@ class LookLedger:
                     number += 1
                     if (look := _look(line)) is not None:
                         known = looks.get(_place(look))
-                        looks[_place(look)] = look if known is None else max(known, look, key=lambda one: one.at)
+                        looks[_place(look)] = look if known is None or look.at >= known.at else known
                     elif line.strip():
                         damaged.append(number)
                     while line and not line.endswith(b"\n"):  # the rest of a line that is too long

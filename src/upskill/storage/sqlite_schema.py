@@ -28,6 +28,11 @@ State = Literal["ours", "empty", "newer", "foreign", "damaged"]
 
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LOSSES = (
+    "CREATE TABLE IF NOT EXISTS losses (id TEXT NOT NULL, fingerprint TEXT NOT NULL, lost INTEGER NOT NULL,"
+    " expires_at INTEGER NOT NULL, PRIMARY KEY (id, fingerprint))"
+)
+"""Lost answers by trial, scored or not. Older versions do not look at it, so the format keeps its number."""
 _TABLE = (
     "CREATE TABLE trials (id TEXT PRIMARY KEY, fingerprint TEXT, stored_at INTEGER NOT NULL,"
     " expires_at INTEGER NOT NULL, checksum INTEGER NOT NULL, trial BLOB NOT NULL)",
@@ -81,7 +86,9 @@ def _prepare(connection: sqlite3.Connection) -> State:
         if state == "empty":
             for statement in _TABLE:
                 connection.execute(statement)
-            return "ours"
+            state = "ours"
+        if state == "ours":
+            connection.execute(_LOSSES)
     return state
 
 

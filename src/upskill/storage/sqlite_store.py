@@ -48,6 +48,11 @@ _MOST_WAITING = 20_000
 _PRUNE_SECONDS = 1.0
 _FIND = f"SELECT {COLUMNS} FROM trials WHERE id = ? AND fingerprint IS ? AND stored_at > ? AND stored_at < ?"
 _KEEP = f"INSERT OR REPLACE INTO trials ({COLUMNS}, expires_at) VALUES (?, ?, ?, ?, ?, ?)"
+_LOST = "SELECT lost FROM losses WHERE id = ? AND fingerprint = ? AND expires_at > ?"
+_LOSE = (
+    "INSERT INTO losses (id, fingerprint, lost, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT (id, fingerprint)"
+    " DO UPDATE SET lost = lost + excluded.lost, expires_at = excluded.expires_at"
+)
 _PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
 _NOTHING = "nothing is reused or kept"
 _HELD = "is held by another process; not everything is kept"
@@ -109,12 +114,12 @@ class SqliteStore:
             return None if self._damaged else self._try(lambda file: _find(file, *wanted), patience=BUSY_SECONDS)
 
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial; an errored one measured nothing and is let go. Commits, unless the file is held.
+        """Keep a scored trial; of an errored one only how many answers it lost. Commits, unless the file is held.
 
         What is stored already stays, unless it is too old, damaged, or was answered by something else.
         """
         self._require_open()
-        if not isinstance(trial.outcome, Scored):
+        if not isinstance(trial.outcome, Scored) and not trial.lost_answers:
             return
         with self._lock:
             if not self._keeping:
@@ -125,6 +130,15 @@ class SqliteStore:
             self._waiting.append((trial, _hidden(fingerprint), self._clock()))
             if time.monotonic() >= self._not_before:
                 self._write(patience=_MOMENT_SECONDS)
+
+    def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
+        """Answers that were lost in all trials of this identity, also those that wait to be written."""
+        self._require_open()
+        served, now = _hidden(fingerprint), microseconds(self._clock())
+        with self._lock:
+            row = self._try(lambda file: _lost(file, trial_id, served, now), patience=BUSY_SECONDS)
+            waiting = (trial for trial, by, _ in self._waiting if trial.id == trial_id and by == served)
+            return (row or 0) + sum(trial.lost_answers for trial in waiting)
 
     def flush(self) -> None:
         """Return when everything kept so far is committed, or is known to be impossible to keep."""
@@ -213,9 +227,14 @@ class SqliteStore:
         def write(file: sqlite3.Connection) -> bool:
             with transaction(file):
                 for trial, fingerprint, now in self._waiting:
+                    ends = microseconds(now + self.age_limit)
+                    if trial.lost_answers:
+                        file.execute(_LOSE, (trial.id, fingerprint or "", trial.lost_answers, ends))
+                    if not isinstance(trial.outcome, Scored):
+                        continue
                     row = row_of(trial, fingerprint=fingerprint, stored_at=microseconds(now))
                     if row is not None and not self._stays(file, *row[:3]):
-                        file.execute(_KEEP, (*row, microseconds(now + self.age_limit)))
+                        file.execute(_KEEP, (*row, ends))
             return True
 
         if self._try(write, patience=patience):
@@ -254,11 +273,19 @@ def _find(
     return None if row is None else trial_of(row)
 
 
+def _lost(file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> int:
+    row = file.execute(_LOST, (trial_id, fingerprint or "", now)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
 def _prune(writer: sqlite3.Connection, *, now: int, most_bytes: int) -> None:
     """Delete what has expired, then what expires first while the file is too large; in short transactions."""
     until = time.monotonic() + _PRUNE_SECONDS
     while time.monotonic() < until and _delete(writer, "WHERE expires_at <= ?", now):
         pass
+    if writer.execute("SELECT 1 FROM losses WHERE expires_at <= ? LIMIT 1", (now,)).fetchone() is not None:
+        with transaction(writer):
+            writer.execute("DELETE FROM losses WHERE expires_at <= ?", (now,))
     while time.monotonic() < until and _used_bytes(writer) > most_bytes and _delete(writer, ""):
         pass
     # Hands pages back to the system, at most 8 MB each time: a store that is opened to be closed is closed soon.

@@ -1,4 +1,5 @@
-"""What a trial store promises: the scored trials of earlier runs, so that nothing is bought twice."""
+"""What a trial store promises: the scored trials of earlier runs, so that nothing is bought twice, and how many answers
+were lost before they were scored, so that buying again forgets nothing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +36,11 @@ class TrialStore(Protocol):
         ...
 
     def keep(self, trial: Trial, *, fingerprint: str | None) -> None:
-        """Keep a scored trial for others; an errored one measured nothing and is let go."""
+        """Keep a scored trial for others, and add what it lost to what was lost; an errored one is let go."""
+        ...
+
+    def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
+        """Answers that were lost in all trials of this identity that were handed to `keep`, scored or errored."""
         ...
 
 

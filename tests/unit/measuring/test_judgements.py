@@ -1,14 +1,17 @@
 """One judgement for fixed and sequential designs: verdict, claim and the sentence a person reads."""
 
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upskill.domain import Interval
-from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift, worst_case_lift
+from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift
 from upskill.measuring.decision import Decision
+from upskill.measuring.pairs import Losses, worst_case
 from upskill.measuring.token_ratio import Ratio
 from upskill.measuring.verdict import figures
 
@@ -179,7 +182,7 @@ def test_asked_lift_is_part_of_the_sentence() -> None:
 
 
 def test_too_many_drops_are_invalid_in_every_design() -> None:
-    drops = tuple(drop(case, 0, None, None) for case in range(3))
+    drops = tuple(drop(case, 1, None, None) for case in range(3))
     pairing = pairing_of(["W"] * 10, drops)
     for decision in (None, Decision(reason="decided", verdict="helps", claim="cases like these")):
         judgement = judge(pairing, decision=decision)
@@ -187,18 +190,87 @@ def test_too_many_drops_are_invalid_in_every_design() -> None:
         assert judgement.sentence == "no verdict: 3 of 13 pairs were dropped because an answer errored"
 
 
-def test_errors_on_one_arm_are_invalid() -> None:
-    drops = tuple(drop(case, 0, None, True) for case in range(6))
-    assert judge(pairing_of(["WWWW"] * 10, drops)).verdict == "invalid"
+def losing(pairing: Pairing, lost: Sequence[tuple[int, int]], against: Sequence[tuple[int, int]] = ()) -> Pairing:
+    """The pairs, of which some lost an answer in either arm before they were scored."""
+    asked = frozenset((pair.case_id, pair.repeat) for pair in pairing.pairs)
+
+    def losses(keys: Sequence[tuple[int, int]]) -> Losses:
+        return Losses(
+            lost=len(keys), asked_in=asked, lost_in=frozenset((f"case{case:02}", repeat) for case, repeat in keys)
+        )
+
+    return replace(pairing, losses=losses(lost), losses_against=losses(against))
 
 
-def test_worst_case_counts_errors_against_the_measured_arm() -> None:
-    drops = (drop(0, 2, None, False), drop(1, 2, True, None))
-    # case00: two wins, then failed and failed; case01: two ties, then passed and passed.
-    assert worst_case_lift(pairing_of(["WW", "++"], drops)) == pytest.approx((2 / 3 + 0) / 2)
-    assert worst_case_lift(pairing_of(["WW", "++"])) == pytest.approx(0.5)
-    assert worst_case_lift(pairing_of(["++"], (drop(0, 2, None, None),))) == pytest.approx(-1 / 3)
-    assert worst_case_lift(pairing_of([])) is None
+def test_answers_lost_on_one_side_are_invalid_and_the_arm_is_named() -> None:
+    lost = [(case, 0) for case in range(6)]
+    one = judge(losing(pairing_of(["WWWW"] * 10), lost))
+    assert one.verdict == "invalid"
+    assert one.sentence == "no verdict: 6 answers were lost with the skill, 0 in baseline"
+    other = judge(losing(pairing_of(["WWWW"] * 10), [], lost))
+    assert other.sentence == "no verdict: 0 answers were lost with the skill, 6 in baseline"
+
+
+def test_too_many_pairs_that_lost_an_answer_are_invalid_on_whichever_side() -> None:
+    lost = [(case, 0) for case in range(9)]
+    judgement = judge(losing(pairing_of(["WWWW"] * 10), lost[:5], lost[5:]))
+    assert judgement.sentence == (
+        "no verdict: 9 of 40 pairs were dropped or lost an answer: 5 answers were lost with the skill, 4 in baseline"
+    )
+
+
+def test_refusals_count_only_where_they_differ_between_the_arms() -> None:
+    keys = frozenset((f"case{case:02}", 0) for case in range(10))
+    some = Losses(refused=30, asked_in=keys, refused_in=keys)
+    few = Losses(refused=2, asked_in=keys, refused_in=frozenset(list(keys)[:1]))
+    assert judge(replace(pairing_of(["W"] * 10), losses=some, losses_against=some)).verdict == "helps"
+    judgement = judge(replace(pairing_of(["W"] * 10), losses=some, losses_against=few))
+    assert judgement.sentence == "no verdict: 30 requests were refused with the skill, 2 in baseline"
+
+
+def test_claim_that_hangs_on_lost_answers_is_not_made() -> None:
+    rows = ["W"] * 6 + ["+"] * 14
+    assert judge(pairing_of(rows)).verdict == "helps"
+    judgement = judge(losing(pairing_of(rows), [(0, 0), (1, 0), (2, 0)]))
+    assert (judgement.verdict, judgement.claim) == ("undecided", None)
+    assert judgement.sentence.endswith("; not shown if the 3 lost answers with the skill had failed")
+    mirrored = judge(losing(pairing_of([row.replace("W", "L") for row in rows]), [(0, 0)], [(1, 0), (2, 0)]))
+    assert mirrored.verdict == "undecided"
+    assert mirrored.sentence.endswith(
+        "; not shown if the 1 lost answer with the skill had passed and the 2 lost answers in baseline had failed"
+    )
+
+
+def test_claim_that_holds_in_the_worst_case_is_made_and_its_figures_are_those_measured() -> None:
+    plain, lossy = judge(pairing_of(["WW"] * 20)), judge(losing(pairing_of(["WW"] * 20), [(0, 0)], [(1, 1)]))
+    assert lossy == plain
+
+
+def test_lift_asked_for_must_hold_in_the_worst_case_too() -> None:
+    rows = ["W"] * 16 + ["+"] * 4
+    assert judge(pairing_of(rows), min_lift=0.5).clears is True
+    judgement = judge(losing(pairing_of(rows), [(0, 0), (1, 0), (2, 0)], [(3, 0)]), min_lift=0.5)
+    assert (judgement.verdict, judgement.clears) == ("helps", None)
+    assert judgement.sentence.endswith("at least +50 points is not shown")
+
+
+def test_worst_case_counts_lost_answers_against_the_side_once_for_each_pair() -> None:
+    drops = (drop(0, 2, None, False), drop(0, 2, None, False), drop(1, 2, True, None), drop(1, 1, None, True))
+    pairing = losing(pairing_of(["WW", "++"], drops), [(0, 0), (0, 2)], [(1, 2)])
+    pairs = worst_case(pairing, "helps").pairs
+    feared = {(pair.case_id, pair.repeat): (pair.passed, pair.passed_against) for pair in pairs}
+    assert feared == {
+        ("case00", 0): (False, False),
+        ("case00", 1): (True, False),
+        ("case00", 2): (False, False),
+        ("case01", 0): (True, True),
+        ("case01", 1): (True, True),
+        ("case01", 2): (True, True),
+    }
+    assert {(pair.passed, pair.passed_against) for pair in worst_case(pairing, "hurts").pairs} == {
+        (True, False),
+        (True, True),
+    }
 
 
 # Properties

@@ -134,6 +134,16 @@ def test_the_same_version_is_pooled_each_answer_once() -> None:
     assert terms.note.startswith("4th look at this version on these cases, tested at 0.2% instead of 2.5%; 8 earlier")
 
 
+def test_an_earlier_pair_that_lost_an_answer_counts_against_the_skill() -> None:
+    pairs = (
+        SeenPair("w1", "b1", True, False, lost=(True, False)),
+        SeenPair("w2", "b2", True, False, lost=(False, True)),
+    )
+    lost = replace(look(), cases=(SeenCase(key="k0", checks="checks", pairs=pairs),))
+    (case,) = look_terms([lost], COMING).prior
+    assert (case.pairs, case.passed, case.passed_against) == (2, 1, 1)
+
+
 def test_other_versions_checks_and_served_models_are_not_pooled() -> None:
     others = [look(1, version="v0"), look(2, served="other"), look(3, against="v0")]
     assert look_terms(others, COMING).prior == ()

@@ -1,5 +1,7 @@
 """From trials to pairs, where some trials errored and were run again."""
 
+from dataclasses import replace
+
 from upskill.domain import Arm, CheckResult, Errored, Grade, Outcome, Scored, Trial
 from upskill.measuring import DroppedPair, Pair, pair_trials, pair_up
 
@@ -43,3 +45,28 @@ def test_tallies_are_in_order_of_the_cases_ids() -> None:
     trials = [trial(case, 1, arm, True) for case in ("b", "a") for arm in ("baseline", "with_skill")]
     tallies = pair_trials(trials, arm="with_skill", against="baseline").tallies
     assert [tally.case_id for tally in tallies] == ["a", "b"]
+
+
+def test_losses_are_those_of_all_trials_by_request() -> None:
+    trials = [
+        replace(trial("a", 1, "with_skill", None), outcome=Errored(fault="timeout", message="late"), lost=4),
+        replace(trial("a", 1, "with_skill", True), lost=1),
+        trial("a", 1, "baseline", True),
+        replace(trial("b", 1, "with_skill", None), outcome=Errored(fault="check", message="crashed")),
+        replace(trial("b", 1, "baseline", True), refused=3),
+        replace(trial("c", 1, "baseline", None), outcome=Errored(fault="cancelled", message="stopped"), lost=2),
+    ]
+    pairing = pair_trials(trials, arm="with_skill", against="baseline")
+    one, other = pairing.losses, pairing.losses_against
+    assert (one.lost, one.refused) == (6, 0)
+    assert (other.lost, other.refused) == (2, 3)
+    assert one.lost_in == one.asked_in == other.asked_in == frozenset({("a", 1), ("b", 1)})
+    assert other.refused_in == frozenset({("b", 1)})
+
+
+def test_errored_trial_of_an_older_log_counts_once_as_lost_or_as_refused() -> None:
+    late = replace(trial("a", 1, "baseline", None), outcome=Errored(fault="timeout", message="late"))
+    assert (late.lost_answers, late.refused_requests) == (1, 0)
+    gone = trial("a", 1, "baseline", None)
+    assert (gone.lost_answers, gone.refused_requests) == (0, 0), "nothing was sent to an endpoint that is down"
+    assert (replace(gone, calls=4).lost_answers, replace(gone, calls=4).refused_requests) == (0, 1)

@@ -3,12 +3,17 @@
 import io
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, agent_report, arm, evaluation, report
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
+from upskill.reporting.html.summary import summary
+from upskill.reporting.json_report import evaluation_json
+from upskill.reporting.junit import junit_report
+from upskill.reporting.markdown import markdown_report
 from upskill.reporting.next_step import next_steps
 from upskill.reporting.terminal import show_evaluation
 
@@ -105,6 +110,24 @@ def test_the_next_command_fits_what_happened() -> None:
     assert first.command.startswith("upskill cases check 'my skills/x'")
     invalid = replace(undecided, students=(report(verdict="invalid"),))
     assert next(next_steps(invalid)).what == "put again what errored, and only that"
+    lossy = report(verdict="invalid", arms=(arm("baseline"), replace(arm("with_skill"), lost=12)))
+    assert next(next_steps(replace(invalid, students=(lossy,)))).command == "upskill eval … --fresh"
+    down = replace(invalid, students=(replace(lossy, end="endpoint down"),))
+    assert next(next_steps(down)).command.startswith("upskill eval --resume runs/")
+
+
+def test_every_form_names_the_arm_that_lost_answers() -> None:
+    arms = (replace(arm("baseline"), lost=2), replace(arm("with_skill"), lost=46, refused=3))
+    found = evaluation(report(verdict="invalid", arms=arms))
+    said = "lost answers: 2 baseline, 46 with skill"
+    assert said in shown(found, width=100)
+    assert "refused requests: 0 baseline, 3 with skill" in shown(found, width=100)
+    assert said in markdown_report(found, day="2026-11-15")
+    assert 'name="lost_answers" value="2 baseline, 46 with skill"' in junit_report(found, ())
+    assert "Lost answers: 2 baseline, 46 with skill." in summary(found)
+    written: Any = evaluation_json(found)
+    assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
+    assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]
 
 
 @pytest.mark.parametrize("verdict", ["undecided", "invalid"])

@@ -50,6 +50,13 @@ def test_a_run_that_was_resumed_is_one_look_and_a_line_twice_is_one(tmp_path: Pa
     ]
 
 
+def test_of_two_looks_of_a_run_in_one_second_the_later_line_counts(tmp_path: Path) -> None:
+    ledger = LookLedger(tmp_path / "looks.jsonl")
+    ledger.append(LOOK)
+    ledger.append(replace(LOOK, verdict="undecided"))
+    assert [look.verdict for look in ledger.read()] == ["undecided"]
+
+
 def test_damaged_lines_are_told_and_cost_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "looks.jsonl"
     ledger = LookLedger(path)

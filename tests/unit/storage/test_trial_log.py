@@ -47,6 +47,17 @@ def test_each_trial_is_one_line_of_json_without_unknowns(tmp_path: Path) -> None
     assert b"null" not in lines[1]
 
 
+def test_lost_and_refused_requests_come_back_and_are_none_in_an_older_log(tmp_path: Path) -> None:
+    write(tmp_path / "t.jsonl", replace(SCORED, lost=3, refused=2))
+    (trial,) = TrialLog(tmp_path / "t.jsonl").read()
+    assert (trial.lost, trial.refused) == (3, 2)
+    line = json.loads((tmp_path / "t.jsonl").read_text())
+    del line["lost"], line["refused"]
+    (tmp_path / "t.jsonl").write_text(json.dumps(line) + "\n")
+    (older,) = TrialLog(tmp_path / "t.jsonl").read()
+    assert (older.lost, older.refused) == (0, 0)
+
+
 def test_zero_is_kept_and_unknown_stays_unknown(tmp_path: Path) -> None:
     write(tmp_path / "t.jsonl", SCORED, ERRORED)
     first, second = TrialLog(tmp_path / "t.jsonl").read()

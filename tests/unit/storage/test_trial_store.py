@@ -80,6 +80,17 @@ def spoil(path: Path, change: str, *values: object) -> None:
         connection.execute(change, values)
 
 
+def lost(
+    path: Path,
+    trial_id: str = "t1",
+    *,
+    fingerprint: str | None = "f",
+    clock: Callable[[], datetime] = lambda: NOW,
+) -> int:
+    with SqliteStore(path, clock=clock) as store:
+        return store.lost_answers(trial_id, fingerprint=fingerprint)
+
+
 def rows_in(path: Path) -> int:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         return int(connection.execute("SELECT count(*) FROM trials").fetchone()[0])
@@ -103,6 +114,52 @@ def test_an_errored_trial_is_never_stored(path: Path) -> None:
     assert rows_in(path) == 0
     keep(path, TRIAL)
     assert recall(path) is not None
+
+
+def test_lost_answers_of_errored_and_scored_trials_are_summed_and_stay(path: Path) -> None:
+    errored = replace(TRIAL, outcome=Errored(fault="timeout", message="late"), lost=3)
+    keep(path, errored)
+    assert rows_in(path) == 0
+    keep(path, errored, replace(TRIAL, lost=1), replace(TRIAL, id="t2"))
+    assert lost(path) == 7
+    assert (lost(path, "t2"), lost(path, fingerprint="g"), lost(path, fingerprint=None)) == (0, 0, 0)
+    keep(path, errored, fingerprint=None)
+    assert (lost(path), lost(path, fingerprint=None)) == (7, 3)
+
+
+def test_a_trial_whose_sandbox_failed_lost_one_answer_and_a_refused_one_lost_none(path: Path) -> None:
+    keep(path, replace(TRIAL, outcome=Errored(fault="sandbox", message="gone")))
+    keep(path, replace(TRIAL, id="t2", outcome=Errored(fault="rate limit", message="429"), refused=3))
+    keep(path, replace(TRIAL, id="t3", outcome=Errored(fault="cancelled", message="stopped")))
+    assert [lost(path, trial_id) for trial_id in ("t1", "t2", "t3")] == [1, 0, 0]
+
+
+def test_lost_answers_that_wait_to_be_written_are_counted(path: Path) -> None:
+    with SqliteStore(path) as store, contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.keep(replace(TRIAL, lost=2), fingerprint="f")
+        assert store.lost_answers("t1", fingerprint="f") == 2
+        other.execute("ROLLBACK")
+        store.flush()
+        assert store.lost_answers("t1", fingerprint="f") == 2
+
+
+def test_lost_answers_are_forgotten_with_the_trials(path: Path, clock: Clock) -> None:
+    keep(path, replace(TRIAL, lost=2), clock=clock)
+    clock.now += WEEK - timedelta(seconds=1)
+    assert lost(path, clock=clock) == 2
+    clock.now += timedelta(seconds=2)
+    assert lost(path, clock=clock) == 0
+
+
+def test_a_file_of_an_older_version_gets_room_for_losses_and_keeps_its_trials(path: Path) -> None:
+    keep(path, TRIAL)
+    spoil(path, "DROP TABLE losses")  # as version 0.1.0 leaves it
+    keep(path, replace(TRIAL, id="t2", lost=2))
+    assert answer_of(recall(path)) == TRIAL.answer
+    assert lost(path, "t2") == 2
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,), "0.1.0 reads it as its own"
 
 
 def test_the_first_trial_of_an_identity_wins(path: Path) -> None:

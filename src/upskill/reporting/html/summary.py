@@ -7,7 +7,7 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
 from upskill.reporting.pictures.path import REASONS
-from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, points
+from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, loss_lines, points
 
 
 def summary(evaluation: Evaluation) -> str:
@@ -61,6 +61,7 @@ def _lines(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     offered = report.arm("offered")
     if offered is not None and offered.trials:
         yield f"Where the skill was offered, the student loaded it in {offered.loaded or 0} of {offered.trials} trials."
+    yield from (_upper(line) for line in loss_lines(report))
     for arm in report.arms:
         if arm.errored:
             faults = ", ".join(f"{number} {fault}" for fault, number in arm.faults)

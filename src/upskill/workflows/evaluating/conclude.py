@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 from upskill import measuring, storage
 from upskill.domain import (
+    Arm,
+    ArmSummary,
     Errored,
     Evaluation,
     JudgeReport,
@@ -234,15 +236,14 @@ def conclude(
     terms: LookTerms = measuring.FIRST_LOOK,
 ) -> StudentReport:
     """The report of one student, under the terms of its look. Trials bought after a decision are counted apart."""
-    spent = measuring.spent_on(finished, priced=True) if student.price is not None else None
-    if cut_short is not None and _has_run_all(plan, finished):
+    ran = finished
+    spent = measuring.spent_on(ran, priced=True) if student.price is not None else None
+    if cut_short is not None and _has_run_all(plan, ran):
         cut_short = None  # what ended the run came after the last trial of this student
-    finished = _without_superseded(finished)
+    finished = _without_superseded(ran)
     counted = [trial for trial in finished if schedule.counts(trial)]
-    arms = tuple(
-        measuring.summarise_arm(counted, arm=arm, cases=len(plan.cases), priced=student.price is not None)
-        for arm in plan.arms
-    )
+    priced = student.price is not None
+    arms = tuple(_arm(arm, counted, ran, cases=len(plan.cases), priced=priced) for arm in plan.arms)
     report = StudentReport(
         student=student,
         harness=plan.harness,
@@ -257,6 +258,8 @@ def conclude(
     if plan.against is None:
         return report
     pairing, level = _paired(schedule, counted, plan, terms)
+    # Also what was lost before the run was resumed, and where no verdict rests on the pair.
+    pairing = measuring.with_losses(pairing, ran)
     judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms)
     error = measuring.measure_judge_error(pairing, finished, level, claim=judged.claim)
     judgement = measuring.heed_judge_error(judged, error, min_lift=min_lift)
@@ -292,6 +295,13 @@ def _has_run_all(plan: TrialPlan, finished: list[Trial]) -> bool:
             tries[cell] += MOST_TRIES if trial.outcome.fault in NOT_WORTH_ANOTHER_TRY else 1
     scored.update(cell for cell, number in tries.items() if number >= MOST_TRIES)
     return len(scored) == plan.trials_per_student
+
+
+def _arm(arm: Arm, counted: list[Trial], ran: list[Trial], *, cases: int, priced: bool) -> ArmSummary:
+    """The figures of an arm over the trials that count, with what was lost in all that were run."""
+    losses = measuring.count_losses(ran, arm=arm)
+    summary = measuring.summarise_arm(counted, arm=arm, cases=cases, priced=priced)
+    return replace(summary, lost=losses.lost, refused=losses.refused)
 
 
 def _without_superseded(finished: list[Trial]) -> list[Trial]:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from upskill import measuring, storage
-from upskill.domain import Evaluation, RunEnd, Scored, Student, Trial
+from upskill.domain import Evaluation, RunEnd, Student, Trial
 from upskill.domain.look import LookTerms
 from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
@@ -186,17 +186,17 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
             run.progress.trial_finished(trial)
 
         def write_bought(trial: Trial) -> None:
-            write(trial)
-            reuse.keep(trial)
+            write(reuse.keep(trial))
 
         reuse = Reuse(
             prepared,
-            before if parent is not None and parent.is_over else _scored(before),
+            before,
             store=store,
             days=run.settings.store_days,
             record=write,
             scratch=run.folder.engine_data,
             recall_bought=(lambda _: None) if parent is None else parent.recall,
+            with_errored=parent is not None and parent.is_over,
         )
         with storage.collector_paused():
             resumed = {
@@ -216,11 +216,6 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
     execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
     execution.notes = () if store is None else store.notes
     return execution
-
-
-def _scored(trials: list[Trial]) -> list[Trial]:
-    """The scored trials; errored ones are run again."""
-    return [trial for trial in trials if isinstance(trial.outcome, Scored)]
 
 
 def _schedule(student: Student, run: EvaluationRun) -> Schedule:

@@ -230,8 +230,8 @@ def _look(
         repeats=coming.repeats,
         min_lift=coming.min_lift,
         cases=_seen_cases(prepared.plan.cases, finished, arm=arm, against=against),
-        lost=sum(trial.lost for trial in finished if trial.arm == arm),
-        lost_against=sum(trial.lost for trial in finished if trial.arm == against),
+        lost=sum(trial.lost_answers for trial in finished if trial.arm == arm),
+        lost_against=sum(trial.lost_answers for trial in finished if trial.arm == against),
         level=level,
         verdict=report.verdict,
         claim=report.claim,
@@ -242,22 +242,34 @@ def _look(
 
 
 def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, against: str) -> tuple[SeenCase, ...]:
-    scored: dict[tuple[str, str, int], tuple[str, bool, str]] = {}
+    scored: dict[tuple[str, str, int], Trial] = {}
+    lost: set[tuple[str, str, int]] = set()
     repeats: dict[str, set[int]] = {}
     for trial in finished:
+        if trial.lost_answers:
+            lost.add((trial.case_id, trial.arm, trial.repeat))
         if isinstance(trial.outcome, Scored):
-            scored[trial.case_id, trial.arm, trial.repeat] = (
-                instance_of(trial),
-                trial.outcome.passed,
-                trial.answer_digest,
-            )
+            scored[trial.case_id, trial.arm, trial.repeat] = trial
             repeats.setdefault(trial.case_id, set()).add(trial.repeat)
     found = []
     for case in cases:
         pairs = []
         for repeat in sorted(repeats.get(case.id, ())):
-            mine, theirs = scored.get((case.id, arm, repeat)), scored.get((case.id, against, repeat))
-            if mine is not None and theirs is not None:
-                pairs.append(SeenPair(mine[0], theirs[0], mine[1], theirs[1], (mine[2], theirs[2])))
+            keys = (case.id, arm, repeat), (case.id, against, repeat)
+            if all(key in scored for key in keys):
+                pairs.append(_seen_pair(scored[keys[0]], scored[keys[1]], lost=(keys[0] in lost, keys[1] in lost)))
         found.append(SeenCase(key=case_key(case), checks=checks_digest(case), family=case.family, pairs=tuple(pairs)))
     return tuple(found)
+
+
+def _seen_pair(one: Trial, other: Trial, *, lost: tuple[bool, bool]) -> SeenPair:
+    assert isinstance(one.outcome, Scored)
+    assert isinstance(other.outcome, Scored)
+    return SeenPair(
+        instance=instance_of(one),
+        instance_against=instance_of(other),
+        passed=one.outcome.passed,
+        passed_against=other.outcome.passed,
+        answers=(one.answer_digest, other.answer_digest),
+        lost=lost,
+    )

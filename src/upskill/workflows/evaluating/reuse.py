@@ -64,8 +64,10 @@ class Reuse:
         record: Callable[[Trial], None],
         scratch: Path,
         recall_bought: Callable[[str], Trial | None],
+        with_errored: bool = False,
     ) -> None:
-        """`before` are the trials of this run that need not be run again; `record` is given those found elsewhere.
+        """`before` are the trials of this run, of which errored ones are run again unless `with_errored`; `record` is
+        given those found elsewhere.
 
         `recall_bought` finds a trial that was bought a moment ago, by its id; it is asked before the store. Stored
         answers are graded in `scratch`.
@@ -76,10 +78,12 @@ class Reuse:
         self._store = store
         self._newest_after = datetime.now(UTC) - timedelta(days=days)
         self._record = record
+        self._noted = {(trial.student, trial.id) for trial in before}
+        """Trials of this run: what earlier runs lost in them is in its log."""
         self._known: dict[Key, Trial] = {}
         for trial in before:
             key = (trial.student, trial.case_id, trial.arm, trial.repeat)
-            if isinstance(trial.outcome, Scored) or key not in self._known:
+            if isinstance(trial.outcome, Scored) or (with_errored and key not in self._known):
                 self._known[key] = trial
         self.reused = 0
         self.oldest_days: float | None = None
@@ -97,7 +101,8 @@ class Reuse:
         if known is not None and known.id == trial_id:
             return known
         if (bought := self._recall_bought(trial_id)) is not None and bought.case_id == planned.case.id:
-            trial = replace(bought, student=student.name, arm=planned.arm, calls=0)
+            own = self._lost_before(student.name, trial_id, least=bought.lost)
+            trial = replace(bought, student=student.name, arm=planned.arm, calls=0, lost=own, refused=0)
             self._record(trial)
             return trial
         stored = self._stored(student, trial_id)
@@ -117,16 +122,18 @@ class Reuse:
             arm=planned.arm,  # what is an older version now may have been the newest then
             outcome=replace(stored.trial.outcome, grade=grade),
             calls=0,
+            lost=self._lost_before(student.name, trial_id, least=stored.trial.lost),
+            refused=0,
             stored_at=stored.stored_at.isoformat(timespec="seconds"),
         )
         self._record(trial)
         return trial
 
     def _stored(self, student: Student, trial_id: str) -> StoredTrial | None:
-        if self._store is None or self._prepared.endpoints[student.name].is_scripted:
+        if (store := self._store_of(student.name)) is None:
             return None
         fingerprint = self._prepared.served[student.name].fingerprint
-        return self._store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
+        return store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
 
     def _grade_slow_cases(self) -> None:
         """Grade stored answers whose checks block, before the engine's event loop calls `recall`."""
@@ -148,8 +155,21 @@ class Reuse:
         """`None` where a judgement would have to be bought: then the trial is bought again, and judged."""
         return grade_without_asking(case, trial, self._context, judge=self._judge)
 
-    def keep(self, trial: Trial) -> None:
-        """Put a trial that was bought into the store."""
-        endpoint = self._prepared.endpoints[trial.student]
-        if self._store is not None and not endpoint.is_scripted and isinstance(trial.outcome, Scored):
-            self._store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)
+    def keep(self, trial: Trial) -> Trial:
+        """Put a trial that was bought into the store; returns it with what was lost in earlier runs."""
+        earlier = self._lost_before(trial.student, trial.id)
+        if (store := self._store_of(trial.student)) is not None:
+            store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)
+        return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
+
+    def _lost_before(self, student: str, trial_id: str, *, least: int = 0) -> int:
+        """Answers that earlier runs lost in this trial, once for each run: its log has the sum."""
+        if (student, trial_id) in self._noted:
+            return 0
+        self._noted.add((student, trial_id))
+        if (store := self._store_of(student)) is None:
+            return least
+        return max(least, store.lost_answers(trial_id, fingerprint=self._prepared.served[student].fingerprint))
+
+    def _store_of(self, student: str) -> TrialStore | None:
+        return None if self._prepared.endpoints[student].is_scripted else self._store

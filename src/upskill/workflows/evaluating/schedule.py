@@ -5,7 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
-from upskill.measuring import FEWEST_CASES, CaseTally, Decision, DroppedPair, Level, Pair, Pairing, Sequential, pair_up
+from upskill.measuring import (
+    FEWEST_CASES,
+    CaseTally,
+    Decision,
+    DroppedPair,
+    GuardedSequential,
+    Level,
+    Pair,
+    Pairing,
+    Sequential,
+    pair_up,
+)
 from upskill.measuring.copies import are_copies
 from upskill.measuring.looks import FIRST_LEVEL
 
@@ -93,7 +104,7 @@ class FixedSchedule:
 class SequentialSchedule:
     """Asks the design after every pair, in planned order, and stops taking turns once it has decided."""
 
-    def __init__(self, plan: TrialPlan, design: Sequential, *, after_pair: AfterPair = ignore_pair) -> None:
+    def __init__(self, plan: TrialPlan, design: GuardedSequential, *, after_pair: AfterPair = ignore_pair) -> None:
         self._queue = FixedSchedule(plan)
         self._design = design
         self._after_pair = after_pair
@@ -172,17 +183,20 @@ def schedule_for(
     """The schedule that the design of a plan asks for; `level` and `prior` are those of a later look."""
     if plan.design == "fixed":
         return FixedSchedule(plan, after_pair=after_pair)
-    design = Sequential(
-        cases=len(plan.cases),
-        cap=plan.most_turns,
-        units=plan.units,
-        min_lift=min_lift,
-        level=level,
-        prior=prior,
-        arm=plan.measured,
-        against=plan.against or "baseline",
-    )
-    return SequentialSchedule(plan, design, after_pair=after_pair)
+
+    def design() -> Sequential:
+        return Sequential(
+            cases=len(plan.cases),
+            cap=plan.most_turns,
+            units=plan.units,
+            min_lift=min_lift,
+            level=level,
+            prior=prior,
+            arm=plan.measured,
+            against=plan.against or "baseline",
+        )
+
+    return SequentialSchedule(plan, GuardedSequential(design), after_pair=after_pair)
 
 
 class ResumedSchedule:

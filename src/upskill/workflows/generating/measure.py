@@ -1,5 +1,6 @@
 """Measures a draft: the protocol that refining and proving use, and its implementation over `evaluate`."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -156,9 +157,12 @@ class StageMeasurer:
             raise KeyboardInterrupt
         trials = tuple(folder.trials.read())
         if not fresh:
+            lost: Counter[str] = Counter()
+            for trial in trials:
+                lost[trial.id] += trial.lost_answers
             for trial in trials:
                 if isinstance(trial.outcome, Scored):
-                    self._bought.setdefault(trial.id, trial)
+                    self._bought.setdefault(trial.id, replace(trial, lost=lost[trial.id]))
         return Measurement(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
 
     def _require_same(self, stage: str, record: RunRecord, draft: Draft, against: Draft | None) -> None:
