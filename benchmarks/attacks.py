@@ -1,335 +1,369 @@
-"""What people do around an evaluation, simulated: how often a skill without any effect is said to help.
+"""Tables of what people do around an evaluation, of coverage and of power, with the very code that measures skills.
 
-    python -m benchmarks.attacks            every table, about half an hour; writes docs/explanation/attacks.md
-    python -m benchmarks.attacks --fast     a share of every row, with tolerances for so few evaluations
+    python -m benchmarks.attacks            every table, 3,000 persons a cell; writes docs/explanation/attacks.md
+    python -m benchmarks.attacks --fast     a share of them, with limits for so few; writes nothing
 
-Each attack is a person at the command line: cases, a store of answers, and commands typed until one says `helps`.
-Answers are drawn at random; what follows from them is decided by `upskill.measuring`. The exit code is 1 if a figure
-is above its limit. Needs nothing but the standard library and this package.
+The exit code is 1 if a figure is beyond its limit. Needs nothing but the standard library and this repository.
 """
 
 import argparse
+import json
 import math
 import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import Pool
 from pathlib import Path
+from typing import TypeVar
 
-from benchmarks.statistics_tables import Rates, _pair, generator
-from upskill.measuring import Judgement, Pair, Pairing, Sequential, judge
+from tools.simulation.attacks import ATTACKS, BREAKAGE, Attack, Person, Row, count_false
+from tools.simulation.populations import generator
 
-REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "attacks.md"
+from benchmarks.statistics_tables import Walk, walk
+from upskill.measuring import FEWEST_CASES
+from upskill.measuring.intervals import cases_like_these
+from upskill.measuring.pairs import CaseTally
+
+HERE = Path(__file__).parent
+REPORT = HERE.parent / "docs" / "explanation" / "attacks.md"
+BEFORE = HERE / "attacks_before.json"
+"""What the same attacks gave at commit 434b918, before looks, lost answers and copies were counted."""
 LIMIT = 5.0
-"""False `helps` about cases like these, in percent, that no attack may exceed."""
-POPULATIONS = ("B55", "half", "het", "skew")
+"""False `helps`, in percent, that no attack may exceed."""
+LEAST_COVERAGE = 94.0
 CHUNK = 250
+"""Persons in one task of a process."""
+RESPONDERS = tuple(nth / 20 for nth in range(1, 20))
+SIZES = (6, 7, 12, 16, 20, 50, 100)
+RUNS = (1, 5, 20)
+USUAL = ("B55", "half", "sat", "het", "skew", "gain20", "gain35", "respond20")
+
+Result = TypeVar("Result")
 
 
-# ---------------------------------------------------------------- a person at the command line
+@dataclass(kw_only=True)
+class Tables:
+    """One run of all tables."""
+
+    persons: int
+    seed: int
+    processes: int
+    lines: list[str] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
+    figures: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    def write(self, *lines: str) -> None:
+        self.lines += lines
+
+    def say(self, text: str) -> None:
+        print(f"{time.monotonic() - self.started:6.0f}s  {text}", file=sys.stderr, flush=True)
+
+    def spread(self, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+        """The results of the tasks, in their order, from several processes."""
+        with Pool(self.processes) as pool:
+            return pool.map(_call, tasks, chunksize=1)
+
+    def chance(self, percent: float) -> float:
+        """Two standard errors of the simulation, in points; the few persons of a fast run are allowed four."""
+        share = percent / 100
+        return (2 if self.persons >= 3_000 else 4) * 100 * math.sqrt(share * (1 - share) / self.persons)
+
+    def limit(self, what: str, percent: float, *, most: float | None = None, least: float | None = None) -> str:
+        """The figure as it is printed, marked where it is beyond its limit."""
+        self.figures += 1
+        high = most is not None and percent > most + self.chance(most)
+        low = least is not None and percent < least - self.chance(least)
+        if high or low:
+            self.beyond.append(f"{what}: {percent:.1f}")
+        return f"{percent:.1f}{' **beyond**' if high or low else ''}"
 
 
-class Person:
-    """One person with one set of cases: what was answered is stored, and each command returns its judgement."""
-
-    def __init__(
-        self,
-        rng: random.Random,
-        cases: Sequence[Rates],
-        *,
-        families: Sequence[int] | None = None,
-        copies: bool = False,
-        lost: float = 0.0,
-        flattery: float = 0.0,
-    ) -> None:
-        """`families`: one number per case. `copies`: every repeat of an answer is the first one again. `lost`: the
-        share of failing answers with the skill that is lost and asked for again. `flattery`: the share of those that
-        a judge passes."""
-        self.rng = rng
-        self.cases = list(cases)
-        self.families = families
-        self.copies = copies
-        self.lost = lost
-        self.flattery = flattery
-        self._stored: dict[tuple[int, int, int], bool] = {}
-        self._orders: dict[tuple[int, int], list[int]] = {}
-
-    def own_lift(self, keep: Sequence[int] | None = None) -> float:
-        """The true lift of the cases in use."""
-        chosen = range(len(self.cases)) if keep is None else keep
-        return math.fsum(self.cases[nth][1] - self.cases[nth][0] for nth in chosen)
-
-    def evaluate(
-        self, *, runs: int | None = None, version: int = 1, fresh: bool = False, keep: Sequence[int] | None = None
-    ) -> Judgement:
-        """`upskill eval`, with the default design or `--runs N`, on all cases or on those that were kept."""
-        if fresh:
-            self._stored.clear()
-        chosen = tuple(range(len(self.cases)) if keep is None else keep)
-        if runs is not None:
-            pairs = self._pairs(chosen, runs, version)
-            return judge(Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs)))
-        design = Sequential(cases=len(chosen))
-        for pair in self._pairs(chosen, design.rounds, version):
-            if design.add(pair).stop:
-                break
-        return judge(design.pairing, decision=design.decision)
-
-    def differences(self, version: int = 1) -> list[float]:
-        """What each case won in the mean over its stored pairs."""
-        won: dict[int, list[int]] = {nth: [] for nth in range(len(self.cases))}
-        for (arm, nth, repeat), passed in self._stored.items():
-            if arm == version and (0, nth, repeat) in self._stored:
-                won[nth].append(passed - self._stored[0, nth, repeat])
-        return [math.fsum(each) / max(1, len(each)) for each in won.values()]
-
-    def _pairs(self, chosen: tuple[int, ...], rounds: int, version: int) -> Iterator[Pair]:
-        for repeat in range(rounds):
-            for nth in self._order(chosen, repeat):
-                yield _pair(nth, repeat, self._answer(version, nth, repeat), self._answer(0, nth, repeat))
-
-    def _order(self, chosen: tuple[int, ...], repeat: int) -> list[int]:
-        """The order of a round is drawn once for each list of cases, as by a fixed seed."""
-        key = (len(chosen), repeat)
-        if key not in self._orders:
-            self._orders[key] = self.rng.sample(chosen, len(chosen))
-        return self._orders[key]
-
-    def _answer(self, arm: int, nth: int, repeat: int) -> bool:
-        key = (arm, nth, 0 if self.copies else repeat)
-        passed = self._stored.get(key)
-        if passed is None:
-            passed = self._stored[key] = self._ask(self.cases[nth][arm > 0], skilled=arm > 0)
-        return passed
-
-    def _ask(self, rate: float, *, skilled: bool) -> bool:
-        rng = self.rng
-        passed = rng.random() < rate
-        while skilled and not passed and self.lost and rng.random() < self.lost:
-            passed = rng.random() < rate
-        return passed or (skilled and self.flattery > 0 and rng.random() < self.flattery)
+def _call(task: Callable[[], Result]) -> Result:
+    return task()
 
 
-# ---------------------------------------------------------------- the attacks
-
-Said = tuple[Judgement, float]
-"""What a command said, and the true lift of the cases it was about."""
-Play = Callable[[random.Random, str], Iterator[Said]]
+# ---------------------------------------------------------------- attacks
 
 
-def _said(person: Person, judgement: Judgement, keep: Sequence[int] | None = None) -> Said:
-    return judgement, person.own_lift(keep)
+Shares = dict[str, dict[str, tuple[float, float]]]
+"""By row and population: false `helps` in percent, about cases like these, and about these cases only."""
 
 
-def _person(rng: random.Random, name: str, cases: int = 20) -> Person:
-    return Person(rng, generator(name).cases(rng, cases))
-
-
-def one_run(rng: random.Random, name: str, *, cases: int = 20, runs: int | None = None) -> Iterator[Said]:
-    person = _person(rng, name, cases)
-    yield _said(person, person.evaluate(runs=runs))
-
-
-def fresh(rng: random.Random, name: str, *, times: int) -> Iterator[Said]:
-    person = _person(rng, name)
-    for nth in range(times):
-        yield _said(person, person.evaluate(fresh=nth > 0))
-
-
-def more_runs(rng: random.Random, name: str, *, runs: tuple[int | None, ...]) -> Iterator[Said]:
-    person = _person(rng, name)
-    for count in runs:
-        yield _said(person, person.evaluate(runs=count))
-
-
-def more_cases(rng: random.Random, name: str) -> Iterator[Said]:
-    person = _person(rng, name, 80)
-    for count in (20, 40, 80):
-        yield _said(person, person.evaluate(keep=range(count)), range(count))
-
-
-def delete_worst(rng: random.Random, name: str, *, deleted: int, runs: int | None = None) -> Iterator[Said]:
-    person = _person(rng, name)
-    yield _said(person, person.evaluate(runs=runs))
-    won = person.differences()
-    keep = sorted(sorted(range(20), key=lambda nth: (won[nth], rng.random()))[deleted:])
-    yield _said(person, person.evaluate(runs=runs, keep=keep), keep)
-
-
-def edits(rng: random.Random, name: str, *, times: int, cases: int = 20) -> Iterator[Said]:
-    person = _person(rng, name, cases)
-    for version in range(1, times + 1):
-        yield _said(person, person.evaluate(version=version))
-
-
-def best_of(rng: random.Random, name: str, *, students: int) -> Iterator[Said]:
-    for _ in range(students):
-        person = _person(rng, name)
-        yield _said(person, person.evaluate())
-
-
-def in_families(rng: random.Random, name: str, *, families: int) -> Iterator[Said]:
-    effects = generator(name).cases(rng, families)
-    family = [nth % families for nth in range(20)]
-    person = Person(rng, [effects[nth] for nth in family], families=family)
-    yield _said(person, person.evaluate())
-
-
-def copied(rng: random.Random, name: str, *, runs: int | None) -> Iterator[Said]:
-    person = Person(rng, generator(name).cases(rng, 20), copies=True)
-    yield _said(person, person.evaluate(runs=runs))
-
-
-def losing(rng: random.Random, name: str, *, share: float) -> Iterator[Said]:
-    person = Person(rng, generator(name).cases(rng, 20), lost=share)
-    yield _said(person, person.evaluate())
-
-
-def flattered(rng: random.Random, name: str, *, share: float) -> Iterator[Said]:
-    person = Person(rng, generator(name).cases(rng, 20), flattery=share)
-    yield _said(person, person.evaluate())
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
-    """One line of the table: what is said up to the `step`-th command of an attack."""
-
-    what: str
-    step: int
-    claimed: bool = True
-    """Whether the limit is claimed here; else the figure is only reported."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Attack:
-    """One way to use the commands, and the lines it fills."""
-
-    play: Play
-    rows: tuple[Row, ...]
-    populations: tuple[str, ...] = POPULATIONS
-    share: float = 1.0
-    """The share of evaluations that is enough, where one attack is many commands."""
-
-
-def _one(what: str, play: Play, *, step: int = 1, claimed: bool = True, populations: tuple[str, ...] = POPULATIONS) -> Attack:
-    return Attack(play=play, rows=(Row(what=what, step=step, claimed=claimed),), populations=populations)
-
-
-BREAKAGE = ("break", "break05")
-ATTACKS: tuple[Attack, ...] = (
-    Attack(
-        play=partial(fresh, times=10),
-        rows=(
-            Row(what="one run", step=1),
-            Row(what="`--fresh`, 5 times in all", step=5),
-            Row(what="`--fresh`, 10 times in all", step=10),
-        ),
-    ),
-    _one("one run, 8 cases", partial(one_run, cases=8)),
-    _one("one run, 12 cases", partial(one_run, cases=12)),
-    _one("one run, 50 cases", partial(one_run, cases=50)),
-    _one("auto, then `--runs 5`, 10, 20", partial(more_runs, runs=(None, 5, 10, 20)), step=4),
-    _one("`--runs 1`, 2, 3, 5, 10", partial(more_runs, runs=(1, 2, 3, 5, 10)), step=5),
-    _one("20, then 40, then 80 cases", more_cases, step=3),
-    _one("delete the worst case, type again", partial(delete_worst, deleted=1), step=2),
-    _one("delete the 2 worst cases, type again", partial(delete_worst, deleted=2), step=2),
-    _one("delete the 4 worst cases, type again", partial(delete_worst, deleted=4), step=2),
-    _one("10 edits of the skill, same cases", partial(edits, times=10), step=10),
-    _one("best of 5 students", partial(best_of, students=5), step=5),
-    _one("rare breakage, 20 cases, auto", one_run, populations=BREAKAGE),
-    _one("rare breakage, 20 cases, `--runs 5`", partial(one_run, runs=5), populations=BREAKAGE),
-    _one("rare breakage, 50 cases, auto", partial(one_run, cases=50), populations=BREAKAGE),
-    _one("rare breakage, 50 cases, `--runs 5`", partial(one_run, cases=50, runs=5), populations=BREAKAGE),
-    _one("rare breakage, 8 cases, auto", partial(one_run, cases=8), populations=BREAKAGE, claimed=False),
-    _one("rare breakage, 8 cases, `--runs 5`", partial(one_run, cases=8, runs=5), populations=BREAKAGE, claimed=False),
-    *(
-        _one(f"20 cases in {count} families with one effect each", partial(in_families, families=count))
-        for count in (4, 5, 8, 12)
-    ),
-    _one("every repeat a copy, `--runs 5`", partial(copied, runs=5)),
-    _one("every repeat a copy, auto", partial(copied, runs=None)),
-    _one("30% of failing answers with the skill lost and asked again", partial(losing, share=0.3)),
-    _one("50% of failing answers with the skill lost and asked again", partial(losing, share=0.5)),
-    _one("a judge that passes 10% of failing answers with the skill", partial(flattered, share=0.1)),
-    _one("a judge that passes 20% of failing answers with the skill", partial(flattered, share=0.2)),
-    _one("a CI gate, 50 builds of an unchanged skill", partial(fresh, times=50), step=50),
-    _one("a CI gate, 50 edits that change nothing", partial(edits, times=50), step=50),
-)
-
-
-# ---------------------------------------------------------------- counting
-
-
-def count(attack: Attack, name: str, size: int, seed: str) -> Counter[tuple[int, str]]:
-    """Per line, how many persons were told a false `helps`: for cases like these, or for these cases only."""
-    found: Counter[tuple[int, str]] = Counter()
-    rng = random.Random(seed)
-    for _ in range(size):
-        first: dict[str, int] = {}
-        for nth, (judgement, own) in enumerate(attack.play(rng, name), start=1):
-            if judgement.verdict != "helps":
-                continue
-            if judgement.claim == "cases like these":
-                first["wide"] = nth
-                break  # the person has what they wanted
-            if own <= 1e-9:
-                first.setdefault("here", nth)
+def measure_attacks(run: Tables, attacks: Iterable[Attack] = ATTACKS) -> Shares:
+    shares: Shares = {}
+    for attack in attacks:
+        cells = [(population, start) for population in attack.populations for start in range(0, run.persons, CHUNK)]
+        tasks = [
+            partial(
+                count_false,
+                attack,
+                population,
+                persons=min(CHUNK, run.persons - start),
+                seed=f"{run.seed}/{attack.rows[0].what}/{population}/{start}",
+            )
+            for population, start in cells
+        ]
+        totals: dict[str, Counter[tuple[int, str]]] = {}
+        for (population, _), found in zip(cells, run.spread(tasks), strict=True):
+            totals.setdefault(population, Counter()).update(found)
         for row in attack.rows:
-            for claim, nth in first.items():
-                found[row.step, claim] += nth <= row.step
-    return found
+            shares[row.what] = {
+                population: (100 * found[row.step, "wide"] / run.persons, 100 * found[row.step, "here"] / run.persons)
+                for population, found in totals.items()
+            }
+            run.say(f"{row.what}: {_range(shares[row.what], 0)}, on these cases {_range(shares[row.what], 1)}")
+    return shares
 
 
-def _task(task: tuple[int, str, int, str]) -> tuple[int, str, Counter[tuple[int, str]]]:
-    nth, name, size, seed = task
-    return nth, name, count(ATTACKS[nth], name, size, seed)
+def _range(cells: Mapping[str, Sequence[float]], nth: int) -> str:
+    """From the lowest to the highest of the populations."""
+    low, high = (f"{choose(cell[nth] for cell in cells.values()):.1f}" for choose in (min, max))
+    return low if low == high else f"{low} to {high}"
 
 
-def measure(size: int, *, seed: int, processes: int, only: str = "") -> dict[tuple[str, str], tuple[float, float]]:
-    """For each line and population: false `helps` in percent, about cases like these and about these cases."""
-    tasks = [
-        (nth, name, min(CHUNK, size - start), f"{seed}/{attack.rows[0].what}/{name}/{start}")
-        for nth, attack in enumerate(ATTACKS)
-        for name in attack.populations
-        for start in range(0, size, CHUNK)
-        if only in attack.rows[-1].what
-    ]
-    totals: dict[tuple[int, str], Counter[tuple[int, str]]] = {}
-    begun = time.monotonic()
-    with Pool(processes) as pool:
-        for done, (nth, name, found) in enumerate(pool.imap(_task, tasks), start=1):
-            totals.setdefault((nth, name), Counter()).update(found)
-            if done == len(tasks) or tasks[done][:2] != (nth, name):
-                last = ATTACKS[nth].rows[-1]
-                hits = totals[nth, name][last.step, "wide"]
-                _say(f"{time.monotonic() - begun:6.0f}s  {last.what}, {name}: {100 * hits / size:.1f}")
+def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
+    run.write(
+        "## 1. Attacks",
+        "",
+        f"True lift 0, 20 cases unless said, {run.persons:,} persons for each of the populations B55, half, het and "
+        "skew (rare breakage: break and break05). The share of persons who were ever told `helps`, in percent, from "
+        f"the lowest to the highest population. Limit: {LIMIT:g}, and two standard errors of the simulation. "
+        '"Before" is commit 434b918. "On these cases" counts `helps on these N cases` where these have no lift either.',
+        "",
+        "| what a person does | `helps`, before | `helps` | on these cases, before | on these cases |",
+        "|---|---|---|---|---|",
+    )
+    for row in (row for attack in ATTACKS for row in attack.rows):
+        now, then = shares[row.what], before[row.what]
+        worst = max(cell[0] for cell in now.values())
+        mark = "" if row.claimed and "beyond" not in run.limit(row.what, worst, most=LIMIT) else _mark(row)
+        run.write(f"| {row.what} | {_range(then, 0)} | {_range(now, 0)}{mark} | {_range(then, 1)} | {_range(now, 1)} |")
+    run.write("")
+
+
+def _mark(row: Row) -> str:
+    return " **beyond**" if row.claimed else " (not claimed)"
+
+
+# ---------------------------------------------------------------- honest edits
+
+
+def count_tenth(population: str, *, cases: int, persons: int, seed: str) -> list[int]:
+    """How many of ten honest versions are said to help: for each, the number of persons who are told so."""
+    rng = random.Random(seed)
+    told = [0] * 10
+    for _ in range(persons):
+        person = Person(rng=rng, cases=generator(population).cases(rng, cases))
+        for nth in range(10):
+            judgement = person.evaluate(version=nth + 1)
+            told[nth] += judgement.verdict == "helps" and judgement.claim == "cases like these"
+    return told
+
+
+def table_of_edits(run: Tables) -> None:
+    run.write(
+        "## 2. Ten honest edits",
+        "",
+        f"A person edits a skill that truly helps ten times, on the same cases; {run.persons:,} persons. The share, in "
+        "percent, that is told `helps` (of cases like these) at the first, the second, the fifth and the tenth version.",
+        "",
+        "| true lift | cases | 1st | 2nd | 5th | 10th |",
+        "|---|---|---|---|---|---|",
+    )
+    for population, cases, least in (("gain35", 30, 70.0), ("gain20", 30, None), ("gain35", 20, None)):
+        starts = range(0, run.persons, CHUNK)
+        tasks = [
+            partial(
+                count_tenth,
+                population,
+                cases=cases,
+                persons=min(CHUNK, run.persons - start),
+                seed=f"{run.seed}/edits/{population}/{cases}/{start}",
+            )
+            for start in starts
+        ]
+        told = [100 * sum(each) / run.persons for each in zip(*run.spread(tasks), strict=True)]
+        tenth = run.limit(f"tenth edit, {population}, {cases} cases", told[9], least=least)
+        run.write(f"| +{population[-2:]} | {cases} | {told[0]:.1f} | {told[1]:.1f} | {told[4]:.1f} | {tenth} |")
+        run.say(f"edits {population} {cases}: {told}")
+    run.write("")
+
+
+# ---------------------------------------------------------------- coverage
+
+
+def cover_responders(cases: int, runs: int) -> dict[float, float]:
+    """Coverage in percent, exactly, where a share of cases goes from 0 to 100% and the rest stays at 0."""
+    intervals = []
+    for responding in range(cases + 1):
+        interval = cases_like_these(
+            [
+                CaseTally(case_id=str(nth), pairs=runs, passed=runs if nth < responding else 0, passed_against=0)
+                for nth in range(cases)
+            ]
+        )
+        assert interval is not None
+        intervals.append(interval)
     return {
-        (row.what, name): (100 * found[row.step, "wide"] / size, 100 * found[row.step, "here"] / size)
-        for (nth, name), found in totals.items()
-        for row in ATTACKS[nth].rows
+        share: 100
+        * math.fsum(
+            math.comb(cases, nth) * share**nth * (1 - share) ** (cases - nth)
+            for nth, interval in enumerate(intervals)
+            if interval.low - 1e-12 <= share <= interval.high + 1e-12
+        )
+        for share in RESPONDERS
     }
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def cover(population: str, cases: int, runs: int, *, size: int, seed: str) -> float:
+    """Coverage in percent of the interval for cases like these, in a design of fixed size."""
+    rng = random.Random(seed)
+    source = generator(population)
+    covered = 0
+    for _ in range(size):
+        tallies = [
+            CaseTally(
+                case_id=str(nth),
+                pairs=runs,
+                passed=sum([rng.random() < skilled for _ in range(runs)]),
+                passed_against=sum([rng.random() < base for _ in range(runs)]),
+            )
+            for nth, (base, skilled) in enumerate(source.cases(rng, cases))
+        ]
+        interval = cases_like_these(tallies)
+        assert interval is not None
+        covered += interval.low - 1e-12 <= source.lift <= interval.high + 1e-12
+    return 100 * covered / size
+
+
+def table_of_coverage(run: Tables) -> None:
+    run.write(
+        "## 3. Coverage of the interval for cases like these",
+        "",
+        "Designs of fixed size, 95% promised, in percent. Responders: a share of the cases, .05 to .95 in steps of "
+        ".05, goes from 0 to 100% and the others stay at 0; computed exactly, the lowest coverage and where it is. "
+        f"Usual: the lowest of {', '.join(USUAL)}. Rare breakage: the lower of break and break05, claimed from 20 "
+        f"cases on. Both simulated, {run.persons:,} evaluations a cell. At least {LEAST_COVERAGE:g} is demanded. With "
+        f"fewer than {FEWEST_CASES} cases, 5 for example, no such interval is given.",
+        "",
+        "| cases | runs | responders | usual | rare breakage |",
+        "|---|---|---|---|---|",
+    )
+    cells = [(cases, runs) for cases in SIZES for runs in RUNS]
+    kinds = [(cases, runs, name) for cases, runs in cells for name in (*USUAL, *BREAKAGE)]
+    tasks = [
+        partial(cover, name, cases, runs, size=run.persons, seed=f"{run.seed}/cover/{name}/{cases}/{runs}")
+        for cases, runs, name in kinds
+    ]
+    found = dict(zip(kinds, run.spread(tasks), strict=True))
+    for cases, runs in cells:
+        exact = cover_responders(cases, runs)
+        share = min(exact, key=lambda share: exact[share])
+        what = f"coverage, {cases} cases, {runs} runs"
+        usual = min(USUAL, key=lambda name: found[cases, runs, name])
+        broken = min(found[cases, runs, name] for name in BREAKAGE)
+        claimed = LEAST_COVERAGE if cases >= 20 else None
+        run.write(
+            f"| {cases} | {runs} | {run.limit(what, exact[share], least=LEAST_COVERAGE)} at {share:.2f} "
+            f"| {run.limit(f'{what}, {usual}', found[cases, runs, usual], least=LEAST_COVERAGE)} ({usual}) "
+            f"| {run.limit(f'{what}, rare breakage', broken, least=claimed)}{'' if claimed else ' (not claimed)'} |"
+        )
+    run.write("")
+
+
+# ---------------------------------------------------------------- power
+
+
+MOST_CALLS = {("B55", 50): 101, ("gain20", 50): 120, ("gain35", 50): 67, ("gain45", 50): 42}
+LEAST_POWER = {("gain20", 50): 80.0}
+
+
+def table_of_power(run: Tables) -> None:
+    run.write(
+        "## 4. Power and calls",
+        "",
+        f"The default design, at most 100 pairs (200 calls); {run.persons:,} evaluations a row, in percent. At 50 "
+        "cases no more calls are allowed than 101 / 120 / 67 / 42 at true lifts of 0 / +20 / +35 / +45, and at +20 a "
+        "power of at least 80 is demanded.",
+        "",
+        "| true lift | cases | calls | `helps` or `hurts`, cases like these | on these cases only | covered |",
+        "|---|---|---|---|---|---|",
+    )
+    for cases in (50, 20):
+        for name in ("B55", "half", "gain20", "gain35", "gain45", "respond20"):
+            starts = range(0, run.persons, CHUNK)
+            tasks = [
+                partial(
+                    walk,
+                    name,
+                    cases=cases,
+                    experiments=min(CHUNK, run.persons - start),
+                    seed=f"{run.seed}/power/{name}/{cases}/{start}",
+                )
+                for start in starts
+            ]
+            path = sum(run.spread(tasks), start=Walk())
+            calls = path.calls / path.runs
+            most = MOST_CALLS.get((name, cases))
+            chance = (2 if run.persons >= 3_000 else 4) * 60 / math.sqrt(run.persons)
+            if most is not None and calls > most + chance:
+                run.beyond.append(f"calls, {name}, {cases} cases: {calls:.1f}")
+            power = run.limit(
+                f"power, {name}, {cases} cases", path.percent(path.like), least=LEAST_POWER.get((name, cases))
+            )
+            limit = "" if most is None else f" (≤ {most})"
+            run.write(
+                f"| {name} | {cases} | {calls:.1f}{limit} | {power} | {path.percent(path.these):.1f} "
+                f"| {path.percent(path.covered):.1f} |"
+            )
+            run.say(f"power {name} {cases}: {power}, {calls:.1f} calls")
+    run.write("")
+
+
+# ---------------------------------------------------------------- the page
+
+
+HEAD = (
+    "# Attacks, coverage and power",
+    "",
+    "Written by `python -m benchmarks.attacks`; do not edit. What people do around an evaluation can make a skill "
+    "without any effect look helpful: typing the command again, deleting cases, trying many versions, losing answers "
+    "that were going to fail. Here such persons are simulated. Their answers are drawn at random; what follows from "
+    "the answers is decided by the code that measures skills. Where simulated cases come from is in [the tables behind "
+    "the statistics](statistics-tables.md); break: nine cases in ten 0 → .106, one in ten .97 → .02; break05: 19 in 20 "
+    "0 → .05, one in 20 .97 → .02.",
+    "",
+)
 
 
 def main() -> int:
-    """Run the tables and write the report."""
+    """Run the tables and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fast", action="store_true", help="a share of the evaluations")
+    parser.add_argument("--fast", action="store_true", help="fewer persons, limits widened by chance")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--size", type=int)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--persons", type=int, help="persons a cell; 3,000 by default, 100 in fast mode")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("-o", "--output", type=Path, help="where to write the page; in fast mode nowhere by default")
     options = parser.parse_args()
-    figures = measure(options.size or (100 if options.fast else 3_000), seed=options.seed, processes=2, only=options.only)
-    for (what, name), (wide, here) in figures.items():
-        print(f"{what:60} {name:8} {wide:5.1f} {here:5.1f}")
-    return 0
+    persons = options.persons or (100 if options.fast else 3_000)
+    run = Tables(persons=persons, seed=options.seed, processes=options.processes)
+    table_of_attacks(run, measure_attacks(run), json.loads(BEFORE.read_text(encoding="utf-8")))
+    table_of_edits(run)
+    table_of_coverage(run)
+    table_of_power(run)
+    verdict = f"**{run.figures - len(run.beyond)} of {run.figures} figures are within their limits.** Seed {run.seed}."
+    target = options.output or (None if options.fast else REPORT)
+    if target is not None:
+        target.write_text("\n".join([*HEAD, verdict, "", *run.lines]).rstrip() + "\n", encoding="utf-8")
+    print(f"{run.figures - len(run.beyond)} of {run.figures} figures are within their limits")
+    for text in run.beyond:
+        print(f"beyond: {text}")
+    return 1 if run.beyond else 0
 
 
 if __name__ == "__main__":

@@ -15,84 +15,22 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache, partial
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, islice
+from operator import add
 from pathlib import Path
+
+from tools.simulation.populations import Rates, generator
 
 from upskill.domain import Interval
 from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, detectable_lift, judge
 from upskill.measuring.decision import Claim
-from upskill.measuring.intervals import FEWEST_CASES, floored_t, these_cases
+from upskill.measuring.intervals import FEWEST_CASES, these_cases
 from upskill.measuring.pairs import CaseTally
+from upskill.measuring.sequential import MOST_ROUNDS
 
 REPORT = Path(__file__).parent.parent / "docs" / "explanation" / "statistics-tables.md"
-
-Rates = tuple[float, float]
-"""The true pass rates of one case: baseline, with the skill."""
-
-
-# ---------------------------------------------------------------- where simulated cases come from
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Generator:
-    """Draws cases; `lift` is the true mean over all the cases it could draw."""
-
-    name: str
-    lift: float
-    draw: Callable[[random.Random], Rates]
-
-    def cases(self, rng: random.Random, count: int) -> list[Rates]:
-        return [self.draw(rng) for _ in range(count)]
-
-
-@cache
-def generator(name: str) -> Generator:
-    """By the names of the design: B55, half, sat, het, skew, break, break05, gain20, flat20, respond20."""
-    if name in NULLS:
-        return Generator(name=name, lift=0.0, draw=NULLS[name])
-    kind = name.rstrip("0123456789")
-    lift = int(name.removeprefix(kind)) / 100
-    jump = lift / _mean_room(0.95) if kind == "respond" else 0.0
-
-    def gained(base: float) -> Rates:
-        return base, base + (1 - base) * 2 * lift
-
-    draws: dict[str, Callable[[random.Random], Rates]] = {
-        "gain": lambda rng: gained(rng.betavariate(0.5, 0.5)),
-        "flat": lambda rng: (0.5 - lift / 2, 0.5 + lift / 2),
-        "respond": lambda rng: _responded(rng.betavariate(0.5, 0.5), rng.random() < jump),
-    }
-    return Generator(name=name, lift=lift, draw=draws[kind])
-
-
-NULLS: dict[str, Callable[[random.Random], Rates]] = {
-    "B55": lambda rng: _unchanged(rng.betavariate(0.5, 0.5)),
-    "half": lambda rng: (0.5, 0.5),
-    "sat": lambda rng: _unchanged(rng.betavariate(8, 0.5)),
-    "het": lambda rng: (0.25, 0.75) if rng.random() < 0.5 else (0.75, 0.25),
-    "skew": lambda rng: (0.40, 0.55) if rng.random() < 0.8 else (0.80, 0.20),
-    # Rare breakage: most cases gain a little, few are broken, and the gains make up for the losses exactly.
-    "break": lambda rng: (0.97, 0.02) if rng.random() < 0.1 else (0.0, 0.095 / 0.9),
-    "break05": lambda rng: (0.97, 0.02) if rng.random() < 0.05 else (0.0, 0.05),
-}
-"""Cases whose lift is zero in the mean over all of them."""
-
-
-def _unchanged(rate: float) -> Rates:
-    return rate, rate
-
-
-def _responded(base: float, responds: bool) -> Rates:
-    return base, max(base, 0.95) if responds else base
-
-
-def _mean_room(top: float) -> float:
-    """The mean of max(top - b, 0) for b from Beta(.5, .5): the integral of its distribution function up to top."""
-    steps = 100_000
-    return sum(2 / math.pi * math.asin(math.sqrt((i + 0.5) / steps * top)) for i in range(steps)) * top / steps
-
 
 # ---------------------------------------------------------------- one simulated evaluation
 
@@ -156,10 +94,10 @@ def count_both(name: str, *, cases: int, claim: Claim, experiments: int, seed: s
     for _ in range(experiments):
         pairs = planned_pairs(rng, source.cases(rng, cases), 5)
         seen: list[Pair | DroppedPair] = []
-        design = feed(Sequential(cases=cases, rounds=5, claim=claim, margin=0), pairs, seen)
+        design = feed(Sequential(cases=cases, cap=5 * cases, claim=claim, margin=0), pairs, seen)
         with_futility.add(design, claim)
         if design.decision.reason == "futile":
-            longer = Sequential(cases=cases, rounds=5, claim=claim, margin=0, futility=False)
+            longer = Sequential(cases=cases, cap=5 * cases, claim=claim, margin=0, futility=False)
             for pair in seen:
                 longer.add(pair)
             design = feed(longer, pairs, seen) if not longer.decision.stop else longer
@@ -535,6 +473,9 @@ class Walk:
     covered: int = 0
     calls: int = 0
 
+    def __add__(self, other: "Walk") -> "Walk":
+        return Walk(*map(add, astuple(self), astuple(other)))
+
     def add(self, judgement: Judgement, *, lift: float, own_lift: float) -> None:
         self.runs += 1
         assert judgement.lift is not None
@@ -563,10 +504,10 @@ def walk(name: str, *, cases: int, experiments: int, seed: str, errors: float = 
     for _ in range(experiments):
         drawn = source.cases(rng, cases)
         design = Sequential(cases=cases)
-        pairs = planned_pairs(rng, drawn, design.rounds)
+        pairs = islice(planned_pairs(rng, drawn, MOST_ROUNDS if cases >= FEWEST_CASES else design.cap), design.cap)
         feed(design, with_errors(rng, pairs, errors) if errors else pairs, [])
         own = math.fsum(skilled - base for base, skilled in drawn) / cases
-        walk.add(judge(design.pairing, decision=design.decision), lift=source.lift, own_lift=own)
+        walk.add(judge(design.pairing, decision=design.decision, level=design.level), lift=source.lift, own_lift=own)
     return walk
 
 
