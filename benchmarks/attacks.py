@@ -170,7 +170,7 @@ def table_of_edits(run: Tables) -> None:
         "## 2. Ten honest edits",
         "",
         f"A person edits a skill that truly helps ten times, on the same cases; {run.persons:,} persons. The share, in "
-        "percent, that is told `helps` (of cases like these) at the first, the second, the fifth and the tenth version.",
+        "percent, that is told `helps` (of cases like these) at the first, second, fifth and tenth version.",
         "",
         "| true lift | cases | 1st | 2nd | 5th | 10th |",
         "|---|---|---|---|---|---|",

@@ -6,24 +6,44 @@ tables of them.
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cache, partial
 
+from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair
+
 from tools.simulation.populations import Rates, generator
-from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge
+from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge, measure_lift
+from upskill.measuring.looks import NextLook, look_terms, recorded_look
+from upskill.measuring.pairs import CaseTally
 from upskill.reporting.pictures.sufficient_students import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
 """Cases without any lift in the mean."""
 BREAKAGE = ("break", "break05")
 """Rare breakage: most cases gain a little, few are broken."""
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 MOST_TRIES = 3
 """How often one command runs a pair that could not be scored."""
 
 
 # ---------------------------------------------------------------- a person at the command line
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Flaws:
+    """What is wrong with a student, its server or its judge."""
+
+    copies: bool = False
+    """Every repeat of an answer is the first one again."""
+    lost: float = 0.0
+    """The share of failing answers with the skill that is lost, and asked for again at once."""
+    errored: float = 0.0
+    """The share of failing answers with the skill that is lost for good: its trial is not scored."""
+    flattery: float = 0.0
+    """The share of failing answers with the skill that a judge passes."""
 
 
 @dataclass(kw_only=True)
@@ -34,17 +54,16 @@ class Person:
     cases: Sequence[Rates]
     families: Sequence[int] | None = None
     """The family of each case, where they are named."""
-    copies: bool = False
-    """Every repeat of an answer is the first one again."""
-    lost: float = 0.0
-    """The share of failing answers with the skill that is lost, and asked for again at once."""
-    errored: float = 0.0
-    """The share of failing answers with the skill that is never scored."""
-    flattery: float = 0.0
-    """The share of failing answers with the skill that a judge passes."""
+    flaws: Flaws = Flaws()
+    student: str = "student"
     _stored: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     """By version (0 is no skill), case and repeat: whether it passed."""
+    _bought: Counter[tuple[int, int, int]] = field(default_factory=Counter)
+    """How often each of them was bought, so that a fresh answer is told from the one before it."""
     _orders: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    _looks: list[tuple[Look, Judgement]] = field(default_factory=list)
+    _lost: dict[int, Counter[tuple[int, int]]] = field(default_factory=lambda: defaultdict(Counter))
+    """By version, then case and repeat: answers that were lost."""
 
     def own_lift(self, keep: Sequence[int] | None = None) -> float:
         """The true lift of the cases in use, times their number."""
@@ -53,26 +72,91 @@ class Person:
     def evaluate(
         self, *, runs: int | None = None, version: int = 1, fresh: bool = False, keep: Sequence[int] | None = None
     ) -> Judgement:
-        """`upskill eval`, with the default design or `--runs N`, on all cases or on those that were kept."""
+        """`upskill eval`, with the default design or `--runs N`, on all cases or on those that were kept.
+
+        What was answered already is not asked again; what is looked at again is tested more strictly.
+        """
+        chosen = tuple(range(len(self.cases)) if keep is None else keep)
+        coming = self._coming(chosen, runs, version)
+        looks = [look for look, _ in self._looks]
         if fresh:
             self._stored.clear()
-        chosen = tuple(range(len(self.cases)) if keep is None else keep)
+        elif (known := recorded_look(looks, coming, unknown_after=_LONG_AGO)) is not None:
+            return next(judgement for look, judgement in self._looks if look is known)
+        present = {self._instance(*key) for key in self._stored if key[1] in chosen}
+        terms = look_terms(looks, coming, present=present)
+        judgement, pairs = self._run(chosen, runs, version, terms)
+        self._looks.append((self._look(coming, judgement, pairs, version, terms.level), judgement))
+        return judgement
+
+    def _run(
+        self, chosen: tuple[int, ...], runs: int | None, version: int, terms: LookTerms
+    ) -> tuple[Judgement, Sequence[Pair]]:
+        prior = _tallies(terms.prior)
         if runs is not None:
             turns = list(self._turns(chosen, runs * len(chosen), version))
-            return judge(
-                Pairing(
-                    arm="with_skill",
-                    against="baseline",
-                    pairs=tuple(turn for turn in turns if isinstance(turn, Pair)),
-                    drops=tuple(turn for turn in turns if isinstance(turn, DroppedPair)),
-                )
+            pairing = Pairing(
+                arm="with_skill",
+                against="baseline",
+                pairs=tuple(turn for turn in turns if isinstance(turn, Pair)),
+                drops=tuple(turn for turn in turns if isinstance(turn, DroppedPair)),
+                prior=prior,
             )
-        units = None if self.families is None else len({self.families[nth] for nth in chosen})
-        design = Sequential(cases=len(chosen), units=units)
-        for turn in self._turns(chosen, design.cap, version):
-            if design.add(turn).stop:
-                break
-        return judge(design.pairing, decision=design.end("cap"), level=design.level)
+            level, decision = Level(terms.level), None
+        else:
+            units = None if self.families is None else len({self.families[nth] for nth in chosen})
+            design = Sequential(cases=len(chosen), units=units, level=terms.level, prior=prior)
+            for turn in self._turns(chosen, design.cap, version):
+                if design.add(turn).stop:
+                    break
+            pairing, level, decision = design.pairing, design.level, design.end("cap")
+        judgement = judge(self._with_losses(pairing, version), decision=decision, level=level)
+        return _holding(judgement, pairing, _tallies(terms.removed), level), pairing.pairs
+
+    def _with_losses(self, pairing: Pairing, version: int) -> Pairing:
+        return pairing
+
+    def _coming(self, chosen: Sequence[int], runs: int | None, version: int) -> NextLook:
+        return NextLook(
+            student_key=self.student,
+            served="served",
+            skill="skill",
+            version=str(version),
+            sketch=("line",),
+            against="baseline",
+            design="sequential" if runs is None else "fixed",
+            repeats=1 if runs is None else runs,
+            min_lift=None,
+            cases={_case_id(nth): (_case_id(nth), "checks") for nth in chosen},
+        )
+
+    def _look(self, coming: NextLook, judgement: Judgement, pairs: Sequence[Pair], version: int, level: float) -> Look:
+        seen: dict[str, list[SeenPair]] = {case_id: [] for case_id in coming.cases}
+        for pair in pairs:
+            nth, repeat = int(pair.case_id.removeprefix("case")), 0 if self.flaws.copies else pair.repeat
+            instances = self._instance(version, nth, repeat), self._instance(0, nth, repeat)
+            seen[pair.case_id].append(SeenPair(*instances, pair.passed, pair.passed_against))
+        return Look(
+            at=f"2026-01-01T00:00:{len(self._looks):02}+00:00",
+            run="run",
+            student=self.student,
+            student_key=coming.student_key,
+            served=coming.served,
+            skill=coming.skill,
+            version=coming.version,
+            sketch=coming.sketch,
+            against=coming.against,
+            design=coming.design,
+            repeats=coming.repeats,
+            cases=tuple(SeenCase(key=case_id, checks="checks", pairs=tuple(mine)) for case_id, mine in seen.items()),
+            level=level,
+            verdict=judgement.verdict,
+            claim=judgement.claim,
+            sentence=judgement.sentence,
+        )
+
+    def _instance(self, version: int, nth: int, repeat: int) -> str:
+        return f"{version}/{nth}/{repeat}/{self._bought[version, nth, repeat]}"
 
     def differences(self, version: int = 1) -> list[float]:
         """What each case won in the mean over its stored pairs."""
@@ -108,29 +192,51 @@ class Person:
         if passed is None or against is None:
             return DroppedPair(case_id=_case_id(nth), repeat=repeat, passed=passed, passed_against=against)
         family = None if self.families is None else self.families[nth]
-        return _pair(nth, repeat, passed, against, family=family, copies=self.copies)
+        return _pair(nth, repeat, passed, against, family=family, copies=self.flaws.copies)
 
     def _answer(self, version: int, nth: int, repeat: int) -> bool | None:
         """From the store, or bought; `None` where it could not be scored."""
-        key = (version, nth, 0 if self.copies else repeat)
+        key = (version, nth, 0 if self.flaws.copies else repeat)
         passed = self._stored.get(key)
         if passed is None:
-            passed = self._ask(self.cases[nth][version > 0], skilled=version > 0)
+            lost = partial(self._lost[version].update, [(nth, repeat)])
+            passed = self._ask(self.cases[nth][version > 0], skilled=version > 0, lost=lost)
             if passed is not None:
                 self._stored[key] = passed
+                self._bought[key] += 1
         return passed
 
-    def _ask(self, rate: float, *, skilled: bool) -> bool | None:
-        rng = self.rng
+    def _ask(self, rate: float, *, skilled: bool, lost: Callable[[], None]) -> bool | None:
+        rng, flaws = self.rng, self.flaws
         passed = rng.random() < rate
-        if passed or not skilled:
+        if passed or not skilled or flaws == Flaws():
             return passed
-        while self.lost and rng.random() < self.lost:
+        while rng.random() < flaws.lost:
+            lost()
             if rng.random() < rate:
                 return True
-        if self.errored and rng.random() < self.errored:
+        if rng.random() < flaws.errored:
+            lost()
             return None
-        return self.flattery > 0 and rng.random() < self.flattery
+        return rng.random() < flaws.flattery
+
+
+def _tallies(pooled: Sequence[PooledCase]) -> tuple[CaseTally, ...]:
+    return tuple(
+        CaseTally(case_id=one.case_id, pairs=one.pairs, passed=one.passed, passed_against=one.passed_against)
+        for one in pooled
+    )
+
+
+def _holding(judgement: Judgement, pairing: Pairing, removed: tuple[CaseTally, ...], level: Level) -> Judgement:
+    """Undecided, where a claim does not hold with the cases that were removed."""
+    if not removed or judgement.verdict != "helps":
+        return judgement
+    lift = measure_lift(replace(pairing, prior=(*pairing.prior, *removed)), level)
+    wide = None if lift is None else lift.cases_like_these
+    if wide is not None and wide.above_zero:
+        return judgement
+    return replace(judgement, verdict="undecided", claim=None)
 
 
 @cache
@@ -227,16 +333,16 @@ def cheapest_sufficient(rng: random.Random, population: str, *, students: int) -
         rates = [rng.betavariate(spread * 0.79, spread * 0.21) for _ in range(20)]
         passed = sum([rng.random() < rate for rate in rates for _ in range(5)])
         if passed >= 100 * ENOUGH:
-            yield Said(wide=lowest_rate(passed, 100) >= ENOUGH, here=False)
+            yield Said(wide=lowest_rate(passed, 100, of=students) >= ENOUGH, here=False)
             return
     yield Said(wide=False, here=False)
 
 
 def flawed(
-    rng: random.Random, population: str, *, runs: int | None = None, again: int = 0, **flaws: float
+    rng: random.Random, population: str, *, flaws: Flaws, runs: int | None = None, again: int = 0
 ) -> Iterator[Said]:
     """One command, or the same one typed again, with a server or a judge that has flaws."""
-    person = Person(rng=rng, cases=generator(population).cases(rng, 20), **flaws)
+    person = Person(rng=rng, cases=generator(population).cases(rng, 20), flaws=flaws)
     for _ in range(1 + again):
         yield _say(person, person.evaluate(runs=runs))
 
@@ -307,17 +413,17 @@ ATTACKS: tuple[Attack, ...] = (
         _attack(f"20 cases in {families} families with one effect each", partial(in_families, families=families))
         for families in (4, 5, 8, 12)
     ),
-    _attack("every repeat is a copy, `--runs 5`", partial(flawed, copies=True, runs=5)),
-    _attack("every repeat is a copy, `auto`", partial(flawed, copies=True)),
-    _attack("30% of failing answers with the skill lost and retried", partial(flawed, lost=0.3)),
-    _attack("50% of failing answers with the skill lost and retried", partial(flawed, lost=0.5)),
+    _attack("every repeat is a copy, `--runs 5`", partial(flawed, flaws=Flaws(copies=True), runs=5)),
+    _attack("every repeat is a copy, `auto`", partial(flawed, flaws=Flaws(copies=True))),
+    _attack("30% of failing answers with the skill lost and retried", partial(flawed, flaws=Flaws(lost=0.3))),
+    _attack("50% of failing answers with the skill lost and retried", partial(flawed, flaws=Flaws(lost=0.5))),
     _attack(
         "50% of failing answers with the skill errored, `--runs 5` typed 3 times",
-        partial(flawed, errored=0.5, runs=5, again=2),
+        partial(flawed, flaws=Flaws(errored=0.5), runs=5, again=2),
         step=3,
     ),
-    _attack("a judge that passes 10% of failing answers with the skill", partial(flawed, flattery=0.1)),
-    _attack("a judge that passes 20% of failing answers with the skill", partial(flawed, flattery=0.2)),
+    _attack("a judge that passes 10% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.1))),
+    _attack("a judge that passes 20% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.2))),
     _attack("a CI gate, 50 builds of an unchanged skill", partial(fresh, times=50), step=50),
     _attack("a CI gate, 50 edits that change nothing", partial(edits, times=50), step=50),
 )
