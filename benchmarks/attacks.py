@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from tools.simulation.attacks import ATTACKS, BREAKAGE, Attack, Person, Row, count_false
+from tools.simulation.coverage import cover, cover_responders
 from tools.simulation.populations import generator
 
 from benchmarks.statistics_tables import Walk, walk
 from upskill.measuring import FEWEST_CASES
-from upskill.measuring.intervals import cases_like_these
-from upskill.measuring.pairs import CaseTally
 
 HERE = Path(__file__).parent
 REPORT = HERE.parent / "docs" / "explanation" / "attacks.md"
@@ -37,7 +36,6 @@ LIMIT = 5.0
 LEAST_COVERAGE = 94.0
 CHUNK = 250
 """Persons in one task of a process."""
-RESPONDERS = tuple(nth / 20 for nth in range(1, 20))
 SIZES = (6, 7, 12, 16, 20, 50, 100)
 RUNS = (1, 5, 20)
 USUAL = ("B55", "half", "sat", "het", "skew", "gain20", "gain35", "respond20")
@@ -97,13 +95,14 @@ Shares = dict[str, dict[str, tuple[float, float]]]
 def measure_attacks(run: Tables, attacks: Iterable[Attack] = ATTACKS) -> Shares:
     shares: Shares = {}
     for attack in attacks:
-        cells = [(population, start) for population in attack.populations for start in range(0, run.persons, CHUNK)]
+        persons = max(1, round(attack.share * run.persons))
+        cells = [(population, start) for population in attack.populations for start in range(0, persons, CHUNK)]
         tasks = [
             partial(
                 count_false,
                 attack,
                 population,
-                persons=min(CHUNK, run.persons - start),
+                persons=min(CHUNK, persons - start),
                 seed=f"{run.seed}/{attack.rows[0].what}/{population}/{start}",
             )
             for population, start in cells
@@ -113,7 +112,7 @@ def measure_attacks(run: Tables, attacks: Iterable[Attack] = ATTACKS) -> Shares:
             totals.setdefault(population, Counter()).update(found)
         for row in attack.rows:
             shares[row.what] = {
-                population: (100 * found[row.step, "wide"] / run.persons, 100 * found[row.step, "here"] / run.persons)
+                population: (100 * found[row.step, "wide"] / persons, 100 * found[row.step, "here"] / persons)
                 for population, found in totals.items()
             }
             run.say(f"{row.what}: {_range(shares[row.what], 0)}, on these cases {_range(shares[row.what], 1)}")
@@ -195,50 +194,6 @@ def table_of_edits(run: Tables) -> None:
 
 
 # ---------------------------------------------------------------- coverage
-
-
-def cover_responders(cases: int, runs: int) -> dict[float, float]:
-    """Coverage in percent, exactly, where a share of cases goes from 0 to 100% and the rest stays at 0."""
-    intervals = []
-    for responding in range(cases + 1):
-        interval = cases_like_these(
-            [
-                CaseTally(case_id=str(nth), pairs=runs, passed=runs if nth < responding else 0, passed_against=0)
-                for nth in range(cases)
-            ]
-        )
-        assert interval is not None
-        intervals.append(interval)
-    return {
-        share: 100
-        * math.fsum(
-            math.comb(cases, nth) * share**nth * (1 - share) ** (cases - nth)
-            for nth, interval in enumerate(intervals)
-            if interval.low - 1e-12 <= share <= interval.high + 1e-12
-        )
-        for share in RESPONDERS
-    }
-
-
-def cover(population: str, cases: int, runs: int, *, size: int, seed: str) -> float:
-    """Coverage in percent of the interval for cases like these, in a design of fixed size."""
-    rng = random.Random(seed)
-    source = generator(population)
-    covered = 0
-    for _ in range(size):
-        tallies = [
-            CaseTally(
-                case_id=str(nth),
-                pairs=runs,
-                passed=sum([rng.random() < skilled for _ in range(runs)]),
-                passed_against=sum([rng.random() < base for _ in range(runs)]),
-            )
-            for nth, (base, skilled) in enumerate(source.cases(rng, cases))
-        ]
-        interval = cases_like_these(tallies)
-        assert interval is not None
-        covered += interval.low - 1e-12 <= source.lift <= interval.high + 1e-12
-    return 100 * covered / size
 
 
 def table_of_coverage(run: Tables) -> None:

@@ -669,7 +669,7 @@ def main() -> int:
         "",
         "Written by `python benchmarks/statistics_tables.py`; do not edit. Every figure comes from the code that "
         "measures skills, fed with simulated pairs. Stated figures of the interval and the test for these cases are "
-        "those the design was chosen by; those for cases like these were measured with this code, other random numbers.",
+        "those the design was chosen by; those for cases like these were measured with this code.",
         "",
         f"**{len(run.figures) - len(outside)} of {len(run.figures)} figures are inside their tolerance.** Seed "
         f"{run.seed}. A row with a figure outside is simulated once more with five times the experiments, and the "

@@ -17,7 +17,7 @@ from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair
 from tools.simulation.populations import Rates, generator
 from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge, measure_lift
 from upskill.measuring.looks import NextLook, look_terms, recorded_look
-from upskill.measuring.pairs import CaseTally
+from upskill.measuring.pairs import CaseTally, Losses
 from upskill.reporting.pictures.sufficient_students import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
@@ -114,7 +114,16 @@ class Person:
         return _holding(judgement, pairing, _tallies(terms.removed), level), pairing.pairs
 
     def _with_losses(self, pairing: Pairing, version: int) -> Pairing:
-        return pairing
+        """The pairs with what was lost, in this command or in an earlier one: the store keeps that."""
+        scored = frozenset((pair.case_id, pair.repeat) for pair in pairing.pairs)
+        asked = scored | {(drop.case_id, drop.repeat) for drop in pairing.drops}
+        lost = {(_case_id(nth), repeat): number for (nth, repeat), number in self._lost[version].items()}
+        mine = {key: number for key, number in lost.items() if key in asked}
+        return replace(
+            pairing,
+            losses=Losses(answered=len(scored), lost=sum(mine.values()), asked_in=asked, lost_in=frozenset(mine)),
+            losses_against=Losses(answered=len(asked), asked_in=asked),
+        )
 
     def _coming(self, chosen: Sequence[int], runs: int | None, version: int) -> NextLook:
         return NextLook(
@@ -294,6 +303,13 @@ def fresh(rng: random.Random, population: str, *, times: int) -> Iterator[Said]:
         yield _say(person, person.evaluate(fresh=nth > 0))
 
 
+def builds(rng: random.Random, population: str, *, times: int) -> Iterator[Said]:
+    """The same command in a pipeline that keeps the ledger of looks, and no store."""
+    person = _person(rng, population)
+    for _ in range(times):
+        yield _say(person, person.evaluate())
+
+
 def more_runs(rng: random.Random, population: str, *, runs: tuple[int | None, ...]) -> Iterator[Said]:
     person = _person(rng, population)
     for number in runs:
@@ -371,12 +387,20 @@ class Attack:
     play: Play
     rows: tuple[Row, ...]
     populations: tuple[str, ...] = POPULATIONS
+    share: float = 1.0
+    """Of the persons that a table asks for: where each types fifty commands, fewer will do."""
 
 
 def _attack(
-    what: str, play: Play, *, step: int = 1, claimed: bool = True, populations: tuple[str, ...] = POPULATIONS
+    what: str,
+    play: Play,
+    *,
+    step: int = 1,
+    claimed: bool = True,
+    populations: tuple[str, ...] = POPULATIONS,
+    share: float = 1.0,
 ) -> Attack:
-    return Attack(play=play, rows=(Row(what=what, step=step, claimed=claimed),), populations=populations)
+    return Attack(play=play, rows=(Row(what=what, step=step, claimed=claimed),), populations=populations, share=share)
 
 
 ATTACKS: tuple[Attack, ...] = (
@@ -424,8 +448,8 @@ ATTACKS: tuple[Attack, ...] = (
     ),
     _attack("a judge that passes 10% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.1))),
     _attack("a judge that passes 20% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.2))),
-    _attack("a CI gate, 50 builds of an unchanged skill", partial(fresh, times=50), step=50),
-    _attack("a CI gate, 50 edits that change nothing", partial(edits, times=50), step=50),
+    _attack("a CI gate, 50 builds of an unchanged skill", partial(builds, times=50), step=50, share=0.2),
+    _attack("a CI gate, 50 edits that change nothing", partial(edits, times=50), step=50, share=0.2),
 )
 
 
