@@ -76,7 +76,8 @@ def test_temperature_and_length_reach_the_student_only_when_set(skill: Make, run
 
 
 def _say(text: str) -> Callable[[ReceivedRequest], Behaviour]:
-    return lambda _: Behaviour(text=text)
+    """The same answer in other words each time: a student that repeats itself is asked once per case."""
+    return lambda asked: Behaviour(text=f"{text} {asked.number}")
 
 
 def test_two_versions_of_a_skill_are_measured_against_each_other(skill: Make, run_at: Any) -> None:

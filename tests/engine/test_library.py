@@ -110,7 +110,8 @@ def test_an_interrupt_ends_the_run_in_good_order_and_is_raised(call: Call, skill
         if is_slow and asked.number == stopped_at:
             threading.Timer(0.5, press).start()
         slow = is_slow and asked.number >= stopped_at
-        return Behaviour(text="yes" if asked.has_skill else "no", latency=60.0 if slow else 0.0)
+        text = f"{'yes' if asked.has_skill else 'no'} {asked.number}"
+        return Behaviour(text=text, latency=60.0 if slow else 0.0)
 
     before = signal.getsignal(signal.SIGINT)
     with Provider(behave) as provider:

@@ -23,7 +23,7 @@ def _student(lift: float, *, seed: int = 0, latency: float = 0.0) -> Callable[[R
         times = asked_before[asked.prompt] = asked_before.get(asked.prompt, 0) + asked.has_skill
         draw = random.Random(f"{seed}/{asked.prompt}/{times}")
         passes = asked.has_skill and draw.random() < lift
-        return Behaviour(text="yes" if passes else "no", latency=latency * random.random())
+        return Behaviour(text=f"{'yes' if passes else 'no'} {times}", latency=latency * random.random())
 
     return behave
 
@@ -73,7 +73,7 @@ def test_an_errored_pair_is_bought_again_at_the_end_in_both_arms(skill: Make, ru
         if asked.prompt == "Question 3?" and asked.has_skill and not failed:
             failed.append(asked.prompt)
             return Behaviour(status=400)
-        return Behaviour(text="yes" if asked.has_skill else "no")
+        return Behaviour(text=f"{'yes' if asked.has_skill else 'no'} {asked.number}")
 
     ran, provider = run_at(skill(CASES[:6]), behave, repeats=2)
     assert [trial.case_id for trial in ran.trials if isinstance(trial.outcome, Errored)] == ["c3"]

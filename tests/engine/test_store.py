@@ -19,7 +19,7 @@ CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(8)]
 
 
 def _helped(asked: ReceivedRequest) -> Behaviour:
-    return Behaviour(text="yes" if asked.has_skill else "no")
+    return Behaviour(text=f"{'yes' if asked.has_skill else 'no'} {asked.number}")
 
 
 def _baselines(provider: Provider) -> int:

@@ -23,7 +23,7 @@ from upskill.domain import (
     Trial,
     TrialPlan,
 )
-from upskill.measuring import default_rounds
+from upskill.measuring import default_cap
 from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.schedule import Schedule, schedule_for
 from upskill.workflows.generating.measure import Measurement
@@ -31,7 +31,7 @@ from upskill.workflows.generating.measure import Measurement
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""
 
-Store = dict[tuple[str, str, str | None, int], bool]
+Store = dict[tuple[str, str, str | None, int], tuple[bool, str]]
 """By student, case, the text of the skill if any, and repeat: whether it passed."""
 
 _PASS = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw="found"),)))
@@ -70,11 +70,13 @@ class SimulatedMeasure:
         assert stage not in self.stages, f"{stage} was asked for twice"
         self.stages.append(stage)
         arms: tuple[Arm, Arm] = ("baseline" if against is None else "previous", "with_skill")
+        cap = default_cap(len(cases))
         plan = TrialPlan(
             cases=tuple(cases),
             students=self._students,
             arms=arms,
-            repeats=default_rounds(len(cases)) if repeats is None else repeats,
+            repeats=-(-cap // len(cases)) if repeats is None else repeats,
+            turn_cap=cap if repeats is None else None,
             seed=self._rng.randrange(2**32),
             design="sequential" if repeats is None else "fixed",
         )
@@ -107,12 +109,14 @@ class SimulatedMeasure:
 
     def _trial(self, student: str, planned: PlannedTrial, draft: Draft | None, *, fresh: bool) -> Trial:
         key = (student, planned.case.id, None if draft is None else draft.body, planned.repeat)
-        passed = None if fresh else self._bought.get(key)
-        if passed is None:
-            passed = self._rng.random() < self._rate(student, draft, planned.case)
+        bought = None if fresh else self._bought.get(key)
+        if bought is None:
             self.trials += 1
+            passed = self._rng.random() < self._rate(student, draft, planned.case)
+            bought = (passed, f"answer {self.trials}")  # no two are copies of each other
             if not fresh:
-                self._bought[key] = passed
+                self._bought[key] = bought
+        passed, answer = bought
         return Trial(
             id="simulated",
             student=student,
@@ -120,7 +124,7 @@ class SimulatedMeasure:
             arm=planned.arm,
             repeat=planned.repeat,
             outcome=_PASS if passed else _FAIL,
-            answer="right" if passed else "wrong",
+            answer=answer,
             calls=1,
         )
 

@@ -39,7 +39,16 @@ class Lift:
     cases_like_these: Interval | None
     """On new cases of this kind; `None` where there are too few cases to say."""
     pairs: int
+    """Scored pairs, those of earlier looks included."""
     dropped: int
+    rate: float | None = None
+    """The pass rate of `arm` over the pairs that the lift is made of; `None` in results of earlier versions."""
+    rate_against: float | None = None
+    """That of `against`; the difference of the two is the mean."""
+    confidence: float = 0.95
+    """What both intervals promise to cover."""
+    corrected: float | None = None
+    """Where a threshold was passed: the mean without what passing it added on average (the winner's curse)."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from upskill.domain.case import Case
@@ -59,6 +60,8 @@ class TrialPlan:
     harness_version: str | None = None
     """Of a resumed run: the version that it was begun with, which its trials are named by; `None` for that of today."""
     design: Design = "fixed"
+    turn_cap: int | None = None
+    """The most turns of one student, where the last repeat does not come to all cases; `None` for all turns."""
 
     def __len__(self) -> int:
         return self.trials_per_student * len(self.students)
@@ -76,10 +79,28 @@ class TrialPlan:
     @property
     def trials_per_student(self) -> int:
         """The most trials of one student."""
-        return len(self.cases) * len(self.arms) * self.repeats
+        return self.most_turns * len(self.arms)
+
+    @property
+    def most_turns(self) -> int:
+        """The most turns of one student."""
+        return len(self.cases) * self.repeats if self.turn_cap is None else self.turn_cap
+
+    @property
+    def families(self) -> dict[str, str]:
+        """The families of the cases that name one, by the case's id."""
+        return {case.id: case.family for case in self.cases if case.family is not None}
+
+    @property
+    def units(self) -> int:
+        """How many draws from all such cases these are: families, and cases without one."""
+        return len(self.cases) - len(self.families) + len(set(self.families.values()))
 
     def turns(self) -> Iterator[Turn]:
         """The turns of one student, in planned order."""
+        return islice(self._rounds(), self.most_turns)
+
+    def _rounds(self) -> Iterator[Turn]:
         for repeat in range(1, self.repeats + 1):
             order = list(self.cases)
             random.Random(f"{self.seed}/{repeat}").shuffle(order)

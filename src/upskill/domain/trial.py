@@ -1,5 +1,6 @@
 """One trial: one student, one case, one arm, one repeat. It ends scored or errored, never in between."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
@@ -110,6 +111,8 @@ class Trial:
     repeat: int
     outcome: Outcome
     answer: str = ""
+    kept_digest: str = ""
+    """The digest of an answer that is no longer kept here."""
     files: Files = field(default_factory=dict)
     """What the student left in its working folder: new and changed files."""
     removed: tuple[str, ...] = ()
@@ -135,6 +138,20 @@ class Trial:
     def full_answer(self) -> Answer:
         """The text and the files that checks look at."""
         return Answer(text=self.answer, files=self.files, removed=self.removed)
+
+    @property
+    def answer_digest(self) -> str:
+        """The same for byte-identical answers; empty where there was no answer."""
+        if self.kept_digest or not (self.answer or self.files):
+            return self.kept_digest
+        digest = hashlib.blake2b(self.answer.encode("utf-8", "surrogatepass"), digest_size=8)
+        for path in sorted(self.files):
+            digest.update(f"\0{path}\0".encode("utf-8", "surrogatepass") + self.files[path])
+        return digest.hexdigest()
+
+    def without_answer(self) -> "Trial":
+        """The same trial without what the student left, except its digest."""
+        return replace(self, answer="", files={}, kept_digest=self.answer_digest)
 
     def cleaned(self, clean: Callable[[str], str]) -> "Trial":
         """The same trial with every text in it cleaned. Its grade does not change."""

@@ -12,7 +12,7 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
-from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL
+from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -22,31 +22,33 @@ from upskill.measuring.lift import (
     tally_baselines,
     worst_case_lift,
 )
-from upskill.measuring.pairs import DroppedPair, Pair, Pairing, pair_trials, pair_up
+from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, pair_trials, pair_up
 from upskill.measuring.planning import describe_plan, detectable_lift
-from upskill.measuring.sequential import Sequential, default_rounds
+from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
 from upskill.measuring.verdict import Judgement, judge
 
 __all__ = [
     "FEWEST_CASES",
+    "FIXED",
     "FRESH_PAIRS",
     "REPEATS_OF_A_LATER_USE",
-    "Z_FIXED",
-    "Z_SEQUENTIAL",
+    "SEQUENTIAL",
     "BaselineTally",
+    "CaseTally",
     "Decision",
     "DroppedPair",
     "Gate",
     "Judgement",
+    "Level",
     "Pair",
     "Pairing",
     "RunningLift",
     "Sequential",
     "WorsenedCase",
     "confirm_worse",
-    "default_rounds",
+    "default_cap",
     "describe_plan",
     "detectable_lift",
     "judge",

@@ -11,11 +11,11 @@ proves nothing and says only where to look again; then fresh pairs on the suspec
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import fmean
 
 from upskill.domain import Interval
-from upskill.measuring.distributions import fisher_greater, t_quantile
-from upskill.measuring.intervals import FEWEST_CASES, floored_spread, these_cases
+from upskill.measuring.distributions import fisher_greater
+from upskill.measuring.intervals import Level, cases_like_these, merge_families, these_cases
 from upskill.measuring.pairs import CaseTally, Pairing, reason_to_refuse
 
 ERROR_OF_A_SET = 0.05
@@ -63,18 +63,17 @@ class Gate:
 
 
 def pass_gate(pairing: Pairing, level: float) -> Gate | None:
-    """The one-sided floored t over cases; `None` where these pairs allow no verdict.
+    """The interval for cases like these at one side's level; `None` where these pairs allow no verdict.
 
     Fewer than six cases cannot speak of others: then it is the exact sign test over pairs, for these very cases.
     """
     if not pairing.pairs or reason_to_refuse(pairing) is not None:
         return None
     tallies = pairing.tallies
-    if len(tallies) < FEWEST_CASES:
+    interval = cases_like_these(tallies, Level(level))
+    if interval is None:
         return _narrow(pairing, level)
-    mean, spread = floored_spread(tallies)
-    half = t_quantile(1 - level, len(tallies) - 1) * spread / math.sqrt(len(tallies))
-    interval = Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half))
+    mean = fmean(unit.difference for unit in merge_families(tallies))
     return Gate(superior=interval.above_zero, level=level, mean=mean, interval=interval, wide=True)
 
 
@@ -84,7 +83,7 @@ def _narrow(pairing: Pairing, level: float) -> Gate:
     discordant = wins + losses
     chance = sum(math.comb(discordant, won) for won in range(wins, discordant + 1)) / 2**discordant
     superior = chance <= level
-    interval = these_cases(pairing.tallies, z=NormalDist().inv_cdf(1 - level))
+    interval = these_cases(pairing.tallies, Level(level))
     # With a handful of pairs the interval promises more than the exact test keeps; the test decides.
     low = max(interval.low, _ABOVE_ZERO) if superior else min(interval.low, 0.0)
     return Gate(

@@ -11,9 +11,10 @@ Side = Literal["helps", "hurts"]
 Claim = Literal["cases like these", "these cases"]
 """How far a verdict reaches: to other cases of the same kind, or to the very cases that were run."""
 
-Reason = Literal["decided", "no difference", "futile", "cap", "budget", "interrupted"]
+Reason = Literal["decided", "no difference", "futile", "copies", "cap", "budget", "interrupted"]
 """Why a design stopped: a boundary was crossed; the lift is surely small; more pairs within the cap would not
-decide; every planned pair was run; a limit set before the run was reached; a person stopped it."""
+decide; repeats are copies of each other; every planned pair was run; a limit set before the run was reached; a person
+stopped it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

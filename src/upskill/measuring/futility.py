@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 from upskill.measuring.distributions import t_quantile
 from upskill.measuring.exact_sign import SignTest
-from upskill.measuring.intervals import Z_SEQUENTIAL, floored_spread, probability_below
+from upskill.measuring.intervals import FEWEST_CASES, Level, floored_spread, merge_families
 from upskill.measuring.pairs import CaseTally
 
+FUTILITY = 0.85
+"""By how many standard errors the mean may still move: larger finds more lifts, and costs more calls where none is."""
 LOOK_EVERY = 5
 """The sign test is asked whether it is futile after every so many pairs."""
 
@@ -44,10 +46,12 @@ def _is_out_of_reach(wins: int, losses: int, pairs: int, cap: int) -> bool:
     return all(sign * lead + left * min(sign * difference + 1.5 * error, share) < needed for sign in (1, -1))
 
 
-def rounds_are_futile(tallies: Sequence[CaseTally], *, complete: int, rounds: int) -> bool:
-    """Whether the floored t will not exclude zero after the last round, judged after a complete one."""
-    count = len(tallies)
-    mean, spread = floored_spread(tallies)
-    error = spread / math.sqrt(count)
-    quantile = t_quantile(probability_below(Z_SEQUENTIAL), count - 1)
-    return abs(mean) + 0.75 * error < quantile * error * math.sqrt(complete / rounds)
+def is_futile(tallies: Sequence[CaseTally], level: Level, *, share: float) -> bool:
+    """Whether the interval for cases like these will not exclude zero at the end; `share` of the plan is done."""
+    units = merge_families(tallies)
+    if len(units) < FEWEST_CASES:
+        return False
+    mean, spread = floored_spread(units)
+    error = spread / math.sqrt(len(units))
+    quantile = t_quantile(1 - level.of_a_look, len(units) - 1)
+    return abs(mean) + FUTILITY * error < quantile * error * math.sqrt(share)

@@ -5,50 +5,107 @@ The choice of methods, and the tables that validate them, are in docs/explanatio
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from statistics import NormalDist
 from typing import NamedTuple
 
 from upskill.domain import Interval
 from upskill.measuring.distributions import t_quantile
+from upskill.measuring.looks import FIRST_LEVEL
 from upskill.measuring.pairs import CaseTally
 
-Z_FIXED = 1.96
-"""For a design whose size was fixed beforehand."""
-Z_SEQUENTIAL = 2.5
-"""For a design that could stop early."""
 FEWEST_CASES = 6
-"""With fewer cases nothing is said about other cases."""
+"""With fewer cases, or families of cases, nothing is said about other cases."""
 NO_DIFFERENCE = 0.10
 """A lift surely smaller than this, either way, is called no difference."""
 
 
-def these_cases(tallies: Sequence[CaseTally], *, z: float = Z_FIXED) -> Interval:
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How strictly a lift is tested: the error on one side, all looks together, and how many looks there are."""
+
+    error: float = FIRST_LEVEL
+    looks: int = 1
+    """Looks of the interval for cases like these; 1 for a design of fixed size."""
+
+    @property
+    def confidence(self) -> float:
+        """What the interval promises to cover, both sides together."""
+        return 1 - 2 * self.error
+
+    @property
+    def of_a_look(self) -> float:
+        """The error of a single look at cases like these. The looks resemble each other, so it is no even share."""
+        return self.error if self.looks == 1 else self.error / (3 if self.looks <= 3 else 4.5)
+
+    @property
+    def z(self) -> float:
+        """The normal quantile for these cases; 2.5 where the design may stop early and nothing was looked at before."""
+        return _quantile(self.error if self.looks == 1 else self.error * 0.248387)
+
+
+FIXED = Level()
+"""A design whose size was fixed beforehand."""
+SEQUENTIAL = Level(looks=8)
+"""A design that could stop early."""
+
+
+@cache
+def _quantile(error: float) -> float:
+    return -NormalDist().inv_cdf(error)
+
+
+def these_cases(tallies: Sequence[CaseTally], level: Level = FIXED) -> Interval:
     """Stratified Newcombe-Wilson, centred on the pooled difference; only the model's sampling is random."""
-    arm = _share([(tally.passed, tally.pairs) for tally in tallies], z)
-    against = _share([(tally.passed_against, tally.pairs) for tally in tallies], z)
+    arm = _share([(tally.passed, tally.pairs) for tally in tallies], level.z)
+    against = _share([(tally.passed_against, tally.pairs) for tally in tallies], level.z)
     difference = arm.rate - against.rate
     low = difference - math.hypot(arm.rate - arm.low, against.high - against.rate)
     high = difference + math.hypot(arm.high - arm.rate, against.rate - against.low)
     return Interval(low=max(-1.0, low), high=min(1.0, high))
 
 
-def cases_like_these(tallies: Sequence[CaseTally], *, z: float = Z_FIXED) -> Interval | None:
-    """Student's t over cases, with a floor under the spread; `None` with too few cases.
+def cases_like_these(tallies: Sequence[CaseTally], level: Level = FIXED) -> Interval | None:
+    """Where the mean lift of all cases of this kind lies; `None` with too few cases.
 
-    Without the floor, a handful of cases that all moved alike would give an interval of no width.
+    The hull of two intervals. Student's t over cases, with a floor under the spread, fails where cases respond all
+    or nothing, because a kind of case that is not among them shows no spread. So gains and losses have a Wilson
+    interval each, at the size that the cases are worth, which Newcombe's method combines: losses that no case showed
+    widen the lower end by what so many cases cannot exclude. Looks cannot inflate that part, since the cases stay.
     """
-    if len(tallies) < FEWEST_CASES:
+    units = merge_families(tallies)
+    if len(units) < FEWEST_CASES:
         return None
-    return floored_t(tallies, z=z)
+    freedom = len(units) - 1
+    mean, spread = floored_spread(units)
+    half = t_quantile(1 - level.of_a_look, freedom) * spread / math.sqrt(len(units))
+    quantile = t_quantile(1 - level.error, freedom)
+    gain = _mean_share([max(unit.difference, 0.0) for unit in units], quantile)
+    loss = _mean_share([max(-unit.difference, 0.0) for unit in units], quantile)
+    low = mean - max(half, math.hypot(gain.rate - gain.low, loss.high - loss.rate))
+    high = mean + max(half, math.hypot(gain.high - gain.rate, loss.rate - loss.low))
+    return Interval(low=max(-1.0, low), high=min(1.0, high))
 
 
-def floored_t(tallies: Sequence[CaseTally], *, z: float = Z_FIXED) -> Interval:
-    """The interval behind `cases_like_these`, for any number of cases from two on."""
-    count = len(tallies)
-    mean, spread = floored_spread(tallies)
-    half = t_quantile(probability_below(z), count - 1) * spread / math.sqrt(count)
-    return Interval(low=max(-1.0, mean - half), high=min(1.0, mean + half))
+def merge_families(tallies: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
+    """One tally per family: cases of one family are one draw from all cases of this kind."""
+    if all(tally.family is None for tally in tallies):
+        return tuple(tallies)
+    merged = [tally for tally in tallies if tally.family is None]
+    in_family = sorted((tally for tally in tallies if tally.family is not None), key=lambda tally: str(tally.family))
+    for _, members in groupby(in_family, key=lambda tally: tally.family):
+        family = list(members)
+        merged.append(
+            replace(
+                family[0],
+                pairs=sum(tally.pairs for tally in family),
+                passed=sum(tally.passed for tally in family),
+                passed_against=sum(tally.passed_against for tally in family),
+            )
+        )
+    return tuple(merged)
 
 
 def floored_spread(tallies: Sequence[CaseTally]) -> tuple[float, float]:
@@ -61,10 +118,12 @@ def floored_spread(tallies: Sequence[CaseTally]) -> tuple[float, float]:
     return mean, max(deviation, 0.5 * count / sum([tally.pairs for tally in tallies]))
 
 
-@cache
-def probability_below(z: float) -> float:
-    """The share of a normal law below z; 1.96 stands for 97.5% exactly."""
-    return 0.975 if z == Z_FIXED else NormalDist().cdf(z)
+def _mean_share(values: Sequence[float], z: float) -> "_Share":
+    """The mean of shares over cases, with its Wilson interval at the size that their spread is worth."""
+    count = len(values)
+    mean = math.fsum(values) / count
+    variance = math.fsum([(value - mean) ** 2 for value in values]) / (count - 1)
+    return _wilson(mean, count if variance == 0 else max(count, count * mean * (1 - mean) / variance), z)
 
 
 class _Share(NamedTuple):
@@ -78,7 +137,10 @@ class _Share(NamedTuple):
 def _share(counts: Sequence[tuple[int, int]], z: float) -> _Share:
     trials = sum(runs for _, runs in counts)
     rate = sum(passed for passed, _ in counts) / trials
-    size = _effective_size(counts, rate, trials)
+    return _wilson(rate, _effective_size(counts, rate, trials), z)
+
+
+def _wilson(rate: float, size: float, z: float) -> _Share:
     denominator = 1 + z * z / size
     centre = (rate + z * z / (2 * size)) / denominator
     half = z * math.sqrt(rate * (1 - rate) / size + z * z / (4 * size * size)) / denominator

@@ -1,32 +1,76 @@
 """Lift: the mean over cases of what one arm passed more than the other; over all pairs, while pairs still come in, and
 per label, with the labels that only trials can give."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 from upskill.domain import LABELS, Interval, Label, LabelLift, Lift
-from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, cases_like_these, floored_t, these_cases
+from upskill.measuring.distributions import t_quantile
+from upskill.measuring.intervals import (
+    FEWEST_CASES,
+    FIXED,
+    SEQUENTIAL,
+    Level,
+    cases_like_these,
+    floored_spread,
+    merge_families,
+    these_cases,
+)
 from upskill.measuring.pairs import CaseTally, DroppedPair, Pair, Pairing, tally_pairs
 
 EQUAL_OUTCOMES = 5
 """So many baseline trials of one case, all passed or all failed, make it saturated or impossible."""
 
 
-def measure_lift(pairing: Pairing, *, z: float = Z_FIXED) -> Lift | None:
+def measure_lift(pairing: Pairing, level: Level = FIXED) -> Lift | None:
     """The lift with both intervals; `None` where no pair is left to measure."""
     tallies = pairing.tallies
     if not tallies:
         return None
+    # Each family counts once, as in the interval for cases like these.
+    units = merge_families(tallies)
+    rate = fmean(unit.passed / unit.pairs for unit in units)
+    rate_against = fmean(unit.passed_against / unit.pairs for unit in units)
     return Lift(
         arm=pairing.arm,
         against=pairing.against,
-        mean=fmean(tally.difference for tally in tallies),
-        these_cases=these_cases(tallies, z=z),
-        cases_like_these=cases_like_these(tallies, z=z),
-        pairs=len(pairing.pairs),
+        mean=fmean(unit.difference for unit in units),
+        rate=rate,
+        rate_against=rate_against,
+        these_cases=these_cases(tallies, level),
+        cases_like_these=cases_like_these(tallies, level),
+        pairs=pairing.count,
         dropped=pairing.dropped,
+        confidence=level.confidence,
     )
+
+
+def correct_for_selection(tallies: Sequence[CaseTally], mean: float, level: Level) -> float | None:
+    """The lift that would show `mean` on average, among evaluations that show enough to be called a gain or a loss.
+
+    A lift that passed a threshold is too large on average. Taken as normal around the truth, it is corrected to the
+    truth whose mean beyond the threshold is what was seen, and never beyond zero.
+    """
+    units = merge_families(tallies)
+    if len(units) < 2:
+        return None
+    _, spread = floored_spread(units)
+    error = spread / math.sqrt(len(units))
+    threshold = t_quantile(1 - level.of_a_look, len(units) - 1) * error
+    low, high = 0.0, abs(mean)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _mean_beyond(threshold, middle, error) < abs(mean) else (low, middle)
+    return math.copysign((low + high) / 2, mean)
+
+
+def _mean_beyond(threshold: float, truth: float, error: float) -> float:
+    """The mean of a normal value around `truth`, where it lies above `threshold`."""
+    normal, above = NormalDist(), (truth - threshold) / error
+    chance = normal.cdf(above)
+    return truth + error * normal.pdf(above) / chance if chance > 0 else threshold
 
 
 def worst_case_lift(pairing: Pairing) -> float | None:
@@ -90,9 +134,7 @@ class RunningLift:
         if not tallies:
             return None
         mean = fmean([tally.difference for tally in tallies])
-        if not self._wide:
-            return mean, these_cases(tallies, z=Z_SEQUENTIAL)
-        return mean, floored_t(tallies, z=Z_SEQUENTIAL) if len(tallies) >= FEWEST_CASES else None
+        return mean, cases_like_these(tallies, SEQUENTIAL) if self._wide else these_cases(tallies, SEQUENTIAL)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,7 +167,7 @@ def label_of(tally: BaselineTally) -> Label | None:
 
 
 def lift_by_label(
-    pairing: Pairing, labels: Mapping[str, Sequence[Label]], *, z: float = Z_FIXED
+    pairing: Pairing, labels: Mapping[str, Sequence[Label]], level: Level = FIXED
 ) -> tuple[LabelLift, ...]:
     """The lift over the cases of each label, and over those without one; labels without a case are left out.
 
@@ -149,6 +191,6 @@ def lift_by_label(
         elif group in groups:
             own = tuple(pair for pair in pairing.pairs if pair.case_id in groups[group])
             drops = tuple(drop for drop in pairing.drops if drop.case_id in groups[group])
-            lift = measure_lift(replace(pairing, pairs=own, drops=drops), z=z)
+            lift = measure_lift(replace(pairing, pairs=own, drops=drops, prior=()), level)
             lifts.append(LabelLift(label=group, cases=len(groups[group]), lift=lift))
     return tuple(lifts)

@@ -2,8 +2,9 @@
 of those, or errors on one side, allow no verdict."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from upskill.domain import Arm, Errored, Trial
 from upskill.measuring.distributions import fisher_greater
@@ -22,6 +23,10 @@ class Pair:
     """In the arm that is measured."""
     passed_against: bool
     """In the arm it is measured against."""
+    family: str | None = None
+    """Of the case, where it names one."""
+    answers: tuple[str, str] = ("", "")
+    """A digest of each arm's answer, the measured arm first; empty where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +49,7 @@ class CaseTally:
     pairs: int
     passed: int
     passed_against: int
+    family: str | None = None
 
     @property
     def difference(self) -> float:
@@ -60,6 +66,8 @@ class Pairing:
     pairs: tuple[Pair, ...]
     drops: tuple[DroppedPair, ...] = ()
     """Every time a pair was dropped, also where it was run again later and then scored."""
+    prior: tuple[CaseTally, ...] = ()
+    """Pairs of earlier looks, which are part of every estimate."""
 
     @property
     def errored(self) -> int:
@@ -79,34 +87,70 @@ class Pairing:
     @property
     def tallies(self) -> tuple[CaseTally, ...]:
         """Per case, in order of the case's id: the order of trials does not matter to any estimate."""
-        return tally_pairs(self.pairs)
+        return add_tallies(tally_pairs(self.pairs), self.prior)
+
+    @property
+    def count(self) -> int:
+        """Scored pairs, those of earlier looks included."""
+        return len(self.pairs) + sum(tally.pairs for tally in self.prior)
+
+
+def add_tallies(tallies: Sequence[CaseTally], prior: Sequence[CaseTally]) -> tuple[CaseTally, ...]:
+    """Both together, one tally per case, in order of the case's id."""
+    if not prior:
+        return tuple(tallies)
+    found: dict[str, CaseTally] = {}
+    for tally in (*tallies, *prior):
+        before = found.get(tally.case_id)
+        found[tally.case_id] = (
+            tally
+            if before is None
+            else replace(
+                before,
+                pairs=before.pairs + tally.pairs,
+                passed=before.passed + tally.passed,
+                passed_against=before.passed_against + tally.passed_against,
+            )
+        )
+    return tuple(found[case_id] for case_id in sorted(found))
 
 
 def tally_pairs(pairs: Iterable[Pair]) -> tuple[CaseTally, ...]:
     """Count the pairs of each case, in order of the case's id."""
     counts: dict[str, list[int]] = {}
+    families: dict[str, str | None] = {}
     for pair in pairs:
         count = counts.setdefault(pair.case_id, [0, 0, 0])
+        families[pair.case_id] = pair.family
         count[0] += 1
         count[1] += pair.passed
         count[2] += pair.passed_against
     return tuple(
-        CaseTally(case_id=case_id, pairs=pairs, passed=passed, passed_against=passed_against)
+        CaseTally(case_id=case_id, pairs=pairs, passed=passed, passed_against=passed_against, family=families[case_id])
         for case_id, (pairs, passed, passed_against) in sorted(counts.items())
     )
 
 
-def pair_up(one: Trial, other: Trial) -> Pair | DroppedPair:
+def pair_up(one: Trial, other: Trial, *, family: str | None = None) -> Pair | DroppedPair:
     """The pair of two trials of the same case and repeat: `one` of the measured arm, `other` of the arm against it."""
     passed = None if isinstance(one.outcome, Errored) else one.outcome.passed
     passed_against = None if isinstance(other.outcome, Errored) else other.outcome.passed
     if passed is None or passed_against is None:
         return DroppedPair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
-    return Pair(case_id=one.case_id, repeat=one.repeat, passed=passed, passed_against=passed_against)
+    return Pair(
+        case_id=one.case_id,
+        repeat=one.repeat,
+        passed=passed,
+        passed_against=passed_against,
+        family=family,
+        answers=(one.answer_digest, other.answer_digest),
+    )
 
 
-def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
-    """Pair up one student's trials.
+def pair_trials(
+    trials: Iterable[Trial], *, arm: Arm, against: Arm, families: Mapping[str, str] = MappingProxyType({})
+) -> Pairing:
+    """Pair up one student's trials; `families` holds those of the cases that name one.
 
     A trial that was not run, or was called off, leaves its partner out: nothing went wrong there. A trial that was run
     again after an error takes the place of the errored one; the error is still counted as a drop.
@@ -120,7 +164,8 @@ def pair_trials(trials: Iterable[Trial], *, arm: Arm, against: Arm) -> Pairing:
     for arms in found.values():
         if arm not in arms or against not in arms:
             continue
-        pair = pair_up(_latest(arms[arm]), _latest(arms[against]))
+        one = _latest(arms[arm])
+        pair = pair_up(one, _latest(arms[against]), family=families.get(one.case_id))
         if isinstance(pair, Pair):
             pairs.append(pair)
         errors, errors_against = _errors(arms[arm]), _errors(arms[against])

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from upskill.measuring.decision import Claim
 from upskill.measuring.distributions import t_quantile
 from upskill.measuring.exact_sign import SignTest
-from upskill.measuring.intervals import FEWEST_CASES, Z_FIXED, Z_SEQUENTIAL, floored_spread, probability_below
+from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level, floored_spread, merge_families
 from upskill.measuring.pairs import CaseTally
-from upskill.measuring.sequential import MOST_ROUNDS
+from upskill.measuring.sequential import default_cap
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,12 +43,12 @@ def _variance(tally: CaseTally) -> float:
     return (one * (1 - one) + other * (1 - other)) * tally.pairs / (tally.pairs - 1)
 
 
-def detectable_lift(*, cases: int, repeats: int, sequential: bool, claim: Claim) -> float | None:
+def detectable_lift(*, cases: int, pairs: int, sequential: bool, claim: Claim) -> float | None:
     """The lift, as a share of one, that is found in four runs of five; `None` where nothing can be found."""
     lift = (
-        _for_these_cases(cases * repeats, sequential=sequential)
+        _for_these_cases(pairs, sequential=sequential)
         if claim == "these cases"
-        else _for_cases_like_these(cases, repeats, sequential=sequential)
+        else _for_cases_like_these(cases, pairs, sequential=sequential)
     )
     return lift if lift is not None and lift <= 1 else None
 
@@ -59,12 +59,15 @@ def _for_these_cases(pairs: int, *, sequential: bool) -> float | None:
     return (2.0 if sequential else 1.8) / math.sqrt(pairs)
 
 
-def _for_cases_like_these(cases: int, repeats: int, *, sequential: bool, noise: Noise | None = None) -> float | None:
+def _for_cases_like_these(cases: int, pairs: int, *, sequential: bool, noise: Noise | None = None) -> float | None:
     if cases < FEWEST_CASES:
         return None
     blur = noise or Noise()
-    quantile = t_quantile(probability_below(Z_SEQUENTIAL if sequential else Z_FIXED), cases - 1)
-    return (quantile + 0.84) * math.sqrt((blur.cases**2 + blur.runs / repeats) / cases)
+    level = FIXED if not sequential else Level(looks=3) if pairs <= 2.5 * cases else SEQUENTIAL
+    error = math.sqrt((blur.cases**2 + blur.runs * cases / pairs) / cases)
+    quantile, once = (t_quantile(1 - share, cases - 1) for share in (level.of_a_look, level.error))
+    # With few cases the lift must outweigh the losses that they cannot exclude; the factor is fitted.
+    return max((quantile + 0.84) * error, 1.25 * once**2 / (cases + once**2))
 
 
 def pairs_to_find(lift: float) -> int:
@@ -73,10 +76,10 @@ def pairs_to_find(lift: float) -> int:
 
 
 def cases_to_find(lift: float, *, noise: Noise | None = None) -> int:
-    """How many cases it takes until the sequential design for cases like these finds such a lift, in five rounds."""
+    """How many cases it takes until the sequential design for cases like these finds such a lift."""
 
     def suffice(cases: int) -> bool:
-        found = _for_cases_like_these(cases, MOST_ROUNDS, sequential=True, noise=noise)
+        found = _for_cases_like_these(cases, default_cap(cases), sequential=True, noise=noise)
         return found is not None and found <= lift
 
     too_few, enough = FEWEST_CASES - 1, FEWEST_CASES
@@ -110,18 +113,18 @@ def plan_next_run(tallies: Sequence[CaseTally], *, at_most: float, claim: Claim)
         lift = min(at_most, 2.0 / math.sqrt(2 * pairs))
         return NextRun(calls=2 * pairs_to_find(lift), lift=lift, cases=None)
     noise = estimate_noise(tallies)
-    twice = _for_cases_like_these(2 * len(tallies), MOST_ROUNDS, sequential=True, noise=noise)
+    cases = 2 * len(merge_families(tallies))
+    twice = _for_cases_like_these(cases, default_cap(cases), sequential=True, noise=noise)
     lift = at_most if twice is None else min(at_most, twice)
     cases = cases_to_find(lift, noise=noise)
-    return NextRun(calls=2 * cases * MOST_ROUNDS, lift=lift, cases=cases)
+    return NextRun(calls=2 * default_cap(cases), lift=lift, cases=cases)
 
 
-def describe_plan(*, cases: int, repeats: int, sequential: bool) -> str:
-    """The line to print before spending."""
-    pairs = cases * repeats
+def describe_plan(*, cases: int, units: int, pairs: int, sequential: bool) -> str:
+    """The line to print before spending; `units` are families, and cases without one."""
     size = f"{'at most ' if sequential else ''}{pairs} pairs"
-    wide = detectable_lift(cases=cases, repeats=repeats, sequential=sequential, claim="cases like these")
-    narrow = detectable_lift(cases=cases, repeats=repeats, sequential=sequential, claim="these cases")
+    wide = detectable_lift(cases=units, pairs=pairs, sequential=sequential, claim="cases like these")
+    narrow = detectable_lift(cases=cases, pairs=pairs, sequential=sequential, claim="these cases")
     found = [
         f"{lift * 100:.0f} points {where}"
         for lift, where in ((wide, "in cases like these"), (narrow, "on these cases"))

@@ -8,10 +8,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from upskill.domain import Arm, Interval, Scored, Trial
 from upskill.measuring.distributions import t_quantile
-from upskill.measuring.intervals import Z_FIXED, probability_below
+from upskill.measuring.intervals import FIXED, Level
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -32,7 +33,7 @@ class Ratio:
         return self.interval is not None and self.interval.high < 1
 
 
-def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, z: float = Z_FIXED) -> Ratio | None:
+def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, level: Level = FIXED) -> Ratio | None:
     """The ratio of tokens; `None` where a count is unknown or zero, or nothing is paired."""
     found: dict[tuple[str, int], dict[Arm, Trial]] = defaultdict(dict)
     for trial in trials:
@@ -49,10 +50,10 @@ def measure_tokens(trials: Iterable[Trial], *, arm: Arm, against: Arm, z: float 
         sums[case_id][1] += other
     if not sums or any(value <= 0 for both in sums.values() for value in both):
         return None
-    return typical_ratio([(one, other) for one, other in sums.values()], z=z)
+    return typical_ratio([(one, other) for one, other in sums.values()], level)
 
 
-def typical_ratio(sums: Iterable[tuple[float, float]], *, z: float = Z_FIXED) -> Ratio:
+def typical_ratio(sums: Iterable[tuple[float, float]], level: Level = FIXED) -> Ratio:
     """From what each case used in the two arms, in all its pairs together, to the ratio with its interval."""
     pairs = list(sums)
     logs = [math.log(one / other) for one, other in pairs]
@@ -61,7 +62,7 @@ def typical_ratio(sums: Iterable[tuple[float, float]], *, z: float = Z_FIXED) ->
     interval = None
     if count > 1:
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in logs) / (count - 1))
-        half = t_quantile(probability_below(z), count - 1) * deviation / math.sqrt(count)
+        half = t_quantile(NormalDist().cdf(level.z), count - 1) * deviation / math.sqrt(count)
         interval = Interval(low=math.exp(mean - half), high=math.exp(mean + half))
     total = math.fsum(one for one, _ in pairs) / math.fsum(other for _, other in pairs)
     return Ratio(typical=math.exp(mean), interval=interval, total=total, cases=count)

@@ -1,13 +1,16 @@
 """One judgement for every design: the verdict, how far it reaches, and the one sentence that says it to a person."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
+from upskill.domain.text import count
+from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
-from upskill.measuring.intervals import FEWEST_CASES, NO_DIFFERENCE, Z_FIXED, Z_SEQUENTIAL, these_cases
-from upskill.measuring.lift import measure_lift
-from upskill.measuring.pairs import Pairing, reason_to_refuse
+from upskill.measuring.intervals import FEWEST_CASES, FIXED, NO_DIFFERENCE, SEQUENTIAL, Level, these_cases
+from upskill.measuring.lift import correct_for_selection, measure_lift
+from upskill.measuring.pairs import CaseTally, Pairing, reason_to_refuse
 from upskill.measuring.planning import NextRun, plan_next_run
 from upskill.measuring.token_ratio import Ratio
 
@@ -45,16 +48,20 @@ def judge(
     min_lift: float | None = None,
     cut_short: CutShort | None = None,
     arms: int | None = None,
+    level: Level | None = None,
 ) -> Judgement:
     """Judge a design of fixed size or, with its decision, one that could stop early.
 
     `arms`, where a trial takes more than one call, is how many trials stand beside each other in a turn.
 
-    `tokens`, measured at the same z as the lift, allows the verdict `cheaper`. A design of fixed size that a
-    person cut short claims nothing: where it ended was not fixed beforehand, as it is with a cap.
+    `level` is that of the design; by default of a first look. `tokens`, measured at the same level as the lift,
+    allows the verdict `cheaper`. A design of fixed size that a person cut short claims nothing: where it ended was
+    not fixed beforehand, as it is with a cap.
     """
-    z = Z_FIXED if decision is None else Z_SEQUENTIAL
-    lift = measure_lift(pairing, z=z)
+    level = level or (FIXED if decision is None else SEQUENTIAL)
+    if decision is None:
+        pairing = collapse_copies(pairing)
+    lift = measure_lift(pairing, level)
     if cut_short == "down":
         so_far = "no pair was complete" if lift is None else f"so far {figures(lift, lift.these_cases)}"
         return Judgement(verdict="invalid", sentence=f"no verdict, the endpoint went down: {so_far}", lift=lift)
@@ -66,22 +73,22 @@ def judge(
     if lift is None or refusal is not None:
         reason = decision.reason if decision is not None else None
         return Judgement(verdict="invalid", sentence=f"no verdict: {refusal}", lift=lift, reason=reason)
-    found = decision or _decide_fixed(pairing, lift, min_lift=min_lift)
-    judgement = _word(pairing, lift, found, tokens, arms)
+    found = decision or _decide_fixed(pairing, lift, level, min_lift=min_lift)
+    judgement = _word(pairing, lift, found, tokens, arms, level)
     if min_lift is None:
         return judgement
     sentence = say_asked(judgement.sentence, min_lift=min_lift, clears=judgement.clears)
     return replace(judgement, sentence=sentence)
 
 
-def _decide_fixed(pairing: Pairing, lift: Lift, *, min_lift: float | None) -> Decision:
+def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float | None) -> Decision:
     """What the intervals of a fixed design show; the wider claim goes first.
 
     Where both claims are possible, the narrower one takes the stricter interval: two chances at one in twenty each
     would be wrong more often than one in twenty.
     """
     wide, narrow = lift.cases_like_these, lift.these_cases
-    strict = these_cases(pairing.tallies, z=Z_SEQUENTIAL)
+    strict = these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
     shown = wide or narrow
     clears = None
     if min_lift is not None and not shown.low < min_lift <= shown.high:
@@ -97,30 +104,35 @@ def _decide_fixed(pairing: Pairing, lift: Lift, *, min_lift: float | None) -> De
     return Decision(reason=None, verdict=verdict, claim=claim, clears=clears)
 
 
-def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None, arms: int | None) -> Judgement:
+def _word(
+    pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None, arms: int | None, level: Level
+) -> Judgement:
     cases = len(pairing.tallies)
     widest: Claim = "these cases" if lift.cases_like_these is None else "cases like these"
     verdict, claim = found.verdict, found.claim
     may_be_cheaper = verdict in ("undecided", "no difference") and found.reason != "interrupted"
-    no_worse = _interval(lift, widest).low > -NO_DIFFERENCE
-    if may_be_cheaper and no_worse and tokens is not None and tokens.below_one:
-        verdict, claim = "cheaper", widest
+    if may_be_cheaper and tokens is not None and tokens.below_one:
+        claims: tuple[Claim, ...] = (widest, "these cases")
+        no_worse = [one for one in claims if _interval(lift, one).low > -NO_DIFFERENCE]
+        if no_worse:
+            verdict, claim = "cheaper", no_worse[0]
     about = claim or widest
     if about == "these cases":
         # The interval for these cases is centred on the pooled difference, so that is the figure to print beside it.
-        won = sum(pair.passed - pair.passed_against for pair in pairing.pairs)
-        lift = replace(lift, mean=won / len(pairing.pairs))
+        rate, rate_against = _pooled(pairing.tallies)
+        lift = replace(lift, mean=rate - rate_against, rate=rate, rate_against=rate_against)
     interval = _interval(lift, about)
     match verdict:
         case "helps" | "hurts":
             interval = _cut(interval, verdict)
             wide = about == "cases like these"
             lift = replace(lift, cases_like_these=interval) if wide else replace(lift, these_cases=interval)
+            lift = replace(lift, corrected=correct_for_selection(pairing.tallies, lift.mean, level))
             sentence = say_side(verdict, lift, interval, claim=about, cases=cases)
         case "cheaper" if tokens is not None:
             sentence = say_cheaper(lift, interval, tokens, claim=about, cases=cases)
         case "no difference":
-            strict = these_cases(pairing.tallies, z=Z_SEQUENTIAL)
+            strict = these_cases(pairing.tallies, replace(level, looks=SEQUENTIAL.looks))
             sentence = say_no_difference(lift, strict, cases=cases)
         case _:
             sentence = say_undecided(
@@ -133,6 +145,12 @@ def _word(pairing: Pairing, lift: Lift, found: Decision, tokens: Ratio | None, a
     return Judgement(
         verdict=verdict, sentence=sentence, lift=lift, claim=claim, reason=found.reason, clears=found.clears
     )
+
+
+def _pooled(tallies: Sequence[CaseTally]) -> tuple[float, float]:
+    """The pass rates over all pairs, whichever case they are of."""
+    pairs = sum(tally.pairs for tally in tallies)
+    return sum(tally.passed for tally in tallies) / pairs, sum(tally.passed_against for tally in tallies) / pairs
 
 
 def _interval(lift: Lift, claim: Claim) -> Interval:
@@ -162,7 +180,8 @@ def say_no_difference(lift: Lift, interval: Interval, *, cases: int) -> str:
 def say_cheaper(lift: Lift, interval: Interval, tokens: Ratio, *, claim: Claim, cases: int) -> str:
     """No worse, and fewer tokens."""
     where = "" if claim == "cases like these" else f" on {these(cases)}"
-    between = "" if tokens.interval is None else f", between {tokens.interval.low:.2f} and {tokens.interval.high:.2f}"
+    ends = tokens.interval
+    between = "" if ends is None else f" ({_confidence(lift)} {ends.low:.2f} to {ends.high:.2f})"
     return f"cheaper{where}: {tokens.typical:.2f} times the tokens{between}; lift {figures(lift, interval)}"
 
 
@@ -174,12 +193,12 @@ def say_undecided(
     Where a trial is one call, that is given in calls; where it takes many, in attempts, one per arm.
     """
     head = "undecided, interrupted" if interrupted else "undecided"
-    sentence = f"{head}: at most {points(interval.high)} points ({figures(lift, interval, unit='')})"
+    sentence = f"{head}: {figures(lift, interval)}"
     if next_run is None:
         return sentence
     cases = "" if next_run.cases is None else f" on {next_run.cases} cases"
     more = f"{next_run.calls:,} more calls" if arms is None else f"{next_run.calls // 2 * arms:,} more attempts"
-    return f"{sentence}; {more}{cases} would find {points(next_run.lift)}"
+    return f"{sentence}; to detect {points(next_run.lift)}: {more}{cases}"
 
 
 def say_asked(sentence: str, *, min_lift: float, clears: bool | None) -> str:
@@ -195,9 +214,13 @@ def these(cases: int) -> str:
     return "this 1 case" if cases == 1 else f"these {cases} cases"
 
 
-def figures(lift: Lift, interval: Interval, *, unit: str = " points") -> str:
-    """The lift, its interval and its number of pairs."""
-    return f"{points(lift.mean)}{unit}, {_range(interval)}, {lift.pairs} pair{'' if lift.pairs == 1 else 's'}"
+def figures(lift: Lift, interval: Interval) -> str:
+    """The lift, its interval with what that promises, and its number of pairs."""
+    return f"{points(lift.mean)} points ({_confidence(lift)} {_range(interval)}, {count(lift.pairs, 'pair')})"
+
+
+def _confidence(lift: Lift) -> str:
+    return f"{round(lift.confidence * 100, 1):g}% CI"
 
 
 def points(share: float) -> str:
@@ -211,7 +234,7 @@ def points(share: float) -> str:
 def _range(interval: Interval) -> str:
     # An interval cut at zero has no figure at that end: the verdict says that zero is excluded, and no more.
     if 0 < interval.low < _NEXT_TO_ZERO:
-        return f"above 0 and up to {points(interval.high)}"
+        return f"above 0 to {points(interval.high)}"
     if -_NEXT_TO_ZERO < interval.high < 0:
-        return f"below 0 and down to {points(interval.low)}"
-    return f"between {points(interval.low)} and {points(interval.high)}"
+        return f"{points(interval.low)} to below 0"
+    return f"{points(interval.low)} to {points(interval.high)}"

@@ -12,7 +12,7 @@ from upskill.domain import Case, CaseUse, Errored, LabelLift, Purchase, Qualific
 from upskill.domain.case import LABEL_MEANINGS, Json
 from upskill.domain.text import count
 from upskill.domain.trial import ARMS
-from upskill.reporting.wording import arm_name, points
+from upskill.reporting.wording import arm_name, confidence_interval, points
 
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
@@ -70,8 +70,8 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
             always = "always" if one.label == "saturated" else "never"
             yield f"{cases} {always} passed without the skill (label: {one.label})"
         elif several:
-            low, high = points(one.lift.these_cases.low), points(one.lift.these_cases.high)
-            lift = f"{points(one.lift.mean)} points on these very cases, between {low} and {high}"
+            interval = confidence_interval(one.lift, one.lift.these_cases)
+            lift = f"{points(one.lift.mean)} points on these very cases ({interval})"
             yield f"{one.label or 'no label'}: {cases}, {lift}"
 
 

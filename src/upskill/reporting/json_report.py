@@ -92,6 +92,10 @@ def _lift(lift: Lift) -> Json:
         "cases_like_these": None if lift.cases_like_these is None else _interval(lift.cases_like_these),
         "pairs": lift.pairs,
         "dropped": lift.dropped,
+        "rate": lift.rate,
+        "rate_against": lift.rate_against,
+        "confidence": lift.confidence,
+        "corrected": lift.corrected,
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, between, dollars, percent, points
+from upskill.reporting.wording import arm_name, confidence_interval, dollars, percent, points
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -37,7 +37,7 @@ def _row(report: StudentReport) -> str:
     if report.lifts:
         lift = report.lifts[0]
         wide = lift.cases_like_these or lift.these_cases
-        lifted = f"{points(lift.mean)} points ({between(wide)}), {count(lift.pairs, 'pair')}"
+        lifted = f"{points(lift.mean)} points ({confidence_interval(lift, wide)}), {count(lift.pairs, 'pair')}"
     else:
         lifted = "not measured"
     cells = (

@@ -6,7 +6,7 @@ from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped
-from upskill.reporting.wording import arm_name, between, percent, points
+from upskill.reporting.wording import arm_name, confidence_interval, percent, points
 
 _LEFT = "text-align:left;vertical-align:top;padding:4px 12px 4px 0;overflow-wrap:anywhere"
 _RIGHT = "text-align:right;vertical-align:top;padding:4px 12px 4px 0;white-space:nowrap"
@@ -40,7 +40,8 @@ def _cells(report: StudentReport) -> Iterator[str]:
     if report.lifts:
         found = report.lifts[0]
         wide = None if report.claim == "these cases" else found.cases_like_these
-        lift, pairs = f"{points(found.mean)} ({between(wide or found.these_cases)})", str(found.pairs)
+        interval = confidence_interval(found, wide or found.these_cases)
+        lift, pairs = f"{points(found.mean)} ({interval})", str(found.pairs)
     yield f'<th scope="row" style="{_LEFT};min-width:7em">{escaped(report.student.name)}</th>'
     yield from (f'<td style="{_RIGHT}">{escaped(cell)}</td>' for cell in (*rates, lift, pairs))
     yield f'<td style="{_LEFT};min-width:16em">{escaped(report.sentence)}</td>'

@@ -74,7 +74,7 @@ def _given(one: Mapping[str, Any]) -> dict[str, Any]:
 def _end_before(one: Mapping[str, Any], student: Student, end: RunEnd) -> StudentEnd:
     """Why a student of a result without the key ended: what earlier versions wrote of it."""
     stopped = one.get("stopped")
-    if stopped in ("decided", "no difference", "futile"):
+    if stopped in ("decided", "no difference", "futile", "copies"):
         return stopped  # type: ignore[no-any-return]
     if end.interrupted:
         return "interrupted"

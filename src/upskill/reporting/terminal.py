@@ -11,7 +11,16 @@ from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, 
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import arm_name, between, can_draw, dollars, drawn_bar, points, widest_name
+from upskill.reporting.wording import (
+    arm_name,
+    between,
+    can_draw,
+    confidence_interval,
+    dollars,
+    drawn_bar,
+    points,
+    widest_name,
+)
 
 WIDE = 100
 """Columns from which a table of models has room to breathe."""
@@ -20,6 +29,7 @@ _REASONS = {
     "decided": "decided",
     "no difference": "the lift is surely small",
     "futile": "the rest of the plan would not decide",
+    "copies": "repeats are copies of the first answers, so each case counts once",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "interrupted",
@@ -165,7 +175,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     """How far a sequential design went, and why no further."""
-    most = evaluation.cases * evaluation.repeats
+    most = evaluation.planned // (len(evaluation.students) * len(report.arms))
     done = report.lifts[0].pairs if report.lifts else 0
     late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
     return f"{done} of at most {most} pairs, stopped: {_REASONS[report.stopped or '']}{late}"
@@ -189,7 +199,7 @@ def bars(report: StudentReport, console: Console) -> Iterator[Text]:
 
 
 def _between_words(lift: Lift) -> str:
-    return f"between {points(lift.these_cases.low)} and {points(lift.these_cases.high)}"
+    return confidence_interval(lift, lift.these_cases)
 
 
 def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
@@ -258,13 +268,14 @@ def _between(lift: Lift, report: StudentReport) -> str:
     narrow = report.claim == "these cases"
     interval = lift.these_cases if narrow else lift.cases_like_these or lift.these_cases
     where = " on these cases" if narrow else ""
-    return f"({between(interval)}) {report.verdict}{where}"
+    usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
+    return f"({between(interval) if usual else confidence_interval(lift, interval)}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
     """Several students, a row each."""
     rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"):
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"):
         rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from upskill.domain import Arm, Interval, harness_info
+from upskill.domain import Arm, Interval, Lift, harness_info
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,6 +38,16 @@ def points(share: float) -> str:
 def between(interval: Interval | None) -> str:
     """An interval in points; a dash where there are too few cases to say."""
     return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
+
+
+def confidence_interval(lift: Lift, interval: Interval | None) -> str:
+    """One of a lift's intervals, with what it promises to cover."""
+    return "–" if interval is None else f"{confidence(lift)} {between(interval)}"
+
+
+def confidence(lift: Lift) -> str:
+    """What the intervals of a lift promise to cover."""
+    return f"{round(lift.confidence * 100, 1):g}% CI"
 
 
 def percent(share: float | None) -> str:

@@ -77,6 +77,8 @@ class RunRecord:
     arms: tuple[Arm, ...]
     repeats: int
     """Runs per case; in a sequential design the most rounds."""
+    turn_cap: int | None = None
+    """The most turns of one student, where the last round does not come to all cases."""
     design: Design
     min_lift: float | None
     """What `--min-lift` asked for."""

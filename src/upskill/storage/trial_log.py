@@ -44,11 +44,11 @@ class NotText(ValueError):
 def trial_json(trial: Trial, *, lossy: bool = False) -> bytes:
     """One line of JSON, without its end. A lone surrogate raises `NotText`, or becomes a question mark."""
     try:
-        line = _TRIAL.dump_json(trial, exclude_none=True, exclude={"files"})
+        line = _TRIAL.dump_json(trial, exclude_none=True, exclude={"files", "kept_digest"})
     except PydanticSerializationError:
         if not lossy:
             raise NotText("a lone surrogate has no UTF-8") from None
-        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True, exclude={"files"})
+        value = _TRIAL.dump_python(trial, mode="json", exclude_none=True, exclude={"files", "kept_digest"})
         line = json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     if not trial.files:
         return line
@@ -139,6 +139,7 @@ class TrialLog:
 def emptied(trial: Trial) -> Trial:
     """Without what the student left. For a trial that was just read and that nobody else has seen: it is emptied in
     place, because copies of 100,000 would cost seconds."""
+    object.__setattr__(trial, "kept_digest", trial.answer_digest)
     object.__setattr__(trial, "answer", "")
     object.__setattr__(trial, "files", {})
     return trial

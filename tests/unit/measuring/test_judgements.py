@@ -30,7 +30,7 @@ def pairing_of(rows: list[str], drops: tuple[DroppedPair, ...] = ()) -> Pairing:
 
 def run_through(rows: list[str], *, min_lift: float | None = None) -> Judgement:
     """The judgement of a sequential design fed these rows round by round."""
-    design = Sequential(cases=len(rows), rounds=len(rows[0]), min_lift=min_lift)
+    design = Sequential(cases=len(rows), cap=len(rows) * len(rows[0]), min_lift=min_lift)
     for one in sorted(pairs_of(rows), key=lambda pair: pair.repeat):
         design.add(one)
     return judge(design.pairing, decision=design.decision, min_lift=min_lift)
@@ -46,14 +46,14 @@ def drop(case: int, repeat: int, passed: bool | None, passed_against: bool | Non
 def test_fixed_design_that_helps_says_by_how_much() -> None:
     judgement = judge(pairing_of(["WW+"] * 10 + ["-W-"] * 10))
     assert (judgement.verdict, judgement.claim, judgement.reason) == ("helps", "cases like these", None)
-    assert judgement.sentence == "helps: +50 points, between +42 and +58, 60 pairs"
+    assert judgement.sentence == "helps: +50 points (95% CI +30 to +58, 60 pairs)"
 
 
 def test_fixed_design_with_few_cases_speaks_of_these_only() -> None:
     judgement = judge(pairing_of(["WW+W"] * 4))
     assert (judgement.verdict, judgement.claim) == ("helps", "these cases")
     assert judgement.sentence == (
-        "helps on these 4 cases: +75 points, between +44 and +90, 16 pairs; too few to speak of others"
+        "helps on these 4 cases: +75 points (95% CI +44 to +90, 16 pairs); too few to speak of others"
     )
 
 
@@ -67,27 +67,27 @@ def test_two_flipped_cases_of_twenty_are_not_shown_for_others() -> None:
 def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
     judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
     assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
-    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points, between -")
+    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI -")
 
 
 def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> None:
     judgement = judge(pairing_of(["W+L", "+W-", "L+-", "W--", "-L+", "++-", "--W", "+-+", "-+L", "+++"]))
     assert (judgement.verdict, judgement.claim) == ("undecided", None)
     assert judgement.sentence == (
-        "undecided: at most +19 points (0, between -19 and +19, 30 pairs); 380 more calls on 38 cases would find +19"
+        "undecided: 0 points (95% CI -19 to +19, 30 pairs); to detect +19: 316 more calls on 79 cases"
     )
 
 
 def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
     judgement = judge(pairing_of(["W+L-", "+W--", "L+--"]))
-    assert judgement.sentence.startswith("undecided: at most +35 points (0, between -35 and +35, 12 pairs)")
-    assert judgement.sentence.endswith("68 more calls would find +35")
+    assert judgement.sentence.startswith("undecided: 0 points (95% CI -35 to +35, 12 pairs)")
+    assert judgement.sentence.endswith("to detect +35: 68 more calls")
 
 
 def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
     helped = pairing_of(["WW+"] * 10 + ["-W-"] * 10)
     assert judge(helped, min_lift=0.3).clears is True
-    assert judge(helped, min_lift=0.3).sentence.endswith("60 pairs; at least +30 points is shown")
+    assert judge(helped, min_lift=0.3).sentence.endswith("60 pairs); at least +30 points is shown")
     assert judge(helped, min_lift=0.5).clears is None
     assert judge(helped, min_lift=0.5).sentence.endswith("at least +50 points is not shown")
     assert judge(helped, min_lift=0.8).clears is False
@@ -99,9 +99,10 @@ def test_fixed_design_says_whether_the_asked_lift_is_shown() -> None:
 
 def test_fewer_tokens_and_no_worse_is_cheaper() -> None:
     judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]), tokens=FEWER_TOKENS)
-    assert (judgement.verdict, judgement.claim) == ("cheaper", "cases like these")
+    assert (judgement.verdict, judgement.claim) == ("cheaper", "these cases")
     assert judgement.sentence == (
-        "cheaper: 0.62 times the tokens, between 0.55 and 0.70; lift 0 points, between -5 and +5, 100 pairs"
+        "cheaper on these 20 cases: 0.62 times the tokens (95% CI 0.55 to 0.70); "
+        "lift 0 points (95% CI -4 to +4, 100 pairs)"
     )
 
 
@@ -136,19 +137,19 @@ def test_interval_is_cut_at_zero_on_the_side_of_the_verdict() -> None:
     assert judgement.lift is not None
     assert judgement.lift.cases_like_these is not None
     assert judgement.lift.cases_like_these.above_zero
-    assert judgement.sentence == "helps: +14 points, above 0 and up to +81, 7 pairs"
+    assert judgement.sentence == "helps: +14 points (95% CI above 0 to +83, 7 pairs)"
     mirrored = judge(
         pairing_of(["L", "+", "+", "+", "+", "+", "+"]),
         decision=Decision(reason="decided", verdict="hurts", claim="cases like these"),
     )
-    assert mirrored.sentence == "hurts: -14 points, below 0 and down to -81, 7 pairs"
-    assert judge(pairing_of(rows), decision=decision).sentence == "helps: +65 points, between +29 and +100, 20 pairs"
+    assert mirrored.sentence == "hurts: -14 points (95% CI -83 to below 0, 7 pairs)"
+    assert judge(pairing_of(rows), decision=decision).sentence == "helps: +65 points (95% CI +28 to +100, 20 pairs)"
 
 
 def test_sequential_sentence_says_how_many_pairs_it_took() -> None:
     judgement = run_through(["WWWWW"] * 20)
     assert judgement.reason == "decided"
-    assert judgement.sentence == "helps: +100 points, between +41 and +100, 8 pairs"
+    assert judgement.sentence == "helps: +100 points (95% CI +40 to +100, 8 pairs)"
 
 
 def test_claim_about_these_cases_prints_the_pooled_lift() -> None:
@@ -160,13 +161,13 @@ def test_claim_about_these_cases_prints_the_pooled_lift() -> None:
 
 def test_interrupted_run_says_so() -> None:
     judgement = judge(pairing_of(["+", "W", "+"]), decision=Decision(reason="interrupted"))
-    assert judgement.sentence.startswith("undecided, interrupted: at most +")
+    assert judgement.sentence.startswith("undecided, interrupted: +33 points (95% CI -")
 
 
 def test_asked_lift_is_part_of_the_sentence() -> None:
     judgement = run_through(["WWWWW"] * 20, min_lift=0.2)
     assert (judgement.verdict, judgement.clears) == ("helps", True)
-    assert judgement.sentence == "helps: +100 points, between +85 and +100, 40 pairs; at least +20 points is shown"
+    assert judgement.sentence == "helps: +100 points (95% CI +75 to +100, 30 pairs); at least +20 points is shown"
 
 
 # Errors

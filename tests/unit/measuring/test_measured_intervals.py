@@ -1,9 +1,12 @@
 """Both intervals and the quantile behind them, against golden vectors."""
 
+import math
+from dataclasses import replace
+
 import pytest
 
 from upskill.measuring.distributions import t_quantile
-from upskill.measuring.intervals import cases_like_these, floored_t, these_cases
+from upskill.measuring.intervals import FIXED, SEQUENTIAL, cases_like_these, these_cases
 from upskill.measuring.pairs import CaseTally
 
 
@@ -31,22 +34,52 @@ TEN_BY_THREE = tallies([0, 0, 0, 1, 1, 2, 2, 3, 3, 3], [1, 3, 2, 3, 1, 3, 3, 3, 
 def test_interval_for_these_cases_is_the_golden_one(
     cases: list[CaseTally], fixed: tuple[float, float], sequential: tuple[float, float]
 ) -> None:
-    for z, (low, high) in ((1.96, fixed), (2.5, sequential)):
-        interval = these_cases(cases, z=z)
+    for level, (low, high) in ((FIXED, fixed), (SEQUENTIAL, sequential)):
+        interval = these_cases(cases, level)
         assert [interval.low, interval.high] == pytest.approx([low, high], abs=0.0005)
 
 
 @pytest.mark.parametrize(
-    ("cases", "low", "high"),
+    ("cases", "fixed", "sequential"),
     [
-        (tallies([5] * 20, [5] * 20, [5] * 20), -0.0468, 0.0468),
-        (tallies([0] * 5, [1] * 5, [1] * 5), 0.3792, 1),
-        (TEN_BY_THREE, 0.0145, 0.5855),
+        (tallies([5] * 20, [5] * 20, [5] * 20), (-0.1797, 0.1797), (-0.1797, 0.1797)),
+        (tallies([0] * 6, [1] * 6, [1] * 6), (0.2588, 1), (0.1985, 1)),
+        (TEN_BY_THREE, (0.0145, 0.5855), (-0.1018, 0.7018)),
+        (tallies([0] * 20, [5] * 18 + [0] * 2, [5] * 20), (0.6175, 1), (0.6175, 1)),
     ],
 )
-def test_interval_for_cases_like_these_is_the_golden_one(cases: list[CaseTally], low: float, high: float) -> None:
-    interval = floored_t(cases)
-    assert [interval.low, interval.high] == pytest.approx([low, high], abs=0.0005)
+def test_interval_for_cases_like_these_is_the_golden_one(
+    cases: list[CaseTally], fixed: tuple[float, float], sequential: tuple[float, float]
+) -> None:
+    """The figures come from another implementation, in numpy and scipy."""
+    for level, (low, high) in ((FIXED, fixed), (SEQUENTIAL, sequential)):
+        interval = cases_like_these(cases, level)
+        assert interval is not None
+        assert [interval.low, interval.high] == pytest.approx([low, high], abs=0.0005)
+
+
+def test_cases_of_one_family_count_once() -> None:
+    alone = tallies([0] * 6 + [1] * 6, [1] * 12, [1] * 12)
+    families = [replace(one, family=f"f{nth % 6}") for nth, one in enumerate(alone)]
+    assert cases_like_these(families) == cases_like_these(tallies([1] * 6, [2] * 6, [2] * 6))
+    assert cases_like_these([replace(one, family=f"f{nth % 5}") for nth, one in enumerate(alone)]) is None
+
+
+@pytest.mark.parametrize("runs", [1, 5, 20])
+@pytest.mark.parametrize("cases", [6, 7, 12, 16, 20, 50, 100])
+def test_interval_covers_where_a_share_of_cases_responds_however_often_they_are_repeated(cases: int, runs: int) -> None:
+    """Exactly: some cases go from 0 to 100%, the others stay, and how many do is binomial."""
+    intervals = [
+        cases_like_these(tallies([0] * cases, [runs] * hit + [0] * (cases - hit), [runs] * cases))
+        for hit in range(cases + 1)
+    ]
+    for share in (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95):
+        covered = sum(
+            math.comb(cases, hit) * share**hit * (1 - share) ** (cases - hit)
+            for hit, interval in enumerate(intervals)
+            if interval is not None and interval.low - 1e-12 <= share <= interval.high + 1e-12
+        )
+        assert covered >= 0.94
 
 
 def test_five_cases_say_nothing_about_other_cases() -> None:

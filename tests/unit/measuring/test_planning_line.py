@@ -2,7 +2,7 @@
 
 import pytest
 
-from upskill.measuring import describe_plan, detectable_lift
+from upskill.measuring import default_cap, describe_plan, detectable_lift
 from upskill.measuring.decision import Claim
 from upskill.measuring.e_process import decide_by_evidence, evidence
 from upskill.measuring.pairs import CaseTally
@@ -17,39 +17,39 @@ LIKE: Claim = "cases like these"
     [(20, 5, 20), (10, 5, 28), (40, 3, 18), (20, 10, 14), (5, 10, 28), (60, 10, 8), (20, 3, 26)],
 )
 def test_sequential_design_for_these_cases_finds_what_was_simulated(cases: int, repeats: int, points: int) -> None:
-    lift = detectable_lift(cases=cases, repeats=repeats, sequential=True, claim=HERE)
+    lift = detectable_lift(cases=cases, pairs=cases * repeats, sequential=True, claim=HERE)
     assert lift is not None
     assert round(100 * lift) == points
 
 
-@pytest.mark.parametrize(("cases", "repeats", "points"), [(20, 5, 22), (10, 5, 33), (40, 3, 18)])
+@pytest.mark.parametrize(("cases", "repeats", "points"), [(20, 5, 22), (12, 5, 36), (10, 5, 42), (50, 2, 19)])
 def test_fixed_design_for_cases_like_these_finds_what_was_simulated(cases: int, repeats: int, points: int) -> None:
-    lift = detectable_lift(cases=cases, repeats=repeats, sequential=False, claim=LIKE)
+    lift = detectable_lift(cases=cases, pairs=cases * repeats, sequential=False, claim=LIKE)
     assert lift is not None
     assert round(100 * lift) == points
 
 
 def test_stopping_early_costs_something_for_either_claim() -> None:
     for claim in (HERE, LIKE):
-        fixed = detectable_lift(cases=20, repeats=5, sequential=False, claim=claim)
-        early = detectable_lift(cases=20, repeats=5, sequential=True, claim=claim)
+        fixed = detectable_lift(cases=20, pairs=100, sequential=False, claim=claim)
+        early = detectable_lift(cases=20, pairs=100, sequential=True, claim=claim)
         assert fixed is not None
         assert early is not None
         assert fixed < early
 
 
 def test_plan_too_small_to_find_anything_says_so() -> None:
-    assert detectable_lift(cases=5, repeats=1, sequential=True, claim=HERE) is None
-    assert detectable_lift(cases=5, repeats=9, sequential=True, claim=LIKE) is None
-    assert describe_plan(cases=5, repeats=1, sequential=True) == "at most 5 pairs: too few to find any lift"
+    assert detectable_lift(cases=5, pairs=5, sequential=True, claim=HERE) is None
+    assert detectable_lift(cases=5, pairs=45, sequential=True, claim=LIKE) is None
+    assert describe_plan(cases=5, units=5, pairs=5, sequential=True) == "at most 5 pairs: too few to find any lift"
 
 
 def test_planning_line_names_both_claims() -> None:
-    assert describe_plan(cases=20, repeats=5, sequential=True) == (
+    assert describe_plan(cases=20, units=20, pairs=100, sequential=True) == (
         "at most 100 pairs: a lift of about 27 points in cases like these, or of 20 points on these cases "
         "would be found four times in five"
     )
-    assert describe_plan(cases=4, repeats=5, sequential=False) == (
+    assert describe_plan(cases=4, units=4, pairs=20, sequential=False) == (
         "20 pairs: a lift of about 40 points on these cases would be found four times in five"
     )
 
@@ -57,7 +57,7 @@ def test_planning_line_names_both_claims() -> None:
 def test_what_it_takes_to_find_a_lift_finds_it() -> None:
     assert pairs_to_find(0.2) == 100
     cases = cases_to_find(0.15)
-    found = detectable_lift(cases=cases, repeats=5, sequential=True, claim=LIKE)
+    found = detectable_lift(cases=cases, pairs=default_cap(cases), sequential=True, claim=LIKE)
     assert found is not None
     assert found <= 0.15
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from upskill.measuring import Z_SEQUENTIAL, DroppedPair, Pair, Pairing, RunningLift, measure_lift
+from upskill.measuring import SEQUENTIAL, DroppedPair, Pair, Pairing, RunningLift, measure_lift
 
 
 def _pairs(cases: int, count: int) -> list[Pair]:
@@ -26,7 +26,7 @@ def test_it_is_the_lift_of_a_design_that_may_stop_at_any_moment(cases: int, coun
     running = RunningLift(cases=cases)
     for pair in pairs:
         running.add(pair)
-    lift = measure_lift(Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs)), z=Z_SEQUENTIAL)
+    lift = measure_lift(Pairing(arm="with_skill", against="baseline", pairs=tuple(pairs)), SEQUENTIAL)
     look = running.look()
     assert lift is not None
     assert look is not None

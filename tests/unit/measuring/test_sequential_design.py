@@ -2,14 +2,16 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count, islice
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from upskill.measuring import DroppedPair, Pair, Sequential, default_rounds
+from upskill.measuring import DroppedPair, Pair, Sequential, default_cap
 from upskill.measuring.decision import Claim, Decision
-from upskill.measuring.intervals import Z_SEQUENTIAL, these_cases
+from upskill.measuring.intervals import SEQUENTIAL, these_cases
 from upskill.measuring.pairs import CaseTally
 
 
@@ -30,15 +32,15 @@ def feed(design: Sequential, outcomes: str) -> Decision:
 
 
 def simulate(design: Sequential, rng: random.Random, rates: Sequence[tuple[float, float]]) -> Iterator[Pair]:
-    for repeat in range(design.rounds):
-        for case in rng.sample(range(design.cases), design.cases):
-            base, skilled = rates[case]
-            yield Pair(
-                case_id=f"case{case:02}",
-                repeat=repeat,
-                passed=rng.random() < skilled,
-                passed_against=rng.random() < base,
-            )
+    turns = ((repeat, case) for repeat in count() for case in rng.sample(range(design.cases), design.cases))
+    for repeat, case in islice(turns, design.cap):
+        base, skilled = rates[case]
+        yield Pair(
+            case_id=f"case{case:02}",
+            repeat=repeat,
+            passed=rng.random() < skilled,
+            passed_against=rng.random() < base,
+        )
 
 
 def test_straight_wins_decide_for_cases_like_these_within_the_first_round() -> None:
@@ -56,7 +58,7 @@ def test_straight_losses_are_its_mirror() -> None:
 
 def test_few_cases_are_decided_by_the_sign_test_and_speak_only_of_themselves() -> None:
     design = Sequential(cases=4)
-    assert (design.claim, design.rounds, design.cap) == ("these cases", 7, 28)
+    assert (design.claim, design.cap) == ("these cases", 28)
     assert feed(design, "W" * 28) == Decision(reason="decided", verdict="helps", claim="these cases")
     assert len(design.pairing.pairs) == 8
 
@@ -70,7 +72,7 @@ def test_two_flipped_cases_of_twenty_help_these_cases_and_are_not_shown_for_othe
 def test_student_that_never_changes_is_undecided_and_futile() -> None:
     design = Sequential(cases=20)
     assert feed(design, "+-" * 50) == Decision(reason="futile")
-    assert design.complete_rounds == 2
+    assert len(design.pairing.pairs) == 30
 
 
 def test_many_pairs_without_a_flip_show_no_difference() -> None:
@@ -79,11 +81,77 @@ def test_many_pairs_without_a_flip_show_no_difference() -> None:
     assert design.complete_rounds == 2
 
 
-def test_floored_t_is_not_asked_within_a_round() -> None:
+def test_interval_is_asked_after_half_rounds_from_the_second_round_on() -> None:
     design = Sequential(cases=6)
-    feed(design, "W" * 11)
+    feed(design, "W" * 8)
     assert not design.decision.stop
-    assert design.add(pair(5, 1, "W")) == Decision(reason="decided", verdict="helps", claim="cases like these")
+    assert design.add(pair(2, 1, "W")) == Decision(reason="decided", verdict="helps", claim="cases like these")
+
+
+def test_short_plan_may_be_futile_after_half_a_round() -> None:
+    design = Sequential(cases=50)
+    assert design.cap == 100
+    assert feed(design, "+-" * 50) == Decision(reason="futile")
+    assert len(design.pairing.pairs) == 25
+
+
+# Copies
+
+
+def copied(case: int, repeat: int, outcome: str) -> Pair:
+    """A pair whose answers are the same on every repeat."""
+    one = pair(case, repeat, outcome)
+    assert isinstance(one, Pair)
+    return replace(one, answers=(f"with {case}", f"without {case}"))
+
+
+def test_copies_stop_the_design_and_count_once() -> None:
+    design = Sequential(cases=20)
+    for turn in range(100):
+        if design.add(copied(turn % 20, turn // 20, "WL+-"[turn % 4])).stop:
+            break
+    assert design.decision.reason == "copies"
+    assert (design.copies, len(design.pairing.pairs)) == (True, 20)
+
+
+def test_copies_never_make_few_cases_a_verdict() -> None:
+    """Four wins of four cases come up once in sixteen; repeated eight times by a cache they are still four."""
+    design = Sequential(cases=4)
+    for turn in range(28):
+        if design.add(copied(turn % 4, turn // 4, "W+WL"[turn % 4])).stop:
+            break
+    assert design.decision == Decision(reason="copies")
+
+
+# Later looks
+
+
+def test_earlier_pairs_count_and_the_sign_test_is_not_asked() -> None:
+    prior = [CaseTally(case_id=f"case{case:02}", pairs=5, passed=4, passed_against=1) for case in range(20)]
+    design = Sequential(cases=20, prior=prior, level=0.0025)
+    decision = feed(design, "W+" * 10)
+    assert decision == Decision(reason="decided", verdict="helps", claim="cases like these")
+    assert len(design.pairing.pairs) == 10
+    assert design.pairing.count == 110
+
+
+def test_stricter_level_needs_more() -> None:
+    pairs = {level: len(_fed(Sequential(cases=20, level=level)).pairing.pairs) for level in (0.025, 0.0025, 0.0005)}
+    assert pairs[0.025] < pairs[0.0025] < pairs[0.0005]
+
+
+def _fed(design: Sequential) -> Sequential:
+    feed(design, "W" * 100)
+    return design
+
+
+def test_families_are_too_few_where_their_cases_are_not() -> None:
+    assert Sequential(cases=20, units=5).claim == "these cases"
+    assert Sequential(cases=20, units=6).claim == "cases like these"
+    # Within the first round pairs of one family are no different draws, so the sign test is not asked.
+    design = Sequential(cases=20, units=6)
+    feed(design, "W" * 20)
+    assert not design.decision.stop
 
 
 def test_what_is_fed_after_the_decision_changes_nothing() -> None:
@@ -105,8 +173,12 @@ def test_cases_like_these_take_six_cases_and_at_most_five_rounds() -> None:
     with pytest.raises(ValueError, match="at least 6 cases"):
         Sequential(cases=5, claim="cases like these")
     with pytest.raises(ValueError, match="at most 5 rounds"):
-        Sequential(cases=20, rounds=6)
-    assert [default_rounds(cases) for cases in (1, 2, 3, 4, 5, 6, 40)] == [25, 13, 9, 7, 5, 5, 5]
+        Sequential(cases=20, cap=101)
+    assert [default_cap(cases) for cases in (1, 2, 3, 4, 5, 6)] == [25, 26, 27, 28, 25, 30]
+
+
+def test_cap_is_a_hundred_pairs_in_half_rounds_and_at_least_two_rounds() -> None:
+    assert [default_cap(cases) for cases in (20, 24, 30, 32, 33, 40, 50, 100)] == [100, 96, 90, 96, 99, 100, 100, 200]
 
 
 # Errors
@@ -127,17 +199,16 @@ def feed_round(design: Sequential, repeat: int, outcomes: str) -> Decision:
 
 
 def test_last_look_waits_for_the_pairs_that_are_run_again() -> None:
-    design = Sequential(cases=6, rounds=2)
-    feed(design, "xWWWWW" + "WWWWWW")
+    design = Sequential(cases=6, cap=12, futility=False)
+    feed(design, "xWWLWL" + "WWLWLW")
     assert not design.decision.stop
     assert design.least_pairs_to_stop() == 1
-    decision = design.add(pair(0, 0, "W"))
-    assert decision == Decision(reason="decided", verdict="helps", claim="cases like these")
+    assert design.add(pair(0, 0, "W")) == Decision(reason="cap")
     assert (len(design.pairing.pairs), design.pairing.dropped) == (12, 1)
 
 
 def test_pair_that_errors_again_is_still_waited_for_until_the_queue_is_given_up() -> None:
-    design = Sequential(cases=6, rounds=2)
+    design = Sequential(cases=6, cap=12, futility=False)
     feed(design, "x+++++" + "++++++")
     design.add(pair(0, 0, "x"))
     assert not design.decision.stop
@@ -169,13 +240,13 @@ def test_errored_trial_never_changes_a_score(outcomes: str, errors: set[int]) ->
 
 def test_limit_set_beforehand_gets_one_last_look() -> None:
     design = Sequential(cases=6)
-    feed(design, "WWWWWW" + "WWWWW")
+    feed(design, "WWWWWW" + "WW")
     assert design.end("budget") == Decision(reason="decided", verdict="helps", claim="cases like these")
 
 
 def test_person_who_stops_a_run_gets_only_what_may_be_looked_at_any_time() -> None:
-    design = Sequential(cases=6)
-    feed(design, "WWWWWW" + "WWWWW")
+    design = Sequential(cases=6, futility=False)
+    feed(design, "WWW---" + "WWW---" + "WWWWW")
     assert design.end("interrupted") == Decision(reason="interrupted", verdict="helps", claim="these cases")
     design = Sequential(cases=6)
     feed(design, "WWWWWW")
@@ -189,7 +260,7 @@ def test_asked_lift_goes_on_after_the_verdict_until_the_interval_clears_it() -> 
     design = Sequential(cases=20, min_lift=0.2)
     decision = feed(design, "W" * 100)
     assert decision == Decision(reason="decided", verdict="helps", claim="cases like these", clears=True)
-    assert design.complete_rounds == 2
+    assert len(design.pairing.pairs) == 30
 
 
 def test_asked_lift_that_is_excluded_stops_the_run() -> None:
@@ -252,7 +323,7 @@ def test_fewer_pairs_than_promised_can_never_show_no_difference() -> None:
                     )
                     for nth in range(cases)
                 ]
-                assert these_cases(tallies, z=Z_SEQUENTIAL).high >= 0.10
+                assert these_cases(tallies, SEQUENTIAL).high >= 0.10
 
 
 @settings(max_examples=60, deadline=None)

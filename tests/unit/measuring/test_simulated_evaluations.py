@@ -53,10 +53,10 @@ def test_false_verdicts_about_cases_like_these_are_rare(draw: Callable[[random.R
     said, calls = evaluate(draw, runs=300)
     # One in twenty at most, and four standard errors of three hundred runs.
     assert said["helps", "cases like these"] + said["hurts", "cases like these"] <= 300 * (0.05 + 4 * 0.0126)
-    assert calls == pytest.approx(99, abs=12)
+    assert calls == pytest.approx(84, abs=12)
 
 
 def test_large_lift_is_found_every_time_in_about_forty_calls() -> None:
     said, calls = evaluate(gain45, runs=200)
     assert said["helps", "cases like these"] >= 198
-    assert calls == pytest.approx(42, abs=4)
+    assert calls == pytest.approx(39, abs=4)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from upskill.domain import Arm, CheckResult, Errored, Grade, Scored, Trial, Usage
-from upskill.measuring import Z_SEQUENTIAL, measure_tokens
+from upskill.measuring import SEQUENTIAL, measure_tokens
 from upskill.measuring.token_ratio import typical_ratio
 
 PASSED = Scored(end="answered", grade=Grade(results=(CheckResult(kind="contains", passed=True, saw=""),)))
@@ -41,7 +41,7 @@ def test_interval_is_students_t_over_the_logarithms() -> None:
     assert ratio.interval is not None
     assert ratio.interval.low == pytest.approx(math.exp(math.log(1 / 4) - half), rel=1e-5)
     assert ratio.interval.high == pytest.approx(math.exp(math.log(1 / 4) + half), rel=1e-5)
-    wider = typical_ratio([(1, 2), (1, 4), (1, 8)], z=Z_SEQUENTIAL)
+    wider = typical_ratio([(1, 2), (1, 4), (1, 8)], SEQUENTIAL)
     assert wider.interval is not None
     assert wider.interval.high > ratio.interval.high
 

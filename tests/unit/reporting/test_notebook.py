@@ -26,8 +26,8 @@ def test_the_interval_is_that_of_the_claim() -> None:
     lift = replace(one.lifts[0], these_cases=Interval(low=0.1, high=0.2), cases_like_these=Interval(low=0.3, high=0.4))
     wide = evaluation_table(evaluation(students=(replace(one, lifts=(lift,), claim="cases like these"),)))
     narrow = evaluation_table(evaluation(students=(replace(one, lifts=(lift,), claim="these cases"),)))
-    assert "(+30 to +40)" in wide
-    assert "(+10 to +20)" in narrow
+    assert "(95% CI +30 to +40)" in wide
+    assert "(95% CI +10 to +20)" in narrow
 
 
 def test_without_a_baseline_there_is_no_lift() -> None:

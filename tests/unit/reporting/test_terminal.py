@@ -54,7 +54,7 @@ def test_the_seeds_shapes_are_kept() -> None:
 def test_several_models_stand_in_one_table_with_their_intervals() -> None:
     lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
     header = next(line for line in lines if "Pass Rate" in line)
-    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift"]
+    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"]
     assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
     assert sum("+25% (-5 to +50) helps" in line for line in lines) == 2
 

@@ -7,7 +7,7 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
 from upskill.reporting.pictures.path import REASONS
-from upskill.reporting.wording import arm_name, between, dollars, percent, points
+from upskill.reporting.wording import arm_name, confidence_interval, dollars, percent, points
 
 
 def summary(evaluation: Evaluation) -> str:
@@ -47,9 +47,9 @@ def _bar(report: StudentReport, arm: ArmSummary) -> str:
 def _lines(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     for number, lift in enumerate(report.lifts):
         who = arm_name(lift.arm, report.harness)
-        said = f"{points(lift.mean)} points; on these very cases {between(lift.these_cases)}"
+        said = f"{points(lift.mean)} points; on these very cases {confidence_interval(lift, lift.these_cases)}"
         if lift.cases_like_these is not None:
-            said += f", on cases like these {between(lift.cases_like_these)}"
+            said += f", on cases like these {confidence_interval(lift, lift.cases_like_these)}"
         dropped = f", {lift.dropped} dropped" if lift.dropped else ""
         yield f"{'Lift' if number == 0 else f'Beside it, {who}'}: {said} ({count(lift.pairs, 'pair')}{dropped})."
     if report.stopped is not None:

@@ -8,7 +8,7 @@ from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import between, points
+from upskill.reporting.wording import confidence_interval, points
 
 MEANS = {
     "qualified": "shown to tell right from wrong",
@@ -56,7 +56,7 @@ def cases_picture(evaluation: Evaluation) -> Picture | None:
 
 def _lifts(evaluation: Evaluation, name: str) -> str:
     found = [
-        f"{report.student.name}: {points(one.lift.mean)} ({between(one.lift.these_cases)})"
+        f"{report.student.name}: {points(one.lift.mean)} ({confidence_interval(one.lift, one.lift.these_cases)})"
         for report in evaluation.students
         for one in report.label_lifts
         if one.label == name and one.lift is not None

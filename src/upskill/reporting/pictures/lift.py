@@ -5,7 +5,7 @@ from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import arm_name, between, points, short_names
+from upskill.reporting.wording import arm_name, between, confidence_interval, points, short_names
 
 ROW = 58
 NAMES = (-0.55, -0.1)
@@ -47,8 +47,8 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
             )
         )
     said = "; ".join(
-        f"{report.student.name}: {points(lift.mean)} points, {between(lift.these_cases)} on these cases, "
-        f"{report.verdict}"
+        f"{report.student.name}: {points(lift.mean)} points, "
+        f"{confidence_interval(lift, lift.these_cases)} on these cases, {report.verdict}"
         for report, lift in compared[:6]
     )
     against = arm_name(compared[0][1].against, compared[0][0].harness)

@@ -16,6 +16,7 @@ REASONS = {
     "decided": "it was decided",
     "no difference": "the lift is surely small",
     "futile": "the rest of the plan would not have decided",
+    "copies": "repeats were copies of the first answers",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "it was interrupted",

@@ -23,6 +23,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
+from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
@@ -78,7 +79,7 @@ def summarise(
         ),
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
+        notes=(*notes, *_copies_notes(plan, schedules), *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
         end=end,
         sandbox=sandbox,
         judge=judge,
@@ -127,6 +128,14 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
     if end.has_outage(student.model) and not schedule.has_begun_all:
         return "down"
     return "budget" if end.cap is not None else None
+
+
+def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:
+    """Notes on students that gave the same answers again."""
+    for name, schedule in schedules.items():
+        if schedule.copies:
+            who = f"{name}: " if len(plan.students) > 1 else ""
+            yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
 
 
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
@@ -199,8 +208,8 @@ def conclude(
     )
     if plan.against is None:
         return report
-    pairing, z = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, z, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    pairing, level = _paired(schedule, counted, plan)
+    judgement = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
     return replace(
         report,
         verdict=judgement.verdict,
@@ -211,7 +220,7 @@ def conclude(
         end=_end_of(judgement.reason, cut_short),
         clears=judgement.clears,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
-        label_lifts=measuring.lift_by_label(pairing, labels or {}, z=z),
+        label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 
@@ -232,24 +241,27 @@ def _without_superseded(finished: list[Trial]) -> list[Trial]:
 
 def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     """The lifts of arms that were run beside the measured one. They decide nothing: they explain."""
-    z = measuring.Z_SEQUENTIAL if plan.design == "sequential" else measuring.Z_FIXED
+    level = measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
     against = plan.against or "baseline"
-    pairings = (measuring.pair_trials(counted, arm=arm, against=against) for arm in plan.arms[2:])
-    lifts = (measuring.measure_lift(pairing, z=z) for pairing in pairings)
+    pairings = (
+        measuring.pair_trials(counted, arm=arm, against=against, families=plan.families) for arm in plan.arms[2:]
+    )
+    lifts = (measuring.measure_lift(pairing, level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
 
 
-def _paired(schedule: Schedule, counted: list[Trial], plan: TrialPlan) -> tuple[measuring.Pairing, float]:
-    """The pairs that the verdict rests on, and the quantile that their design pays with."""
+def _paired(schedule: Schedule, counted: list[Trial], plan: TrialPlan) -> tuple[measuring.Pairing, measuring.Level]:
+    """The pairs that the verdict rests on, and how strictly their design tests."""
     if isinstance(schedule, SequentialSchedule):
-        return schedule.pairing, measuring.Z_SEQUENTIAL
+        return schedule.pairing, schedule.level
     against = plan.against or "baseline"
-    return measuring.pair_trials(counted, arm=plan.measured, against=against), measuring.Z_FIXED
+    pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
+    return collapse_copies(pairing), measuring.FIXED
 
 
 def _judge(
     pairing: measuring.Pairing,
-    z: float,
+    level: measuring.Level,
     schedule: Schedule,
     counted: list[Trial],
     *,
@@ -260,7 +272,7 @@ def _judge(
     decision = None
     if isinstance(schedule, SequentialSchedule):
         decision = schedule.end("cap" if cut_short is None or cut_short == "down" else cut_short)
-    tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", z=z)
+    tokens = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against or "baseline", level=level)
     # A decision stands that was reached before the endpoint went down or the person stopped.
     decided = decision is not None and decision.reason not in ("cap", "budget", "interrupted")
     return measuring.judge(
@@ -268,6 +280,7 @@ def _judge(
         decision=decision,
         tokens=tokens,
         min_lift=min_lift,
+        level=level,
         cut_short=None if decided else cut_short,
         arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
     )
@@ -275,7 +288,7 @@ def _judge(
 
 def _end_of(reason: Reason | None, cut_short: CutShort | None) -> StudentEnd:
     """How a student's trials ended. A decision stands, whatever ended the run after it."""
-    if reason == "decided" or reason == "no difference" or reason == "futile":
+    if reason in ("decided", "no difference", "futile", "copies"):
         return reason
     return "plan finished" if cut_short is None else _CUT_SHORT[cut_short]
 

@@ -143,8 +143,9 @@ def estimate_plan(
         usual_calls += plan.trials_per_student * usual.turns
         calls += plan.trials_per_student * most.turns
         if student.price is not None:
-            expected += usual.cost(student.price) * plan.repeats * share
-            at_most += most.cost(student.price) * plan.repeats
+            rounds = plan.most_turns / len(plan.cases)
+            expected += usual.cost(student.price) * rounds * share
+            at_most += most.cost(student.price) * rounds
     judged = _judge_calls(plan) if judge is not None else 0
     unknown = tuple(student.name for student in plan.students if student.price is None)
     if judge is not None and judge.price is not None:
@@ -164,7 +165,9 @@ def estimate_plan(
         price_at_most=at_most,
         unknown=unknown,
         detectable=(
-            measuring.describe_plan(cases=len(plan.cases), repeats=plan.repeats, sequential=sequential)
+            measuring.describe_plan(
+                cases=len(plan.cases), units=plan.units, pairs=plan.most_turns, sequential=sequential
+            )
             if plan.against is not None
             else "no baseline, so no lift"
         ),

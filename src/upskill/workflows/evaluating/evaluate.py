@@ -144,7 +144,7 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
 
         def write(trial: Trial) -> None:
             log.append(trial)
-            execution.trials.append(replace(trial, answer="", files={}))
+            execution.trials.append(trial.without_answer())
             run.progress.trial_finished(trial)
 
         def write_bought(trial: Trial) -> None:

@@ -33,6 +33,8 @@ class EvaluationOrder:
     case_file: Path | None = None
     repeats: int | None = None
     """Repeats per case of a fixed design; `None` for the sequential design."""
+    turn_cap: int | None = None
+    """The most turns of the sequential design; `None` for as many as suit the number of cases."""
     baseline: bool = True
     min_lift: float | None = None
     """Go on until the interval clears this lift, or is wholly below it."""
@@ -125,7 +127,6 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
             *admitted.notes,
             *skill.notes,
             *_unseen_notes(skill, harness),
-            *_copies_notes(plan, settings, endpoints.values()),
             *(note for one in served.values() for note in one.notes),
             *judge_notes,
         ),
@@ -237,11 +238,13 @@ def _plan(
     """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
     arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
     sequential = order.repeats is None and len(arms) > 1
+    cap = order.turn_cap or measuring.default_cap(len(cases))
     return TrialPlan(
         cases=cases,
         students=tuple(student_of(endpoint, settings) for endpoint in endpoints),
         arms=arms,
-        repeats=measuring.default_rounds(len(cases)) if sequential else order.repeats or 1,
+        repeats=-(-cap // len(cases)) if sequential else order.repeats or 1,
+        turn_cap=cap if sequential and cap % len(cases) else None,
         seed=settings.seed,
         harness=harness,
         harness_version=order.harness_version,
@@ -297,15 +300,6 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
-
-
-def _copies_notes(plan: TrialPlan, settings: Settings, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
-    """Scripted students draw at random, whatever the temperature."""
-    if settings.temperature != 0 or plan.repeats == 1 or all(endpoint.is_scripted for endpoint in endpoints):
-        return ()
-    return (
-        "at temperature 0 further runs may be copies of the first; figures for these very cases then look too sure",
-    )
 
 
 def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def _run(
 
         def write(trial: Trial) -> None:
             log.append(trial)
-            finished.append(replace(trial, answer="", files={}))
+            finished.append(trial.without_answer())
             progress.step("answers without the skill", len(finished), len(prepared.plan))
 
         return execute(

@@ -60,6 +60,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         students=plan.students,
         arms=plan.arms,
         repeats=plan.repeats,
+        turn_cap=plan.turn_cap,
         design=plan.design,
         min_lift=order.min_lift,
         seed=plan.seed,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
-from upskill.measuring import Z_FIXED, Z_SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift
+from upskill.measuring import FIXED, SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.storage import RunRecord
 from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pair, schedule_for
@@ -21,6 +21,7 @@ def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
         seed=record.seed,
         harness=record.harness.partition("/")[0],
         design=record.design,
+        turn_cap=record.turn_cap,
     )
 
 
@@ -78,11 +79,11 @@ def replay(plan: TrialPlan, student: str, trials: Iterable[Trial], *, min_lift: 
 
 
 def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int]) -> StudentPath:
-    z = Z_SEQUENTIAL if plan.design == "sequential" else Z_FIXED
+    level = SEQUENTIAL if plan.design == "sequential" else FIXED
     points = []
     for count in _looked_at(len(pairs), round_ends):
         pairing = Pairing(arm=plan.measured, against=plan.against or "baseline", pairs=tuple(pairs[:count]))
-        lift = measure_lift(pairing, z=z)
+        lift = measure_lift(pairing, level)
         if lift is not None:
             points.append(
                 PathPoint(
@@ -93,7 +94,7 @@ def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int
                     round_end=count in round_ends,
                 )
             )
-    return StudentPath(student=student, points=tuple(points), cap=len(plan.cases) * plan.repeats)
+    return StudentPath(student=student, points=tuple(points), cap=plan.most_turns)
 
 
 def _looked_at(pairs: int, round_ends: list[int]) -> list[int]:

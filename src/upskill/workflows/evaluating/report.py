@@ -240,13 +240,13 @@ def _skill(run: Path, record: RunRecord) -> Skill:
 def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
     if plan.against is None:
         return []
-    z = measuring.Z_SEQUENTIAL if plan.design == "sequential" else measuring.Z_FIXED
+    level = measuring.SEQUENTIAL if plan.design == "sequential" else measuring.FIXED
     ratios = []
     for student, mine in trials.items():
         if student not in replays:
             continue
         counted = [trial for trial in mine if replays[student].schedule.counts(trial)]
-        ratio = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against, z=z)
+        ratio = measuring.measure_tokens(counted, arm=plan.measured, against=plan.against, level=level)
         if ratio is not None:
             ratios.append(TokenRatio(student=student, typical=ratio.typical, interval=ratio.interval))
     return ratios

@@ -25,6 +25,7 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             skill=run / record.skill_source,
             case_file=run / record.case_source,
             repeats=record.repeats if record.design == "fixed" else None,
+            turn_cap=record.turn_cap or record.repeats * len(record.cases),
             baseline=len(record.arms) > 1,
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,

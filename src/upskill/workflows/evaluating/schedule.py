@@ -1,11 +1,13 @@
 """The schedule of a student's trials: every turn of the plan, or as many as it takes until a decision falls."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from upskill.domain import NOT_RUN, Arm, Errored, PlannedTrial, Trial, TrialPlan, Turn
-from upskill.measuring import Decision, DroppedPair, Pair, Pairing, Sequential, pair_up
+from upskill.measuring import FEWEST_CASES, CaseTally, Decision, DroppedPair, Level, Pair, Pairing, Sequential, pair_up
+from upskill.measuring.copies import are_copies
+from upskill.measuring.looks import FIRST_LEVEL
 
 MOST_TRIES = 3
 """How often a turn with an errored trial is run, at most; it is run again at the end of the queue."""
@@ -32,13 +34,18 @@ class FixedSchedule:
         self._plan = plan
         self._after_pair = after_pair
         self._turns = plan.turns()
-        self._not_begun = len(plan.cases) * plan.repeats
+        self._not_begun = plan.most_turns
+        self._pairs: list[Pair] = []
+        self.copies = False
+        """Whether repeats turned out to be copies: then no more are run."""
         self._compared = frozenset(plan.arms[:2])
         self._again: deque[Turn] = deque()
         self._tries: Counter[tuple[str, int]] = Counter()
 
     def take(self) -> Turn | None:
         """The next turn, or one that must be run again."""
+        if self.copies:
+            return None
         turn = next(self._turns, None)
         if turn is not None:
             self._not_begun -= 1
@@ -55,7 +62,17 @@ class FixedSchedule:
         """Queue an errored turn again, at the end."""
         self.run_again_if_errored(turn, trials)
         if self._plan.against is not None and not _called_off(trials):
-            self._after_pair(pair_up(trials[self._plan.measured], trials[self._plan.against]), False)
+            self._note_pair(turn, trials[self._plan.measured], trials[self._plan.against])
+
+    def _note_pair(self, turn: Turn, one: Trial, other: Trial) -> None:
+        pair = pair_up(one, other, family=turn.case.family)
+        self._after_pair(pair, False)
+        if isinstance(pair, Pair):
+            self._pairs.append(pair)
+            half = max(1, len(self._plan.cases) // 2)
+            cases = len(self._plan.cases)
+            if cases >= FEWEST_CASES and len(self._pairs) > cases and len(self._pairs) % half == 0:
+                self.copies = are_copies(self._pairs)
 
     def run_again_if_errored(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """A pair that measured nothing is bought again, in all arms, close together.
@@ -94,6 +111,16 @@ class SequentialSchedule:
         """The pairs the decision rests on."""
         return self._design.pairing
 
+    @property
+    def level(self) -> Level:
+        """How strictly the design tests."""
+        return self._design.level
+
+    @property
+    def copies(self) -> bool:
+        """Whether repeats turned out to be copies."""
+        return self._design.copies
+
     def take(self) -> Turn | None:
         """The next turn, while no decision could fall among those already taken.
 
@@ -116,7 +143,7 @@ class SequentialSchedule:
     def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         if self._design.decision.stop or _called_off(trials):
             return
-        pair = pair_up(trials[self._design.arm], trials[self._design.against])
+        pair = pair_up(trials[self._design.arm], trials[self._design.against], family=turn.case.family)
         self._fed.add(turn.key)
         self._design.add(pair)
         self._queue.run_again_if_errored(turn, trials)
@@ -134,14 +161,24 @@ class SequentialSchedule:
 Schedule = FixedSchedule | SequentialSchedule
 
 
-def schedule_for(plan: TrialPlan, *, min_lift: float | None, after_pair: AfterPair = ignore_pair) -> Schedule:
-    """The schedule that the design of a plan asks for."""
+def schedule_for(
+    plan: TrialPlan,
+    *,
+    min_lift: float | None,
+    after_pair: AfterPair = ignore_pair,
+    level: float = FIRST_LEVEL,
+    prior: Sequence[CaseTally] = (),
+) -> Schedule:
+    """The schedule that the design of a plan asks for; `level` and `prior` are those of a later look."""
     if plan.design == "fixed":
         return FixedSchedule(plan, after_pair=after_pair)
     design = Sequential(
         cases=len(plan.cases),
-        rounds=plan.repeats,
+        cap=plan.most_turns,
+        units=plan.units,
         min_lift=min_lift,
+        level=level,
+        prior=prior,
         arm=plan.measured,
         against=plan.against or "baseline",
     )

@@ -244,6 +244,7 @@ def _judge(
 
 def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:
     """The lift with the interval that belongs to the level of this use."""
+    lift = replace(lift, confidence=1 - 2 * gate.level)
     if gate.wide:
         return replace(lift, mean=gate.mean, cases_like_these=gate.interval)
     return replace(lift, mean=gate.mean, these_cases=gate.interval, cases_like_these=None)

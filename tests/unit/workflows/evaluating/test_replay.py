@@ -1,5 +1,7 @@
 """The way of an estimate, gone through again."""
 
+from dataclasses import replace
+
 from unit.reporting.evaluations import errored, scored
 from upskill.domain import Case, Student, Trial, TrialPlan
 from upskill.workflows.evaluating.replay import MOST_POINTS, replay
@@ -17,8 +19,8 @@ def plan(cases: int, repeats: int, *, design: str = "sequential") -> TrialPlan:
 
 def both(case: str, repeat: int, *, before: bool, after: bool) -> list[Trial]:
     return [
-        scored(before, case=case, arm="baseline", repeat=repeat),
-        scored(after, case=case, arm="with_skill", repeat=repeat),
+        replace(scored(before, case=case, arm="baseline", repeat=repeat), answer=f"{case} {repeat}"),
+        replace(scored(after, case=case, arm="with_skill", repeat=repeat), answer=f"{case} {repeat}"),
     ]
 
 

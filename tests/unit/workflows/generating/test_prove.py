@@ -44,7 +44,7 @@ def test_new_skill_is_proven_against_none() -> None:
     assert proof.guarded
     assert (student.verdict, student.claim, student.superior) == ("helps", "cases like these", True)
     assert proof.sentence == student.sentence
-    assert proof.sentence == "helps: +100 points, between +41 and +100, 8 pairs on 8 of 16 held-out cases"
+    assert proof.sentence == "helps: +100 points (95% CI +40 to +100, 8 pairs) on 8 of 16 held-out cases"
     assert measure.stages == ["held-out", "negative"]
     assert proof.held_out == tuple(sorted(case.digest for case in HELD_OUT))
     assert proof.uses == 1
@@ -124,7 +124,7 @@ def test_later_use_is_a_fixed_design_at_a_stricter_level() -> None:
     proof = prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=measure, against=OLD, uses=3)
     assert proof.proven
     assert proof.students[0].level == level_of_use(3)
-    assert "80 pairs on 16 held-out cases (3rd use of these cases, so more was asked of it)" in proof.sentence
+    assert "80 pairs) on 16 held-out cases (3rd use of these cases, so more was asked of it)" in proof.sentence
 
 
 def test_second_use_refuses_what_the_first_would_have_taken() -> None:
@@ -157,7 +157,7 @@ def test_later_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
     assert student.lift is not None
     assert student.lift.these_cases.high < 0
     assert student.sentence.startswith(
-        "the new version is worse on these 16 held-out cases: -15 points, between -21 and -6"
+        "the new version is worse on these 16 held-out cases: -15 points (95% CI -21 to -6"
     )
     assert student.sentence.endswith("not shown for other cases like these")
 
