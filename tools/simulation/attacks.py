@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 
-from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair
+from upskill.domain.look import Look, LookTerms, SeenCase, SeenPair
 
 from tools.simulation.populations import Rates, generator
-from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge, measure_lift
-from upskill.measuring.looks import NextLook, look_terms, recorded_look
-from upskill.measuring.pairs import CaseTally, Losses
+from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge
+from upskill.measuring.looks import NextLook, look_terms, recorded_look, tallies_of
+from upskill.measuring.pairs import Losses
+from upskill.measuring.verdict import only_if_both
 from upskill.reporting.pictures.sufficient_students import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
@@ -92,7 +93,7 @@ class Person:
     def _run(
         self, chosen: tuple[int, ...], runs: int | None, version: int, terms: LookTerms
     ) -> tuple[Judgement, Sequence[Pair]]:
-        prior = _tallies(terms.prior)
+        prior = tallies_of(terms.prior)
         if runs is not None:
             turns = list(self._turns(chosen, runs * len(chosen), version))
             pairing = Pairing(
@@ -110,8 +111,12 @@ class Person:
                 if design.add(turn).stop:
                     break
             pairing, level, decision = design.pairing, design.level, design.end("cap")
-        judgement = judge(self._with_losses(pairing, version), decision=decision, level=level)
-        return _holding(judgement, pairing, _tallies(terms.removed), level), pairing.pairs
+        pairing = self._with_losses(pairing, version)
+        judgement = judge(pairing, decision=decision, level=level)
+        if terms.removed and judgement.claim is not None:
+            whole = replace(pairing, prior=(*prior, *tallies_of(terms.removed)))
+            judgement = only_if_both(judgement, judge(whole, level=level), removed=len(terms.removed))
+        return judgement, pairing.pairs
 
     def _with_losses(self, pairing: Pairing, version: int) -> Pairing:
         """The pairs with what was lost, in this command or in an earlier one: the store keeps that."""
@@ -228,24 +233,6 @@ class Person:
             lost()
             return None
         return rng.random() < flaws.flattery
-
-
-def _tallies(pooled: Sequence[PooledCase]) -> tuple[CaseTally, ...]:
-    return tuple(
-        CaseTally(case_id=one.case_id, pairs=one.pairs, passed=one.passed, passed_against=one.passed_against)
-        for one in pooled
-    )
-
-
-def _holding(judgement: Judgement, pairing: Pairing, removed: tuple[CaseTally, ...], level: Level) -> Judgement:
-    """Undecided, where a claim does not hold with the cases that were removed."""
-    if not removed or judgement.verdict != "helps":
-        return judgement
-    lift = measure_lift(replace(pairing, prior=(*pairing.prior, *removed)), level)
-    wide = None if lift is None else lift.cases_like_these
-    if wide is not None and wide.above_zero:
-        return judgement
-    return replace(judgement, verdict="undecided", claim=None)
 
 
 @cache
