@@ -206,7 +206,7 @@ def page(rows: Sequence[Row], efforts: Sequence[str], *, seconds: float) -> str:
         "",
         "# Tables of teaching",
         "",
-        "Whole loops on a simulated student: a scripted teacher, up to 3 revisions on 10 learn cases, one test on 16 "
+        "Whole loops on a simulated student: a scripted teacher, up to 3 revisions on 10 learn cases, one test on 32 "
         "held-out cases, the guard with 4 negative ones. Everything but the student's answers is the code of the "
         "product. What the tables mean is in [how a skill is proven](how-a-skill-is-proven.md); where simulated cases "
         "come from is in [the tables behind the statistics](statistics-tables.md).",

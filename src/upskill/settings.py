@@ -30,6 +30,8 @@ class Settings:
     """The students to evaluate when no -m is given."""
     judge: str | None = None
     """The model that decides `judge` checks; without one they cannot be graded."""
+    judge_is_student: bool = False
+    """Let a student judge its own answers, which is refused otherwise; the result says so."""
     base_url: str | None = None
     """An OpenAI-compatible endpoint for the students; any model name goes there."""
     teacher: str | None = None

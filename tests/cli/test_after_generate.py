@@ -73,7 +73,7 @@ def test_a_generate_that_measured_nothing_has_no_report_and_is_listed(
         screen = terminal.screen().splitlines()
         assert "note: scripted/teacher.yaml: a script answers, not a model; the result says" in screen
         assert "  nothing about any model" in screen
-        assert "10+16+4 cases for tarnctl-facts by scripted/teacher.yaml" in screen
+        assert "10+32+4 cases for tarnctl-facts by scripted/teacher.yaml" in screen
     with Terminal(scripts, environment, columns=80, rows=40) as terminal:
         terminal.type("eval", "skills/tarnctl-facts", "-m", "gibberish")
         terminal.wait(lambda: terminal.exit_code() is not None)

@@ -51,6 +51,33 @@ def test_each_case_has_its_state_its_labels_why_and_what_to_change(upskill: Upsk
     assert lines[-3] == "4 test cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
+def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskill: Upskill, quay: Path) -> None:
+    ports = [
+        {"id": f"port-{n}", "input": f"On which port does berth {n} listen?", "checks": [{"equals": f"84{n}"}]}
+        for n in range(3)
+    ]
+    noted = "3 pairs of cases are near-duplicates (port-0/port-1, port-0/port-2, port-1/port-2): give them a `family`"
+    assert noted in upskill("cases", "check", cases_of(quay, GOOD, *ports)).stderr
+    done = upskill("cases", "check", cases_of(quay, GOOD, *({**port, "family": "berths"} for port in ports)))
+    assert "2 families, each of which counts once: berths 3" in done.stdout
+    assert "note: 3 of 4 cases are in the family berths, which counts once: add cases of other families" in done.stderr
+    assert noted not in done.stderr
+    found = json.loads(upskill("cases", "check", str(quay), "--json").stdout)["families"]
+    assert [one["family"] for one in found] == [None, "berths"]
+    assert found[1]["cases"] == ["port-0", "port-1", "port-2"]
+
+
+def test_few_cases_get_their_advice_before_the_run_and_their_limit_with_the_result(
+    upskill: Upskill, quay: Path
+) -> None:
+    (quay / "student.yaml").write_text("rules: [{replies: [8472 quay.lock]}]")
+    done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh")
+    said = done.stdout + done.stderr
+    assert said.count("more cases beat more repeats") == 1
+    assert "more cases beat more repeats" in done.stderr
+    assert done.stdout.count("2 cases cannot exclude that the skill breaks up to 78% of such cases") == 1
+
+
 def test_programs_take_long_so_it_is_said_that_they_are_run(upskill: Upskill, quay: Path) -> None:
     runs = {
         "id": "script",

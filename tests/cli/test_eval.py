@@ -290,12 +290,15 @@ def _ids(here: Path, result: dict[str, Any]) -> list[str]:
 def test_min_lift_and_require_have_an_exit_code_of_their_own(upskill: Upskill, kernel_skill: Path) -> None:
     with Provider(_helped) as provider:
         base = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "-q", "--json"]
-        assert upskill(*base, "--require", "helps").returncode == 0
+        assert upskill(*base, "--require", "helps-here").returncode == 0
+        assert upskill(*base, "--require", "helps").returncode == 1, "two cases say nothing of others"
         assert upskill(*base, "--min-lift", "0.2", "--runs", "10").returncode == 0
     with Provider(lambda _: Behaviour(text="no idea")) as provider:
         base = ["eval", "skills/my-skill", "-m", "any", "--base-url", provider.url, "-q", "--json"]
         assert upskill(*base, "--require", "helps").returncode == 1
         assert upskill(*base, "--min-lift", "0.2", "--runs", "3").returncode == 1
+        shown = upskill(*base[:-1], "--min-lift", "0.2", "--runs", "3").stdout.splitlines()
+        assert shown[-1].startswith("not met: --min-lift 0.2, any: ")
 
 
 def test_resume_goes_on_after_kill_9(

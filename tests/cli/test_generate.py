@@ -235,7 +235,9 @@ def test_what_is_not_proven_is_saved_and_says_so_and_a_requirement_is_not_met(pl
     place.teach = made_teacher.teacher(THINGS[:9], known_at_first=9, negatives=0)
     done = place.generate(TASK, "--cases", "2+6+0", "--revisions", "0", "--fresh", "--require", "helps")
     assert done.returncode == 1, done.stderr
-    assert re.search(r"^Saved to \./skills/quarn \((not proven|no difference): 0", done.stdout.splitlines()[-1])
+    saved, not_met = done.stdout.splitlines()[-2:]
+    assert re.search(r"^Saved to \./skills/quarn \((not proven|no difference): 0", saved)
+    assert not_met.startswith("not met: --require helps, ")
     assert place.meta["status"] in ("undecided", "no difference")
     assert place.meta["measured"][0]["cases_like_these"] is not None
 

@@ -121,7 +121,7 @@ def test_a_dry_run_says_who_would_write_and_calls_nobody(upskill: Upskill, here:
     teacher(here, "nothing")
     done = upskill("cases", "write", "quay", "-m", TEACHER, "-n")
     assert done.returncode == 0
-    assert "10+16+4 cases for quay by scripted/teacher.yaml" in done.stdout
+    assert "10+32+4 cases for quay by scripted/teacher.yaml" in done.stdout
     assert not (quay / "skill_meta.json").exists()
 
 
@@ -129,7 +129,7 @@ def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: U
     teacher(here, cases(number=12, negative=0))
 
     def student(asked: ReceivedRequest) -> Behaviour:
-        number = asked.prompt.split("quay-")[1].split(" ")[0]
+        number = asked.prompt.split("quay-")[1].split("?")[0]
         return Behaviour(text=str(7000 + 37 * int(number)) if asked.has_skill else "No idea.")
 
     with Provider(student) as provider:
@@ -140,10 +140,10 @@ def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: U
     assert first.returncode == 0, first.stderr
     assert "12 cases saved to quay/skill_meta.json; they are used again from now on" in first.stderr
     assert "helps" in first.stdout
-    assert "note: 5 learn cases are left out; what is said here comes from the 7 held-out ones" in first.stdout
+    assert "note: 3 learn cases are left out; what is said here comes from the 9 held-out ones" in first.stdout
     assert "are written by" not in second.stderr
     assert (quay / "skill_meta.json").read_bytes() == saved
-    assert json.loads(second.stdout)["cases"] == 7
+    assert json.loads(second.stdout)["cases"] == 9
 
 
 def test_without_a_teacher_an_evaluation_says_what_to_do_and_asks_nobody(upskill: Upskill, quay: Path) -> None:

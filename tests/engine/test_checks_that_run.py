@@ -1,6 +1,7 @@
 """Judges, commands and crashing checks on the real engine: what is bought, what is blamed, what is graded again."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
 from upskill.workflows.evaluating.regrade import regrade
+from upskill.workflows.evaluating.report import read_report
+from upskill.workflows.evaluating.resume import resume
 
 JUDGED = [("Which port?", {"contains": "7413", "judge": "is polite"})]
+ITSELF = {"judge": "any", "judge_is_student": True}
 
 
 def _is_judge(asked: ReceivedRequest) -> bool:
@@ -30,7 +34,7 @@ def _polite(asked: ReceivedRequest) -> Behaviour:
 
 
 def _judged(run: Run, folder: Path, provider: Provider, **settings: Any) -> CommandResult:
-    return run(folder, ["any"], base_url=provider.url, judge="any", repeats=2, **settings)
+    return run(folder, ["any"], base_url=provider.url, **ITSELF, repeats=2, **settings)
 
 
 def test_a_judge_is_paid_through_the_client_and_never_by_the_trial(skill: Make, run: Run) -> None:
@@ -49,7 +53,7 @@ def test_a_judge_is_paid_through_the_client_and_never_by_the_trial(skill: Make, 
 
 def test_a_reply_that_is_no_judgement_is_asked_for_again_and_then_measures_nothing(skill: Make, run: Run) -> None:
     with Provider(lambda asked: Behaviour(text="7413")) as provider:
-        ran = run(skill(JUDGED), ["any"], base_url=provider.url, judge="any")
+        ran = run(skill(JUDGED), ["any"], base_url=provider.url, **ITSELF)
     assert len(provider.requests) == 6
     for trial in ran.trials:
         assert isinstance(trial.outcome, Errored)
@@ -62,7 +66,7 @@ def test_a_judge_that_is_down_is_no_fault_of_the_check_and_no_failed_answer(skil
         return Behaviour(status=400, text="no") if _is_judge(asked) else Behaviour(text="7413")
 
     with Provider(behave) as provider:
-        ran = run(skill(JUDGED), ["any"], base_url=provider.url, judge="any", max_retries=0)
+        ran = run(skill(JUDGED), ["any"], base_url=provider.url, **ITSELF, max_retries=0)
     assert ran.trials
     for trial in ran.trials:
         assert isinstance(trial.outcome, Errored)
@@ -127,11 +131,75 @@ def test_statements_of_a_community_file_are_judged_once_a_judge_is_named(skill: 
     item = {"id": 1, "prompt": "Which port?", "expected_output": "7413", "assertions": ["is polite"]}
     (folder / "evals" / "evals.json").write_text(json.dumps({"skill_name": "thing", "evals": [item]}))
     with Provider(_polite) as provider:
-        ran = run(folder, ["any"], base_url=provider.url, judge="any")
+        ran = run(folder, ["any"], base_url=provider.url, **ITSELF)
     assert [trial.outcome.passed for trial in ran.trials if isinstance(trial.outcome, Scored)].count(True) == 1
     judge = ran.evaluation.judge
     assert judge is not None
     assert (judge.judged, judge.agreement) == (2, None)
+
+
+@pytest.mark.parametrize("judge", ["any", "another-name-for-the-one-model-of-this-server"])
+def test_a_student_that_would_judge_itself_is_refused_before_anything_is_bought(
+    judge: str, skill: Make, run: Run
+) -> None:
+    folder = skill(JUDGED)
+    with Provider(_polite) as provider:
+        with pytest.raises(UsageError, match="any would judge its own answers") as caught:
+            run(folder, ["any"], base_url=provider.url, judge=judge)
+        with pytest.raises(UsageError, match="any would judge its own answers"):
+            run(folder, ["any"], base_url=provider.url.replace("127.0.0.1", "localhost"), judge=judge)
+        assert not provider.requests
+    assert "--judge-is-student" in str(caught.value.hint)
+
+
+def test_a_student_may_judge_itself_where_that_is_asked_for_and_every_result_says_so(skill: Make, run: Run) -> None:
+    note = "any judged its own answers (--judge-is-student); models rate their own words too high"
+    with Provider(_polite) as provider:
+        ran = _judged(run, skill(JUDGED), provider)
+        assert note in ran.evaluation.notes
+        assert note in regrade(ran.run).notes
+        record = ran.run / "run.json"
+        before = json.loads(record.read_text())
+        del before["settings"]["judge_is_student"]  # as an earlier version wrote it
+        record.write_text(json.dumps(before))
+        assert note in resume(ran.run).notes
+
+
+def test_a_judge_that_is_served_elsewhere_is_no_student(skill: Make, run: Run, tmp_path: Path) -> None:
+    script = tmp_path / "judge.yaml"
+    script.write_text(json.dumps({"rules": [{"replies": [_reply(True)]}]}))
+    with Provider(_polite) as provider:
+        ran = run(skill(JUDGED), ["any"], base_url=provider.url, judge=f"scripted/{script}")
+    assert ran.evaluation.judge is not None
+    assert not any("judged its own" in note for note in ran.evaluation.notes)
+
+
+def test_a_judge_that_passes_whatever_is_verbose_makes_no_lift(skill: Make, run: Run) -> None:
+    rng = random.Random(4)
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if _is_judge(asked):
+            return _polite(asked)
+        return Behaviour(text=rng.choice(("7413", "9999")) + (", please" if asked.has_skill else ""))
+
+    cases = [(f"Which port has {n}?", {"contains": "7413", "judge": "is right"}) for n in range(8)]
+    with Provider(behave) as provider:
+        ran = run(skill(cases), ["any"], base_url=provider.url, **ITSELF, repeats=6)
+    (report,) = ran.evaluation.students
+    assert report.lifts[0].these_cases.low > 0.2, "as judged"
+    assert report.verdict == "undecided"
+    assert "corrected for the judge's errors" in report.sentence
+    assert report.judge_error is not None
+    assert report.judge_error.compared == 96
+    assert regrade(ran.run).students[0].judge_error == report.judge_error
+    assert read_report(ran.run).evaluation.students[0].judge_error == report.judge_error
+
+
+def test_a_judge_whose_errors_could_not_be_measured_is_noted(skill: Make, run: Run) -> None:
+    with Provider(_polite) as provider:
+        ran = _judged(run, skill(JUDGED), provider)
+    said = "(4 answers that other assertions could decide); the interval does not include it"
+    assert f"the judge's error rate was not measured {said}" in ran.evaluation.notes
 
 
 def test_a_judge_that_nobody_asked_for_is_said(skill: Make, run: Run) -> None:

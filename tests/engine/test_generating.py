@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ import made_teacher
 from made_teacher import THINGS
 from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
+from upskill.domain import Trial
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
@@ -68,6 +70,14 @@ def test_the_price_is_that_of_the_cases_that_are_there(here: Path) -> None:
     assert many.estimate.students.calls_at_most >= 5 * few.estimate.students.calls_at_most
 
 
+def test_a_student_that_would_judge_itself_is_refused_before_the_teacher_is_asked(here: Path) -> None:
+    cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
+    (here / "own.json").write_text(json.dumps({"cases": cases}))
+    settings = _settings(judge="scripted/teacher.yaml")
+    with pytest.raises(UsageError, match="would judge its own answers"):
+        plan_generate(GenerateOrder(task="x", case_file="own.json"), settings=settings)
+
+
 def test_cases_that_want_a_judge_are_refused_before_anything_is_asked(here: Path) -> None:
     cases = [{"input": f"{n}?", "checks": [{"judge": {"rubric": "is kind"}}]} for n in range(4)]
     (here / "own.json").write_text(json.dumps({"cases": cases}))
@@ -103,6 +113,31 @@ def test_what_a_person_asks_already_is_not_asked_by_a_written_case_as_well(here:
     cases = json.loads(path.read_text())["cases"]
     assert len(cases) == 8, "four of a person, and four that ask something else"
     assert len({case["input"] for case in cases}) == 8
+
+
+def test_a_family_of_own_and_written_cases_is_on_one_side(here: Path) -> None:
+    written = [{**good_case(number), "family": f"berth {number % 4}"} for number in range(1, 13)]
+    written.append({**good_case(20), "family": "", "input": "How deep is gauge 17?"})
+    by_hand: list[dict[str, Any]] = [
+        {"id": f"mine-{n}", "input": f"How long is a {word}?", "expected": {"contains": word}, "family": f"berth-{n}"}
+        for n, word in enumerate(("rope", "plank", "crane"))
+    ]
+    by_hand.append({"id": "gauge", "input": "How deep is gauge 2?", "checks": [{"equals": "3"}]})
+    (here / "skills" / "gauge" / "skill_meta.json").write_text(json.dumps({"cases": by_hand}))
+    rules = [{"when": "What to write", "replies": [json.dumps({"cases": written})]}, {"replies": ["no"]}]
+    (here / "teacher.yaml").write_text(yaml.safe_dump({"rules": rules}))
+    order = GenerateOrder(task="know more", sources=("skills/gauge", "page.html"), counts=read_counts("5+8+0"))
+    with pytest.raises(TeacherUnusable, match="draft"):
+        generate(order, settings=_settings())
+    (path,) = (here / "runs").glob("*/cases.json")
+    cases = json.loads(path.read_text())["cases"]
+    assert len(cases) == 17
+    members = {name: [case for case in cases if case["family"] == name] for name in {case["family"] for case in cases}}
+    assert {name: len(mine) for name, mine in members.items()} == {
+        "berth-0": 4, "berth-1": 4, "berth-2": 4, "berth-3": 3, "gauge": 2
+    }  # fmt: skip
+    assert all(len({case["use"] for case in mine}) == 1 for mine in members.values())
+    assert {case["use"] for case in cases} == {"learn", "held-out"}
 
 
 def test_a_record_that_cannot_be_written_still_says_how_to_go_on(here: Path) -> None:
@@ -173,3 +208,28 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
         with pytest.raises(UsageError, match="held-out was begun with another draft"):
             resume_generate(run)
+
+
+class StoppingAtAnAnswer(RunProgress):
+    """Presses Ctrl-C at the first answer."""
+
+    def trial_finished(self, trial: Trial) -> None:
+        raise KeyboardInterrupt
+
+
+def test_the_held_out_test_ends_after_two_and_a_half_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cases = [{**good_case(number), "use": "held-out"} for number in range(32)]
+    keys = ("id", "input", "checks", "use", "family")
+    (tmp_path / "own.json").write_text(json.dumps([{key: case[key] for key in keys} for case in cases]))
+    (tmp_path / "student.yaml").write_text(yaml.safe_dump({"rules": [{"replies": ["no"]}]}))
+    with Provider(made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=0)) as teaches:
+        settings = resolve_settings(
+            {"teacher": "any", "teacher_base_url": teaches.url, "models": ("scripted/student.yaml",), "store": False}
+        )
+        order = GenerateOrder(task=made_teacher.TASK, case_file="own.json")
+        with pytest.raises(KeyboardInterrupt):
+            generate(order, settings=settings, progress=StoppingAtAnAnswer())
+    (path,) = (tmp_path / "runs").glob("*/trials/held-out/run.json")
+    record = json.loads(path.read_text())
+    assert (len(record["cases"]), record["turn_cap"], record["design"]) == (32, 80, "sequential")

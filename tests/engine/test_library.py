@@ -69,6 +69,8 @@ def test_a_skill_is_evaluated_wherever_it_is_called(call: Call, skill: Skill, he
     result = call(lambda: upskill.evaluate(skill(CASES), models=helped, runs=2, store=False, report=False))
     assert isinstance(result, upskill.EvaluationResult)
     assert result.verdict == "helps"
+    assert result.meets("helps-here")
+    assert result.meets() is (result.students[0].claim == "cases like these")
     assert [report.lifts[0].mean for report in result.students] == [1.0]
     assert len([trial for trial in result.trials() if trial.answer == "yes"]) == 16
     assert result.to_dict()["schema"] == "upskill.eval/1"
@@ -218,6 +220,7 @@ def test_of_several_models_each_has_a_verdict_of_its_own(skill: Skill, helped: s
     models = [helped, "scripted/other.yaml"]
     result = upskill.evaluate(skill(CASES), models=models, runs=3, store=False, report=False)
     assert [report.verdict for report in result.students] == ["helps", "undecided"]
+    assert not result.meets("helps-here")
     with pytest.raises(upskill.UsageError, match="2 models were measured"):
         _ = result.verdict
     assert result._repr_html_().count("<tr>") == 3

@@ -1,10 +1,13 @@
 """Grading a run again goes the way that the run went, also where pairs were lost on it."""
 
+import json
 from typing import Any
 
 from engine.conftest import Make
 from provider import Behaviour
+from upskill.storage import read_run
 from upskill.workflows.evaluating.regrade import regrade
+from upskill.workflows.evaluating.resume import resume
 
 
 def test_pairs_that_were_lost_do_not_end_the_replay(skill: Make, run_at: Any) -> None:
@@ -23,3 +26,22 @@ def test_pairs_that_were_lost_do_not_end_the_replay(skill: Make, run_at: Any) ->
     assert len(provider.requests) == sent
     assert (regraded.verdict, regraded.sentence) == (report.verdict, report.sentence)
     assert regraded.lifts == report.lifts
+
+
+def test_families_that_change_later_change_no_verdict_of_an_earlier_run(skill: Make, run: Any, script: Any) -> None:
+    folder = skill([(f"Question {n}?", {"contains": "7413"}) for n in range(3)], body="The port is 7413.")
+    meta = folder / "skill_meta.json"
+
+    def name_families(family: str) -> None:
+        items = json.loads(meta.read_text())["cases"]
+        meta.write_text(json.dumps({"cases": [{**item, "family": family} for item in items]}))
+
+    name_families("ports")
+    ran = run(folder, [script({"arm": "with_skill", "replies": ["7413"]}, {"replies": ["no"]})])
+    assert [case.family for case in read_run(ran.run).cases] == ["ports"] * 3
+    said = "cases are in other families now"
+    assert not any(said in note for note in (*ran.evaluation.notes, *regrade(ran.run).notes))
+    name_families("pots")
+    for again in (regrade(ran.run), resume(ran.run)):
+        assert sum(said in note for note in again.notes) == 1
+        assert again.students[0].lifts == ran.evaluation.students[0].lifts

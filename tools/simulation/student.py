@@ -23,10 +23,9 @@ from upskill.domain import (
     Trial,
     TrialPlan,
 )
-from upskill.measuring import default_cap
 from upskill.workflows.evaluating.conclude import summarise
 from upskill.workflows.evaluating.schedule import Schedule, schedule_for
-from upskill.workflows.generating.measure import Measurement
+from upskill.workflows.generating.measure import Measurement, held_out_turns
 
 Rate = Callable[[str, Draft | None, Case], float]
 """The chance of a student (by name) to pass a case with a draft, or without any skill."""
@@ -70,7 +69,7 @@ class SimulatedMeasure:
         assert stage not in self.stages, f"{stage} was asked for twice"
         self.stages.append(stage)
         arms: tuple[Arm, Arm] = ("baseline" if against is None else "previous", "with_skill")
-        cap = default_cap(len(cases))
+        cap = held_out_turns(len(cases))
         plan = TrialPlan(
             cases=tuple(cases),
             students=self._students,

@@ -17,7 +17,7 @@ from upskill.models import Question, Reply
 from upskill.workflows.generating.prove import Proof, prove
 from upskill.workflows.generating.refine import Effort, RefineResult, refine
 
-CASES = (make_cases(10, "learn"), make_cases(16, "held-out"), make_cases(4, "negative"))
+CASES = (make_cases(10, "learn"), make_cases(32, "held-out"), make_cases(4, "negative"))
 """As `generate` writes them."""
 
 DRAFT = Draft(

@@ -75,10 +75,10 @@ def check(
                 progress=steps,
             )
     if as_json:
-        print_json(cases_json(checked.skill, checked.qualifications, notes=checked.notes))
+        print_json(cases_json(checked.skill, checked.qualifications, cases=checked.cases, notes=checked.notes))
     else:
-        prompts = {case.id: case.prompt for case in checked.cases}
-        show_case_states(checked.qualifications, console(no_color=no_color), prompts=prompts, verbose=verbose)
+        out = console(no_color=no_color)
+        show_case_states(checked.qualifications, out, cases=checked.cases, verbose=verbose)
         print_lines(*(f"note: {note}" for note in checked.notes), err=True)
     return EXIT_NOT_SHOWN if any(one.state == "rejected" for one in checked.qualifications) else EXIT_DONE
 

@@ -1,6 +1,7 @@
 """`upskill eval`: parse flags, call the workflow, print the result."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from upskill.domain import Evaluation
+    from upskill.domain.evaluation import Required
     from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
     from upskill.workflows.evaluating.prepare import PreparedEvaluation
@@ -45,6 +47,12 @@ class _Runs(click.ParamType[int | None]):
 @options.students("A student; may be repeated.")
 @options.BASE_URL
 @click.option("--judge", metavar="MODEL", help="The model that decides assertions in prose; off unless named.")
+@click.option(
+    "--judge-is-student",
+    is_flag=True,
+    callback=lambda *given: given[-1] or None,
+    help="Let a student judge its own answers, which is refused otherwise.",
+)
 @options.CASE_FILE
 @click.option(
     "--test-gen-model", metavar="MODEL", help="Who writes cases if there are none.  [default: the strongest here]"
@@ -89,7 +97,7 @@ def command(
     no_baseline: bool,
     compare: str | None,
     min_lift: float | None,
-    require: str | None,
+    require: "Required | None",
     resume: Path | None,
     sandbox: "Backend",
     dry_run: bool,
@@ -122,7 +130,7 @@ def command(
             refuse_what_resume_ignores(allowed | {format.name for format, _ in files})
             evaluation = resume_run(resume, progress=progress)
         elif require is not None and no_baseline and compare is None:
-            raise UsageError("--require helps needs the baseline", hint="leave out --no-baseline")
+            raise UsageError(f"--require {require} needs the baseline", hint="leave out --no-baseline")
         elif skill is None:
             raise UsageError("which skill? name its folder", hint="or go on with a run: --resume RUN")
         else:
@@ -145,11 +153,12 @@ def command(
                 progress=progress,
                 confirm=lambda estimate: yes or ask_to_spend(estimate),
             )
+    evaluation = replace(evaluation, required=require)
     _write_files(evaluation, files)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
-    return evaluation.exit_code(required=require is not None)
+    return evaluation.exit_code()
 
 
 def _previous(compare: str | None) -> Path | None:
@@ -204,6 +213,9 @@ def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: b
         from upskill.workflows.list_runs import trials_of
 
         show_cases(trials_of(Path(evaluation.run)), out, harness=evaluation.students[0].harness)
+    from upskill.reporting.requirements import not_met_lines, requirements
+
+    print_lines(*not_met_lines(requirements(evaluation)))
 
 
 def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]") -> None:

@@ -19,6 +19,7 @@ from upskill.cli.output import (
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
+    from upskill.domain.evaluation import Required
     from upskill.domain.generated import GenerateResult
     from upskill.sandbox import Backend
     from upskill.workflows.generating.generate import GeneratePlan
@@ -79,7 +80,7 @@ def command(
     case_file: Path | None,
     revisions: int,
     effort: Literal["low", "high"],
-    require: str | None,
+    require: "Required | None",
     resume: Path | None,
     sandbox: "Backend",
     max_cost: float | None,
@@ -124,7 +125,7 @@ def command(
                     sandbox=sandbox,
                 )
                 if require is not None and no_eval:
-                    raise UsageError("--require helps needs an evaluation", hint="leave out --no-eval")
+                    raise UsageError(f"--require {require} needs an evaluation", hint="leave out --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
                     _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
@@ -139,10 +140,10 @@ def command(
         click.echo("interrupted; everything that was bought is kept", err=True)
         click.echo(f"go on with: upskill generate --resume {quote(progress.run.as_posix())}", err=True)
         return EXIT_INTERRUPTED
-    _show(generated, as_json=as_json, no_color=no_color)
+    _show(generated, require, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(steps_after_generate(generated))
-    return exit_code(generated, required=require is not None)
+    return exit_code(generated, require)
 
 
 def _task(words: tuple[str, ...]) -> str | None:
@@ -168,20 +169,22 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
     print_lines(*plan.lines)
 
 
-def _show(generated: "GenerateResult", *, as_json: bool, no_color: bool) -> None:
+def _show(generated: "GenerateResult", required: "Required | None", *, as_json: bool, no_color: bool) -> None:
     from upskill.reporting.generated import generated_json, show_generated
+    from upskill.reporting.requirements import generate_requirements, not_met_lines
 
     if as_json:
-        print_json(generated_json(generated))
+        print_json(generated_json(generated, required))
         return
     show_generated(generated, console(no_color=no_color))
+    print_lines(*not_met_lines(generate_requirements(generated, required)))
 
 
-def exit_code(generated: "GenerateResult", *, required: bool) -> int:
+def exit_code(generated: "GenerateResult", required: "Required | None") -> int:
     """The exit code; a failure of the tool goes before what the skill did not show."""
+    from upskill.reporting.requirements import generate_requirements
+
     if any(claim.status == "invalid" for claim in generated.claims):
         return EXIT_FAILED
-    helped = bool(generated.claims) and all(claim.status == "helps" for claim in generated.claims)
-    if required and not (helped and generated.proven):
-        return EXIT_NOT_SHOWN
-    return EXIT_DONE
+    met = all(one.met for one in generate_requirements(generated, required))
+    return EXIT_DONE if met else EXIT_NOT_SHOWN

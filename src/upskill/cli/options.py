@@ -61,9 +61,13 @@ CASE_FILE = click.option(
     "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file of test cases."
 )
 COUNTS = click.option(
-    "--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+16+4]"
+    "--cases", "counts", metavar="L+H+N", help="To learn from, held out, negative.  [default: 10+32+4]"
 )
-REQUIRE = click.option("--require", type=click.Choice(["helps"]), help="Exit with 1 unless every student is helped.")
+REQUIRE = click.option(
+    "--require",
+    type=click.Choice(["helps", "helps-here"]),
+    help="Exit with 1 unless every student is helped, on cases like these or at least here, on these cases.",
+)
 RESUME = click.option(
     "--resume", type=click.Path(path_type=Path), metavar="RUN", help="Go on with a run that was cut short."
 )

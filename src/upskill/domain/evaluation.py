@@ -1,8 +1,10 @@
 """The result of an evaluation, ready to be reported in any format, and the summary of an earlier run."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from upskill.domain.case import Qualification
+from upskill.domain.judge_error import JudgeError
 from upskill.domain.lift import Interval, LabelLift, Lift, Verdict
 from upskill.domain.plan import Design
 from upskill.domain.run_end import RunEnd, StudentEnd
@@ -10,6 +12,14 @@ from upskill.domain.skill import Skill
 from upskill.domain.student import Student
 from upskill.domain.trial import Arm
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN
+
+Required = Literal["helps", "helps-here"]
+"""What can be required of every student: that it is helped on new cases of this kind, or at least on these cases."""
+
+
+def meets(required: Required, *, verdict: str | None, claim: str | None) -> bool:
+    """Whether a verdict, with how far it reaches, is what was required."""
+    return verdict == "helps" and (required == "helps-here" or claim == "cases like these")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,6 +91,8 @@ class StudentReport:
     """The lift over the cases of each label, where something was compared."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
+    judge_error: JudgeError | None = None
+    """How often the judge errs, and the lift corrected for that; `None` where nothing was judged or compared."""
     answered_by: tuple[str, ...] = ()
     """What a server called the model that answered, where that is not the name it was asked by."""
 
@@ -151,6 +163,8 @@ class Evaluation:
     design: Design
     min_lift: float | None = None
     """The lift that was asked for, if any."""
+    required: Required | None = None
+    """What was required of the verdicts, if anything. Changes the exit code and what is said of it, nothing else."""
     students: tuple[StudentReport, ...]
     case_states: tuple[Qualification, ...] = ()
     """What is known of every case of the file; the rejected ones were not run."""
@@ -170,17 +184,18 @@ class Evaluation:
         """Whether a person stopped it."""
         return self.end.interrupted
 
-    def exit_code(self, *, required: bool = False) -> int:
-        """What the command ends with; `required`: every student must be helped. The tool's own trouble goes first."""
+    def exit_code(self) -> int:
+        """What the command ends with. The tool's own trouble goes before what was required and is not shown."""
         if self.interrupted:
             return EXIT_INTERRUPTED
         if any(report.verdict == "invalid" for report in self.students):
             return EXIT_FAILED
-        if required and any(report.verdict != "helps" for report in self.students):
-            return EXIT_NOT_SHOWN
-        if self.min_lift is not None and not all(report.clears for report in self.students):
-            return EXIT_NOT_SHOWN
-        return EXIT_DONE
+        required = self.required
+        shown = required is None or all(
+            meets(required, verdict=report.verdict, claim=report.claim) for report in self.students
+        )
+        clears = self.min_lift is None or all(report.clears for report in self.students)
+        return EXIT_DONE if shown and clears else EXIT_NOT_SHOWN
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -27,6 +27,8 @@ class StudentClaim:
     status: str
     """A verdict, or `not proven`."""
     sentence: str
+    claim: str | None = None
+    """How far a verdict reaches, as in `StudentReport`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

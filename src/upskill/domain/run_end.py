@@ -6,11 +6,19 @@ from typing import Literal
 from upskill.domain.text import count
 
 StudentEnd = Literal[
-    "decided", "no difference", "futile", "copies", "plan finished", "cap reached", "endpoint down", "interrupted"
+    "decided",
+    "no difference",
+    "futile",
+    "copies",
+    "judge",
+    "plan finished",
+    "cap reached",
+    "endpoint down",
+    "interrupted",
 ]
 """Why no more trials of one student were run: the design decided, saw that the lift is small, or saw that the rest of
-the plan would not decide, or that repeats are copies of each other; every planned trial was run; or a cap, an outage or
-a person ended it before."""
+the plan would not decide, or that repeats are copies of each other; it decided, and the judge's errors leave it open
+after all; every planned trial was run; or a cap, an outage or a person ended it before."""
 
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 

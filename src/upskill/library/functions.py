@@ -119,7 +119,7 @@ def generate(
     """Make a skill for a task or from recordings, or improve one, and measure it, as `upskill generate` does.
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
-    from, held out and negative ("10+16+4"), `output` is the folder of the skill. Price, settings and interrupts are as
+    from, held out and negative ("10+32+4"), `output` is the folder of the skill. Price, settings and interrupts are as
     with `evaluate`; `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):

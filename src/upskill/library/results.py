@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Evaluation, StudentReport, Trial, Verdict
 from upskill.domain.case import Json
+from upskill.domain.evaluation import Required, meets
 from upskill.domain.generated import GenerateResult
 from upskill.domain.trace_digest import TraceSource
 from upskill.errors import UsageError
@@ -42,6 +43,10 @@ class EvaluationResult:
         if len(self.students) != 1:
             raise UsageError(f"{len(self.students)} models were measured: read `.students`, one report per model")
         return self.students[0].verdict
+
+    def meets(self, required: Required = "helps") -> bool:
+        """Whether every model is helped, as `upskill eval --require` asks; `helps-here`: at least on these cases."""
+        return all(meets(required, verdict=report.verdict, claim=report.claim) for report in self.students)
 
     def trials(self) -> Iterator[Trial]:
         """Every trial with its answer, in the order they ended; of a regraded run, with its new grades."""

@@ -12,7 +12,9 @@ from upskill.measuring.acceptance import (
     screen_cases,
 )
 from upskill.measuring.decision import Decision
+from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.intervals import FEWEST_CASES, FIXED, SEQUENTIAL, Level
+from upskill.measuring.judge_error import heed_judge_error, measure_judge_error
 from upskill.measuring.lift import (
     BaselineTally,
     RunningLift,
@@ -47,17 +49,21 @@ __all__ = [
     "RunningLift",
     "Sequential",
     "WorsenedCase",
+    "breakage_note",
     "confirm_worse",
     "default_cap",
     "describe_plan",
     "detectable_lift",
+    "heed_judge_error",
     "judge",
     "judge_agreement",
     "label_of",
     "level_of_use",
     "lift_by_label",
+    "measure_judge_error",
     "measure_lift",
     "measure_tokens",
+    "more_cases_hint",
     "number_of_use",
     "pair_trials",
     "pair_up",

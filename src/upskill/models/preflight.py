@@ -23,6 +23,8 @@ class ServedModel:
     window: int | None = None
     fingerprint: str | None = None
     """Changes when something else is served under the same name, as far as the server tells."""
+    weights: str | None = None
+    """The same for all names by which a server serves one model, as far as the server tells."""
     notes: tuple[str, ...] = ()
 
 
@@ -76,7 +78,15 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
         generation = properties.get("default_generation_settings")
         window = _whole(generation.get("n_ctx")) if isinstance(generation, dict) else None
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
-    return ServedModel(window=window, fingerprint=digest_of(stable) if stable else None, notes=notes)
+    fingerprint = digest_of(stable) if stable else None
+    weights = fingerprint if len(entries) == 1 else _weights(served) if model in names else None
+    return ServedModel(window=window, fingerprint=fingerprint, weights=weights, notes=notes)
+
+
+def _weights(served: dict[str, Any]) -> str | None:
+    """What vLLM (`root`, of an adapter with its `parent`) and others (`digest`) say is behind a name."""
+    known = {key: served[key] for key in ("root", "parent", "digest") if served.get(key)}
+    return digest_of(known) if known else None
 
 
 def count_tokens(endpoint: Endpoint, text: str) -> int | None:

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.text import Text
 
 from upskill.domain import Case, CaseUse, Errored, LabelLift, Purchase, Qualification, Scored, Skill, Trial
 from upskill.domain.case import LABEL_MEANINGS, Json
+from upskill.domain.family import by_family
 from upskill.domain.text import count
 from upskill.domain.trial import ARMS
 from upskill.reporting.wording import arm_name, confidence_interval, points
@@ -17,18 +18,24 @@ from upskill.reporting.wording import arm_name, confidence_interval, points
 CASES_SCHEMA = "upskill.cases/1"
 _STYLES = {"rejected": "red", "unproven": "yellow", "qualified": "green"}
 _MOST_REASONS = 3
+_MOST_FAMILIES = 5
 WRITTEN_CASES_SCHEMA = "upskill.written_cases/1"
 _USES: tuple[CaseUse, ...] = ("learn", "held-out", "negative")
 _NAMES = {"learn": "to learn from", "held-out": "held out", "negative": "negative"}
 _ANSWER = 100
 
 
-def cases_json(skill: Skill, qualifications: Iterable[Qualification], *, notes: Sequence[str] = ()) -> dict[str, Json]:
+def cases_json(
+    skill: Skill, qualifications: Iterable[Qualification], *, cases: Sequence[Case] = (), notes: Sequence[str] = ()
+) -> dict[str, Json]:
     """The one object of `upskill cases check --json`."""
     return {
         "schema": CASES_SCHEMA,
         "skill": {"name": skill.name, "digest": skill.digest},
         "cases": [case_state_json(one) for one in qualifications],
+        "families": [
+            {"family": family[0].family, "cases": [case.id for case in family]} for family in by_family(cases)
+        ],
         "notes": list(notes),
     }
 
@@ -79,13 +86,14 @@ def show_case_states(
     qualifications: Sequence[Qualification],
     console: Console,
     *,
-    prompts: Mapping[str, str] | None = None,
+    cases: Sequence[Case] = (),
     verbose: bool = False,
 ) -> None:
     """A row per case, and under it the reasons and what to change. Fits into 80 columns.
 
-    `prompts` are shown for cases whose id is only a digest.
+    Of `cases`, the prompt is shown where the id is only a digest.
     """
+    prompts = {case.id: case.prompt for case in cases}
     width = max((len(one.case_id) for one in qualifications), default=4)
     width = min(max(width, 4), max(12, console.width // 3))
     console.print(Text(f"{'case':<{width}}  {'state':<9}  labels", style="dim"), soft_wrap=True)
@@ -96,13 +104,15 @@ def show_case_states(
         line.append(f"  {', '.join(one.labels)}".rstrip())
         line.rstrip()
         console.print(line, soft_wrap=True)
-        asked = (prompts or {}).get(one.case_id, "")
+        asked = prompts.get(one.case_id, "")
         if asked and (verbose or one.case_id.startswith("case-")):
             console.print(Text(f"  {textwrap.shorten(asked, console.width - 4, placeholder='…')}"), soft_wrap=True)
         for part in _reason_lines(one, advised, verbose=verbose):
             for row in textwrap.wrap(part, max(40, console.width - 2), subsequent_indent="  "):
                 console.print(Text(f"  {row}", style="dim"), soft_wrap=True)
     console.print(Text(_summary(qualifications)), soft_wrap=True)
+    if (families := _families(cases)) is not None:
+        console.print(Text(families), soft_wrap=True)
     for label in dict.fromkeys(label for one in qualifications for label in one.labels):
         console.print(Text(f"  {label}: {LABEL_MEANINGS[label]}", style="dim"), soft_wrap=True)
 
@@ -130,6 +140,16 @@ def _summary(qualifications: Sequence[Qualification]) -> str:
     return f"{count(len(qualifications), 'test case')}: {counts}{with_labels}"
 
 
+def _families(cases: Sequence[Case]) -> str | None:
+    """How many families there are and which are the largest; `None` where every case stands alone."""
+    groups = sorted((family for family in by_family(cases) if family[0].family is not None), key=len, reverse=True)
+    if not groups:
+        return None
+    shown = ", ".join(f"{family[0].family} {len(family)}" for family in groups[:_MOST_FAMILIES])
+    more = ", …" if len(groups) > _MOST_FAMILIES else ""
+    return f"{count(len(by_family(cases)), 'family', 'families')}, each of which counts once: {shown}{more}"
+
+
 def written_cases_json(
     skill: Skill,
     cases: Sequence[Case],
@@ -152,6 +172,7 @@ def written_cases_json(
                 "use": case.use,
                 "wording": case.extra.get("wording"),
                 "topic": case.extra.get("topic"),
+                "family": case.family,
                 "checks": [check.kind for check in case.checks],
             }
             for case in cases

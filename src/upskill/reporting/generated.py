@@ -8,9 +8,11 @@ from rich.text import Text
 
 from upskill.domain import Evaluation, Purchase, estimate_tokens
 from upskill.domain.case import Json
+from upskill.domain.evaluation import Required
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.json_report import evaluation_json
+from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.terminal import bars, percent, print_lines, signed, style_of, table
 from upskill.reporting.wording import dollars
 
@@ -97,8 +99,8 @@ def _spent(bought: Purchase) -> str:
     return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
 
 
-def generated_json(generated: GenerateResult) -> dict[str, Json]:
-    """Plain JSON values; what is unknown is null."""
+def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:
+    """Plain JSON values; what is unknown is null. `required` is what was asked of every student, if anything."""
     learn, held_out, negative = generated.cases
     return {
         "schema": GENERATED_SCHEMA,
@@ -115,13 +117,15 @@ def generated_json(generated: GenerateResult) -> dict[str, Json]:
         "proven": generated.proven,
         "teacher": generated.teacher,
         "students": [
-            {"model": claim.student, "status": claim.status, "sentence": claim.sentence} for claim in generated.claims
+            {"model": claim.student, "status": claim.status, "claim": claim.claim, "sentence": claim.sentence}
+            for claim in generated.claims
         ],
         "cases": {"learn": learn, "held_out": held_out, "negative": negative},
         "attempts": [{"number": one.number, "passed": one.passed, "of": one.of} for one in generated.attempts],
         "refined": generated.refined,
         "spent": {"teacher": _spent_json(generated.by_teacher), "students": _spent_json(generated.by_students)},
         "held_out": None if generated.evaluation is None else evaluation_json(generated.evaluation),
+        "required": requirements_json(generate_requirements(generated, required)),
         "run": generated.run,
         "notes": list(generated.notes),
     }

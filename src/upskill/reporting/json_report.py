@@ -8,7 +8,9 @@ from pydantic import TypeAdapter
 
 from upskill.domain import ArmSummary, Evaluation, Interval, Lift, RunEnd, StudentReport
 from upskill.domain.case import Json
+from upskill.domain.judge_error import JudgeError
 from upskill.reporting.cases import case_state_json, label_lifts_json
+from upskill.reporting.requirements import requirements, requirements_json
 
 EVALUATION_SCHEMA = "upskill.eval/1"
 _END = TypeAdapter(RunEnd)
@@ -27,6 +29,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "interrupted": evaluation.interrupted,
         "end": _END.dump_python(evaluation.end, mode="json"),
         "bought": asdict(evaluation.bought),
+        "required": requirements_json(requirements(evaluation)),
         "sandbox": evaluation.sandbox,
         "judge": evaluation.judge and {**asdict(evaluation.judge), "agreement": evaluation.judge.agreement},
         "notes": list(evaluation.notes),
@@ -54,11 +57,24 @@ def _student(report: StudentReport) -> Json:
         "end": report.end,
         "clears": report.clears,
         "late": report.late,
+        "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),
         "answered_by": list(report.answered_by),
         "arms": {arm.arm: _arm(arm) for arm in report.arms},
         "lifts": [_lift(lift) for lift in report.lifts],
         "labels": label_lifts_json(report.label_lifts),
         "spent": report.spent,
+    }
+
+
+def _judge_error(error: JudgeError) -> Json:
+    return {
+        "compared": error.compared,
+        "arms": {
+            one.arm: {"compared": one.compared, "sensitivity": one.sensitivity, "specificity": one.specificity}
+            for one in error.arms
+        },
+        "lift": error.lift,
+        "interval": None if error.interval is None else _interval(error.interval),
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from xml.etree import ElementTree
 
 from upskill.domain import Arm, Errored, Evaluation, Scored, StudentReport, Trial
+from upskill.reporting.requirements import Requirement, requirements
 from upskill.reporting.wording import arm_name
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -84,11 +85,21 @@ def _suite(
         if result is not None:
             case.append(result)
         suite.append(case)
-    suite.set("tests", str(len(known)))
+    for required in requirements(evaluation):
+        suite.append(_requirement(required, student=student.name, classname=f"{skill.name}.{student.name}"))
+    suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("time", f"{sum(tally.seconds for tally in tallies.values()):.3f}")
     return suite
+
+
+def _requirement(required: Requirement, *, student: str, classname: str) -> ElementTree.Element:
+    """A test of its own for what was required, which fails for the students that do not meet it."""
+    case = _element("testcase", name=required.what, classname=classname, time="0.000")
+    if (why := required.unmet.get(student)) is not None:
+        case.append(_element("failure", type="requirement", message=f"not met: {required.what}, {why}"))
+    return case
 
 
 def _suite_properties(evaluation: Evaluation, report: StudentReport) -> dict[str, object]:

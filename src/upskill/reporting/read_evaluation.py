@@ -39,7 +39,8 @@ def read_evaluation(
             end = _adapter(RunEnd).validate_python(results["end"])
         else:
             end = replace(end or RunEnd(), interrupted=bool(results.get("interrupted")))
-        fields = {**_fields(results, by_name, end), "run": run, "skill": skill, "min_lift": min_lift, "end": end}
+        given = {"run": run, "skill": skill, "min_lift": min_lift, "required": None, "end": end}
+        fields = {**_fields(results, by_name, end), **given}
         evaluation: Evaluation = _adapter(Evaluation).validate_python(fields)
         return evaluation
     except ValidationError as error:
@@ -94,7 +95,15 @@ def _student(one: Mapping[str, Any], by_name: Mapping[str, Student], end: RunEnd
         "arms": [_arm(arm, summary) for arm, summary in given["arms"].items()],
         "lifts": lifts,
         "label_lifts": [_label(label, lifts) for label in given.get("labels", ())],
+        "judge_error": _judge_error(given.get("judge_error")),
     }
+
+
+def _judge_error(one: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    arms = [{"arm": name, **rates} for name, rates in one["arms"].items()]
+    return {**one, "arms": arms, "interval": _interval(one["interval"])}
 
 
 def _arm(name: str, one: Mapping[str, Any]) -> dict[str, Any]:

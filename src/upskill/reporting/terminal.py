@@ -18,6 +18,7 @@ from upskill.reporting.wording import (
     confidence_interval,
     dollars,
     drawn_bar,
+    judge_error_words,
     points,
     widest_name,
 )
@@ -30,6 +31,7 @@ _REASONS = {
     "no difference": "the lift is surely small",
     "futile": "the rest of the plan would not decide",
     "copies": "repeats are copies of the first answers, so each case counts once",
+    "judge": "decided as judged, and open once the judge's errors are counted",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "interrupted",
@@ -144,6 +146,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
         yield Text(f"on these very cases: {_between_words(lift)} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
+    yield from _judge_error(report)
     yield from _answered_by(report)
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
     yield from _loading(report)
@@ -157,6 +160,11 @@ def _answered_by(report: StudentReport) -> Iterator[Text]:
     if report.answered_by:
         names = ", ".join(report.answered_by[:3]) + (" …" if len(report.answered_by) > 3 else "")
         yield Text(f"answered by {names}, as the server calls it; asked for as {report.student.name}", style="yellow")
+
+
+def _judge_error(report: StudentReport) -> Iterator[Text]:
+    if (said := judge_error_words(report)) is not None:
+        yield Text(f"corrected for the judge's errors: {said}", style="dim")
 
 
 def _loading(report: StudentReport) -> Iterator[Text]:
@@ -257,7 +265,10 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             name = arm_name(arm.arm, report.harness).ljust(width)
             yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
         yield Text(f"  {report.sentence}", style=style_of(report.verdict))
-        yield from (Text(f"  {line.plain}", style=line.style) for line in (*_answered_by(report), *_loading(report)))
+        yield from (
+            Text(f"  {line.plain}", style=line.style)
+            for line in (*_judge_error(report), *_answered_by(report), *_loading(report))
+        )
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")
         yield Text()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from upskill.domain import Arm, Interval, Lift, harness_info
+from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,6 +48,20 @@ def confidence_interval(lift: Lift, interval: Interval | None) -> str:
 def confidence(lift: Lift) -> str:
     """What the intervals of a lift promise to cover."""
     return f"{round(lift.confidence * 100, 1):g}% CI"
+
+
+def judge_error_words(report: StudentReport) -> str | None:
+    """The lift corrected for the judge's errors, and how often it errs; `None` where that was not measured."""
+    error = report.judge_error
+    if error is None or error.lift is None or error.interval is None:
+        return None
+    errors = "; ".join(
+        f"{arm_name(one.arm, report.harness)}: fails {1 - one.sensitivity:.0%} of right answers, passes "
+        f"{1 - one.specificity:.0%} of wrong ones"
+        for one in error.arms
+    )
+    interval = f"{confidence(report.lifts[0])} {between(error.interval)}" if report.lifts else between(error.interval)
+    return f"{points(error.lift)} points ({interval}; {errors}; {error.compared} answers compared)"
 
 
 def percent(share: float | None) -> str:

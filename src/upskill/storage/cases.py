@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from upskill.domain import Case, Check
 from upskill.domain.case import CaseUse, Json
+from upskill.domain.family import family_problem
 from upskill.domain.files import answer_as_json, files_as_json, read_answer, read_answers, read_files
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import count, on_one_line, whole_characters
@@ -23,7 +24,7 @@ from upskill.storage.skill_files import skill_invalid
 CheckProblems = Callable[[Check], list[str]]
 
 _LIST_KEYS = ("cases", "tests", "evals")
-_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "use", "extra")
+_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "use", "family", "extra")
 _USES: tuple[CaseUse, ...] = get_args(CaseUse)
 _MOST_ID_CHARACTERS = 100
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
@@ -82,6 +83,8 @@ def cases_as_json(cases: Iterable[Case]) -> list[Json]:
             item["wrong"] = [answer_as_json(answer) for answer in case.wrong]
         if case.use is not None:
             item["use"] = case.use
+        if case.family is not None:
+            item["family"] = case.family
         if case.extra:
             item["extra"] = dict(case.extra)
         items.append(item)
@@ -183,6 +186,9 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
     use = item.get("use")
     if use is not None and use not in _USES:
         problems.append(f"`use` must be one of {', '.join(_USES)}")
+    family = item.get("family")
+    if family is not None and (problem := family_problem(family)) is not None:
+        problems.append(problem)
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
@@ -191,6 +197,7 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in item else None,
         wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
         use=next((known for known in _USES if known == use), None),
+        family=family.strip() if isinstance(family, str) else None,
         extra=extra,
     )
 
@@ -223,7 +230,9 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
     if len(case.id) > _MOST_ID_CHARACTERS or not case.id.isprintable():
         yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
     checks = [[check.kind, check.spec] for check in case.checks]
-    whole = "".join([case.id, case.prompt, json.dumps([checks, dict(case.extra)], ensure_ascii=False)])
+    whole = "".join(
+        [case.id, case.prompt, case.family or "", json.dumps([checks, dict(case.extra)], ensure_ascii=False)]
+    )
     if whole_characters(whole) != whole:
         yield "holds a lone surrogate (half a character), which no model can be sent"
     for check in case.checks:

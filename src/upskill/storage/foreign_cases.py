@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from upskill.domain import Case, Check
 from upskill.domain.case import Json
+from upskill.domain.family import family_problem
 from upskill.domain.files import read_answer, read_answers, read_files
 
 _PROMPT_KEYS = ("prompt", "question", "input", "query")
@@ -66,6 +67,7 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
         files=read_files(item["files"], problems) if "files" in ours else {},
         reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in ours else None,
         wrong=read_answers(item["wrong"], problems, where="`wrong`") if "wrong" in ours else (),
+        family=str(item["family"]).strip() if "family" in ours else None,
         extra={key: value for key, value in item.items() if key not in used},
     )
 
@@ -73,9 +75,10 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
 _OUR_FORMS: dict[str, Callable[[Json], bool]] = {
     "files": lambda value: isinstance(value, dict),
     "reference": lambda value: isinstance(value, dict) and not {"text", "files"}.isdisjoint(value),
+    "family": lambda value: family_problem(value) is None,
     "wrong": lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value),
 }
-"""Keys of our own files, each with the form that only ours have; a value of another form is kept as it is. In the
+"""Keys of our own files, each with the form that ours have; a value of another form is kept as it is. In the
 community's files `files` is a list of paths, and a bare text beside a case may be prose about the answer."""
 
 

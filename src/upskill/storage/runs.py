@@ -38,6 +38,8 @@ class CaseReference:
 
     id: str
     digest: str
+    family: str | None = None
+    """As it was when the run began: it decides what counts once."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -161,6 +161,7 @@ def guiding_schema(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
     case = object_of(
         id=TEXT,
         topic=TEXT,
+        family=TEXT,
         wording=one_of(*WORDINGS),
         negative={"type": "boolean"},
         input=TEXT,

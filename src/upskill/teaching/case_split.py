@@ -2,8 +2,8 @@
 
 The same cases are always split the same, whatever their order or their names. A case that is added or removed moves at
 most a few others: within one wording the cases are ordered by a number drawn from their digest, and each wording gets
-its share of the learn cases. Of two cases that ask the same, one measures nothing new, and one that is learned from
-would give a held-out one away.
+its share of the learn cases. A family is never on both sides. Of two cases that ask the same, one measures nothing new,
+and one that is learned from would give a held-out one away.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from upskill.domain import Case
+from upskill.domain import Case, CaseUse
+from upskill.domain.family import COMMON_WORDS, by_family
 from upskill.errors import UsageError
 
 WORDINGS = ("direct", "paraphrased", "contextual")
@@ -22,12 +23,6 @@ NEAR = 0.8
 """The share of distinctive words that two prompts with the same answer must have in common to be one."""
 
 _WORD = re.compile(r"[^\W_]+(?:[._/-]+[^\W_]+)*|[^\w\s]{2,}")
-_COMMON_WORDS = (
-    "a an and any are as at be been but by can could do does for from give has have how i if in into is it its kindly "
-    "like may me might must my need needs now of on one only or our out please shall should so tell that the their "
-    "then there these they this those to us use want was we were what when where which who will with would you your"
-)
-_COMMON = frozenset(_COMMON_WORDS.split())
 _COUNTS = re.compile(r"\d{1,4}(\+\d{1,4}){2}")
 
 
@@ -36,7 +31,7 @@ class CaseCounts:
     """How many cases are wanted of each use."""
 
     learn: int = 10
-    held_out: int = 16
+    held_out: int = 32
     negative: int = 4
 
     @property
@@ -54,10 +49,10 @@ class CaseCounts:
 
 
 def read_counts(text: str) -> CaseCounts:
-    """Counts as they are typed, `10+16+4`: to learn from, held out, negative. Raises `UsageError`."""
+    """Counts as they are typed, `10+32+4`: to learn from, held out, negative. Raises `UsageError`."""
     if not _COUNTS.fullmatch(text.strip()):
         raise UsageError(
-            f"--cases {text}: cannot be understood", hint="write learn+held-out+negative, for example 10+16+4"
+            f"--cases {text}: cannot be understood", hint="write learn+held-out+negative, for example 10+32+4"
         )
     learn, held_out, negative = map(int, text.split("+"))
     if not learn + held_out:
@@ -68,17 +63,28 @@ def read_counts(text: str) -> CaseCounts:
 def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
     """Every case with its use, in the same order. A case that has a use already keeps it.
 
-    All cases are used: where there are more or fewer than were wanted, learn and held-out keep their proportion.
+    All cases are used: where there are more or fewer than were wanted, learn and held-out keep their proportion. A
+    family is on one side: where one of its cases has a use, the others follow it, to the unseen side of a negative one.
     """
-    free = [case for case in cases if case.use is None]
-    taken = sum(case.use == "learn" for case in cases)
-    sided = len(free) + sum(case.use in ("learn", "held-out") for case in cases)
-    wanted = min(max(_learn_of(sided, counts) - taken, 0), len(free))
-    learn = _to_learn_from(free, wanted)
-    return tuple(
-        case if case.use is not None else replace(case, use="learn" if case.digest in learn else "held-out")
-        for case in cases
-    )
+    bound = _followers(cases)
+    free = [case for case in cases if case.use is None and case.id not in bound]
+    taken = sum(use == "learn" for use in (*bound.values(), *(case.use for case in cases)))
+    sided = len(free) + len(bound) + sum(case.use in ("learn", "held-out") for case in cases)
+    learn = _to_learn_from(free, max(_learn_of(sided, counts) - taken, 0))
+    if not learn and not taken and counts.learn:
+        learn = _smallest(free, alone=sided == len(free))
+    sides: dict[str, CaseUse] = {case.id: "learn" if case.digest in learn else "held-out" for case in free}
+    return tuple(case if case.use is not None else replace(case, use=(sides | bound)[case.id]) for case in cases)
+
+
+def _followers(cases: Sequence[Case]) -> dict[str, CaseUse]:
+    """By id, the use of each case without one in a family that has one already."""
+    found: dict[str, CaseUse] = {}
+    for family in by_family(cases):
+        uses = {case.use for case in family}
+        if len(uses) > 1 and None in uses:
+            found |= {case.id: "learn" if "learn" in uses else "held-out" for case in family if case.use is None}
+    return found
 
 
 def _learn_of(cases: int, counts: CaseCounts) -> int:
@@ -92,14 +98,34 @@ def _learn_of(cases: int, counts: CaseCounts) -> int:
 
 
 def _to_learn_from(cases: Sequence[Case], wanted: int) -> frozenset[str]:
-    """The digests of the learn cases: each wording and, within it, each topic gets its share."""
-    by_wording = _grouped(cases, "wording")
-    seats = _seats({wording: len(mine) for wording, mine in by_wording.items()}, wanted)
+    """The digests of the learn cases, whole families of them, at most as many as are wanted."""
+    families = {family[0].digest: family for family in _families(cases)}
     chosen: list[str] = []
-    for wording, mine in by_wording.items():
-        order = _by_topic(mine, wording)
-        chosen += order[: seats[wording]]
+    for first in _learn_order([family[0] for family in families.values()]):
+        if len(chosen) + len(families[first]) <= wanted:
+            chosen += (case.digest for case in families[first])
     return frozenset(chosen)
+
+
+def _smallest(cases: Sequence[Case], *, alone: bool) -> frozenset[str]:
+    """Where every family is larger than was wanted: the smallest one, if that leaves another to be held out."""
+    families = _families(cases)
+    if not families or (alone and len(families) == 1):
+        return frozenset()
+    order = {digest: rank for rank, digest in enumerate(_learn_order([family[0] for family in families]))}
+    return frozenset(case.digest for case in min(families, key=lambda mine: (len(mine), order[mine[0].digest])))
+
+
+def _families(cases: Iterable[Case]) -> list[list[Case]]:
+    """Families, each led by the case that is drawn first: the wording and topic of that one count for all of it."""
+    return [sorted(family, key=lambda case: _draw(case.digest)) for family in by_family(cases)]
+
+
+def _learn_order(cases: Sequence[Case]) -> list[str]:
+    """Digests in the order in which they are learned from: each wording and, within it, each topic gets its share."""
+    by_wording = {wording: iter(_by_topic(mine, wording)) for wording, mine in _grouped(cases, "wording").items()}
+    sizes = {wording: len(mine) for wording, mine in _grouped(cases, "wording").items()}
+    return [next(by_wording[wording]) for wording in _seats(sizes)]
 
 
 def _by_topic(cases: Sequence[Case], wording: str) -> list[str]:
@@ -117,15 +143,12 @@ def _draw_of_wording(wording: str) -> float:
     return WORDINGS.index(wording) / len(WORDINGS) if wording in WORDINGS else _draw(f"wording {wording}")
 
 
-def _seats(sizes: Mapping[str, int], wanted: int) -> dict[str, int]:
-    """How many learn cases each group gets, by its size (Sainte-Laguë): a group that grows never loses one."""
+def _seats(sizes: Mapping[str, int]) -> list[str]:
+    """Whose turn it is, by the sizes of the groups (Sainte-Laguë): a group that grows never loses its turn."""
     places = sorted(
         ((rank + 0.5) / size, _draw(f"wording {name}"), name) for name, size in sizes.items() for rank in range(size)
     )
-    seats = dict.fromkeys(sizes, 0)
-    for _, _, name in places[:wanted]:
-        seats[name] += 1
-    return seats
+    return [name for _, _, name in places]
 
 
 def _grouped(cases: Iterable[Case], key: str) -> dict[str, list[Case]]:
@@ -155,7 +178,7 @@ def without_doubles(cases: Iterable[Case], *, known: Iterable[Case] = ()) -> Ite
 def telling_words(text: str) -> frozenset[str]:
     """The words of a prompt in any order and case, without common words."""
     words = [word.casefold() for word in _WORD.findall(text)]
-    return frozenset(word for word in words if word not in _COMMON) or frozenset(words)
+    return frozenset(word for word in words if word not in COMMON_WORDS) or frozenset(words)
 
 
 def _is_double(case: Case, words: frozenset[str], other: Case, theirs: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from upskill.domain import Case, CheckOffer, Qualification
+from upskill.domain.family import with_merged_families
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count, shortened
 from upskill.models import Ask, Question
@@ -205,7 +206,7 @@ class _CaseWriter:
             raise TeacherUnusable(
                 "none of the teacher's cases can tell right from wrong", problems=dropped[:8], hint=_HINT
             )
-        return WrittenCases(cases=split_cases(chosen, self.counts), dropped=dropped)
+        return WrittenCases(cases=split_cases(with_merged_families(chosen), self.counts), dropped=dropped)
 
     @property
     def _chosen(self) -> tuple[Case, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain import Answer, Case, Check, CheckOffer
+from upskill.domain.family import MOST_FAMILY_CHARACTERS
 from upskill.domain.files import read_files
 from upskill.teaching.case_split import WORDINGS
 from upskill.teaching.draft_rules import Clean
@@ -63,6 +64,7 @@ def read_written(
         reference=_reference(item, problems),
         wrong=_wrong(item, problems),
         use="negative" if negative else None,
+        family=_slug(item.get("family"), MOST_FAMILY_CHARACTERS) or None,
         extra={"wording": _wording(item, wordings), "topic": _topic(item)},
     )
     problems += _case_problems(case)
@@ -81,8 +83,12 @@ def cleaned(value: Any, clean: Clean) -> Any:
 def name_of(item: Mapping[str, Any]) -> str:
     """A short name for a case, as the teacher calls it; empty where it has none that could be used."""
     said = item.get("id", item.get("name"))
-    slug = re.sub(r"[^a-z0-9]+", "-", str(said).lower()).strip("-")[:40].strip("-") if said else ""
+    slug = _slug(said, 40)
     return slug if re.search(r"[a-z]", slug) else ""
+
+
+def _slug(said: Any, most: int) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", str(said).lower()).strip("-")[:most].strip("-") if said else ""
 
 
 def _prompt(item: Mapping[str, Any], problems: list[str]) -> str:

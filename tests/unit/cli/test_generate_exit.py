@@ -1,15 +1,19 @@
 """What `generate --require helps` counts as shown."""
 
+import json
+
 import pytest
 
 from upskill.cli.generate_command import exit_code
 from upskill.domain import Purchase, Skill
 from upskill.domain.generated import GenerateResult, StudentClaim
+from upskill.reporting.generated import generated_json
+from upskill.reporting.requirements import generate_requirements, not_met_lines
 
 NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)
 
 
-def generated(*statuses: str, proven: bool) -> GenerateResult:
+def generated(*statuses: str, proven: bool, claim: str = "cases like these") -> GenerateResult:
     return GenerateResult(
         skill=Skill(name="gauge", description="", body="", digest=""),
         saved="skills/gauge",
@@ -17,8 +21,10 @@ def generated(*statuses: str, proven: bool) -> GenerateResult:
         revision=False,
         status="",
         sentence="",
-        reason="",
-        claims=tuple(StudentClaim(student=f"s{n}", status=status, sentence="") for n, status in enumerate(statuses)),
+        reason="1 case is worse",
+        claims=tuple(
+            StudentClaim(student=f"s{n}", status=status, sentence="", claim=claim) for n, status in enumerate(statuses)
+        ),
         proven=proven,
         evaluation=None,
         attempts=(),
@@ -41,8 +47,18 @@ def generated(*statuses: str, proven: bool) -> GenerateResult:
         (generated("helps", proven=False), 1),  # it makes a case significantly worse
         (generated("helps", "invalid", proven=False), 3),
         (generated(proven=False), 1),
+        (generated("helps", proven=True, claim="these cases"), 1),
     ],
 )
 def test_a_requirement_is_met_by_every_student_and_without_a_case_made_worse(made: GenerateResult, code: int) -> None:
-    assert exit_code(made, required=True) == code
-    assert exit_code(made, required=False) in (0, code if code == 3 else 0)
+    assert exit_code(made, "helps") == code
+    assert exit_code(made, None) in (0, code if code == 3 else 0)
+    (required,) = json.loads(json.dumps(generated_json(made, "helps")))["required"]
+    assert required["met"] is (code == 0)
+    assert generated_json(made)["required"] == []
+
+
+def test_a_skill_that_helps_here_only_meets_helps_here_and_the_reason_is_said() -> None:
+    assert exit_code(generated("helps", proven=True, claim="these cases"), "helps-here") == 0
+    (worse,) = generate_requirements(generated("helps", proven=False), "helps")
+    assert list(not_met_lines((worse,))) == ["not met: --require helps, 1 case is worse"]

@@ -28,6 +28,7 @@ from upskill.domain import (
     Usage,
     Verdict,
 )
+from upskill.domain.judge_error import JudgeError, JudgeRates
 
 SKILL = Skill(name="tarnctl", description="d", body="b", digest="5f" * 32)
 
@@ -127,7 +128,19 @@ CASE_STATES = (
     Qualification(case_id="c2", state="rejected", reasons=(Reason(saw="silence passes", change="ask for more"),)),
 )
 
+JUDGE_ERROR = JudgeError(
+    compared=76,
+    arms=(
+        JudgeRates(arm="with_skill", compared=38, sensitivity=0.92, specificity=0.58),
+        JudgeRates(arm="baseline", compared=38, sensitivity=0.92, specificity=0.97),
+    ),
+    lift=0.05,
+    interval=Interval(low=-0.2, high=0.3),
+)
+
 EVALUATIONS = {
+    "judged": evaluation(report(verdict="undecided", judge_error=JUDGE_ERROR, stopped="judge", end="judge")),
+    "judged, error unknown": evaluation(report(judge_error=JudgeError(compared=4))),
     "one student": evaluation(report(label_lifts=LABEL_LIFTS), case_states=CASE_STATES),
     "several": evaluation(report("haiku"), report("kimi", verdict="hurts", spent=None), planned=72),
     "few cases": evaluation(report(lifts=(lift(cases_like_these=None),))),

@@ -1,12 +1,13 @@
 """Cases and what is known of them, on a terminal of any width."""
 
+from collections.abc import Sequence
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS
-from upskill.domain import Qualification, Reason
+from upskill.domain import Case, Qualification, Reason
 from upskill.reporting.cases import label_lines, show_case_states
 
 LONG = Qualification(
@@ -17,11 +18,9 @@ LONG = Qualification(
 )
 
 
-def shown(
-    *cases: Qualification, width: int = 80, verbose: bool = False, prompts: dict[str, str] | None = None
-) -> list[str]:
+def shown(*states: Qualification, width: int = 80, verbose: bool = False, cases: Sequence[Case] = ()) -> list[str]:
     out = StringIO()
-    show_case_states(cases, Console(file=out, width=width), verbose=verbose, prompts=prompts)
+    show_case_states(states, Console(file=out, width=width), verbose=verbose, cases=cases)
     return out.getvalue().splitlines()
 
 
@@ -60,7 +59,7 @@ def test_the_same_advice_is_given_once_and_all_of_it_only_on_request() -> None:
 
 def test_a_case_without_a_name_shows_its_prompt() -> None:
     nameless = Qualification(case_id="case-0123456789ab", state="qualified")
-    assert "  Which port?" in shown(nameless, prompts={"case-0123456789ab": "Which port?"})
+    assert "  Which port?" in shown(nameless, cases=[Case(id="case-0123456789ab", prompt="Which port?", checks=())])
 
 
 def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None:
@@ -71,3 +70,11 @@ def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None
         "1 case never passed without the skill (label: impossible)",
         "no label: 2 cases, -10 points on these very cases (95% CI +10 to +40)",
     ]
+
+
+def test_families_are_counted_and_the_largest_named() -> None:
+    families = ("ports", None, "ports", "files", None)
+    cases = [Case(id=f"c{n}", prompt="", checks=(), family=family) for n, family in enumerate(families)]
+    assert "4 families, each of which counts once: ports 2, files 1" in shown(*CASE_STATES, cases=cases)
+    alone = [Case(id=case.id, prompt="", checks=()) for case in cases]
+    assert not any("famil" in line for line in shown(*CASE_STATES, cases=alone))

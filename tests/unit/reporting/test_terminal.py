@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from unit.reporting.evaluations import CASE_STATES, agent_report, arm, evaluation, report
+from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, agent_report, arm, evaluation, report
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
 from upskill.reporting.next_step import next_steps
 from upskill.reporting.terminal import show_evaluation
@@ -28,6 +28,7 @@ FOUND = [
     evaluation(agent_report()),
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(agent_report(), agent_report()),
+    EVALUATIONS["judged"],
     evaluation(
         bought=Purchase(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
         judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
@@ -42,6 +43,18 @@ def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> 
     assert [line for line in lines if len(line) > width] == []
     assert [line for line in lines if CODE_WORDS.search(line)] == []
     assert [line for line in lines if line != line.rstrip()] == []
+
+
+def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
+    corrected = (
+        "corrected for the judge's errors: +5 points (95% CI -20 to +30; with skill: fails 8% of right answers, "
+        "passes 42% of wrong ones; baseline: fails 8% of right answers, passes 3% of wrong ones; 76 answers compared)"
+    )
+    judged = EVALUATIONS["judged"]
+    for found in (judged, replace(judged, students=judged.students * 2)):
+        text = "\n".join(shown(found, width=400))
+        assert corrected in text
+        assert "stopped: decided as judged, and open once the judge's errors are counted" in text
 
 
 def test_the_seeds_shapes_are_kept() -> None:

@@ -119,6 +119,7 @@ case_lists = st.lists(
         files=_FILES,
         reference=st.one_of(st.none(), _ANSWERS),
         wrong=st.lists(_ANSWERS, max_size=2).map(tuple),
+        family=st.sampled_from([None, "ports", "a family"]),
         extra=st.one_of(
             st.just({}),
             st.floats(allow_nan=False, allow_infinity=False).map(lambda number: {"pass_threshold": number}),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -553,3 +554,30 @@ def test_what_strangers_call_by_our_names_is_used_only_in_our_form(tmp_path: Pat
 def test_prose_about_the_expected_output_is_no_reference(tmp_path: Path) -> None:
     (case,) = read_foreign(tmp_path, [{"prompt": "x", "expected_output": "A chart", "assertions": ["a"]}]).cases
     assert case.reference is None
+
+
+# Families
+
+
+def test_a_family_comes_back_as_it_went_and_is_no_part_of_the_digest(tmp_path: Path) -> None:
+    item = {"id": "a", "input": "x", "expected": {"contains": "y"}}
+    alone = read(make_file(tmp_path / "alone.json", [item])).cases[0]
+    case = read(make_file(tmp_path / "c.json", [{**item, "family": " ports "}])).cases[0]
+    assert (case.family, alone.family) == ("ports", None)
+    assert case.digest == alone.digest
+    write_case_file(tmp_path / "again.json", [case, replace(alone, id="b")])
+    assert read_case_file(tmp_path / "again.json", check_problems=no_problems).cases == (case, replace(alone, id="b"))
+
+
+@pytest.mark.parametrize("family", ["", "  ", 7, ["a"], "two\nlines", "x" * 61])
+def test_a_family_that_is_no_short_line_is_a_problem(tmp_path: Path, family: Json) -> None:
+    path = make_file(tmp_path / "c.json", [{"input": "x", "expected": {"contains": "y"}, "family": family}])
+    (problem,) = problems_of(path)
+    assert problem.startswith("case 1: `family` must be")
+
+
+def test_a_foreign_family_is_used_where_it_is_a_short_line_and_kept_where_not(tmp_path: Path) -> None:
+    items = [{"prompt": str(value), "assertions": ["y"], "family": value} for value in ("ports", {"of": "kernels"})]
+    ours, theirs = read_foreign(tmp_path, {"evals": items}).cases
+    assert (ours.family, dict(ours.extra)) == ("ports", {})
+    assert (theirs.family, dict(theirs.extra)) == (None, {"family": {"of": "kernels"}})

@@ -14,16 +14,23 @@ _ASKED = re.compile(r"Write (?:(\d+) cases? that are not negative)?(?: and )?(?:
 _FAULTY = re.compile(r'^ "id": "([^"]+)"', re.MULTILINE)
 
 
+def _invented(number: int) -> str:
+    """A word for each number, so that no two cases are near-duplicates."""
+    return "".join(("ba", "ce", "di", "fo", "gu")[number // 5**place % 5] for place in range(5))
+
+
 def good_case(number: int, *, negative: bool = False) -> dict[str, Any]:
     """A case that qualifies, unlike every other."""
     name = f"{'other' if negative else 'quay'}-{number}"
     value = f"{7000 + 37 * number}"
+    what = f"{_invented(number)} {_invented(7 * number)}"
     return {
         "id": name,
         "topic": f"topic {number % 5}",
+        "family": name,
         "wording": "direct",
         "negative": negative,
-        "input": f"Which port does the berth {name} listen on? Answer with the number only.",
+        "input": f"Which {what} has the berth {name}? Answer with the number only.",
         "files": [],
         "checks": [{"equals": value}],
         "reference": {"text": value, "files": []},

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from upskill.domain import Case, Check
+from upskill.domain.family import by_family
 from upskill.errors import UsageError
 from upskill.teaching.case_split import WORDINGS, CaseCounts, read_counts, split_cases
 
@@ -90,10 +91,10 @@ def test_a_topic_that_every_wording_has_is_on_both_sides() -> None:
 
 
 def test_the_default_counts_are_met_exactly() -> None:
-    cases = [one(number, WORDINGS[number % 3], f"t{number % 7}") for number in range(26)]
+    cases = [one(number, WORDINGS[number % 3], f"t{number % 7}") for number in range(42)]
     split = split_cases([*cases, *(one(100 + n, use="negative") for n in range(4))], CaseCounts())
     uses = [case.use for case in split]
-    assert (uses.count("learn"), uses.count("held-out"), uses.count("negative")) == (10, 16, 4)
+    assert (uses.count("learn"), uses.count("held-out"), uses.count("negative")) == (10, 32, 4)
 
 
 def test_equal_cases_are_never_on_both_sides() -> None:
@@ -109,8 +110,48 @@ def test_cases_from_anywhere_can_be_split() -> None:
 
 
 def test_counts_are_read_as_they_are_typed() -> None:
-    assert read_counts("10+16+4") == CaseCounts() == CaseCounts(learn=10, held_out=16, negative=4)
+    assert read_counts("10+32+4") == CaseCounts() == CaseCounts(learn=10, held_out=32, negative=4)
     assert str(read_counts("2+2+0")) == "2+2+0"
     for wrong in ("30", "10+16", "a+b+c", "-1+2+3", "0+0+4", "1+2+3+4", ""):
         with pytest.raises(UsageError):
             read_counts(wrong)
+
+
+IN_FAMILIES = st.lists(
+    st.builds(
+        lambda number, wording, family, use: replace(one(number, wording, use=use), id=f"c{number}", family=family),
+        st.integers(0, 10_000),
+        st.sampled_from(WORDINGS),
+        st.sampled_from([None, "a", "b", "c", "d", "e"]),
+        st.sampled_from([None, None, None, "negative"]),
+    ),
+    unique_by=lambda case: case.id,
+    max_size=40,
+)
+
+
+@given(IN_FAMILIES, COUNTS, st.randoms())
+def test_no_family_is_on_both_sides(cases, counts, lot) -> None:  # type: ignore[no-untyped-def]
+    split = split_cases(cases, counts)
+    for family in {case.family for case in cases} - {None}:
+        uses = {case.use for case in split if case.family == family}
+        assert "learn" not in uses or uses == {"learn"}
+    lot.shuffle(cases)
+    assert sides(split_cases(cases, counts)) == sides(split), "in any order"
+    groups = by_family([case for case in split if case.use != "negative"])
+    if counts.learn and len(groups) > 1 and all(case.use != "negative" for case in split):
+        assert {"learn", "held-out"} == {case.use for case in split}
+
+
+def test_a_case_by_hand_follows_its_family_that_was_split_before() -> None:
+    cases = [replace(one(n, use="held-out" if n < 5 else "learn"), family=f"f{n}") for n in range(10)]
+    by_hand = [replace(one(100 + n), family=f"f{n}") for n in range(10)]
+    split = split_cases([*cases, *by_hand], CaseCounts())
+    assert [case.use for case in split[10:]] == [case.use for case in cases]
+
+
+def test_a_large_family_is_held_out_and_small_ones_make_up_the_learn_cases() -> None:
+    cases = [replace(one(n), family="large" if n < 20 else None) for n in range(30)]
+    split = split_cases(cases, CaseCounts(learn=8, held_out=22))
+    assert {case.use for case in split[:20]} == {"held-out"}
+    assert sum(case.use == "learn" for case in split) == 8

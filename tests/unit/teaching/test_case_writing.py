@@ -58,14 +58,14 @@ def unreadable(item: dict[str, Any], _: int) -> dict[str, Any]:
     return {**item, "checks": [{"contians": "x"}], "wrong": []}
 
 
-def test_thirty_cases_take_three_calls_and_all_of_them_qualify() -> None:
+def test_the_default_cases_take_five_calls_and_all_of_them_qualify() -> None:
     teacher = CaseTeacher()
     result = written(teacher)
-    assert uses(result) == (10, 16, 4)
+    assert uses(result) == (10, 32, 4)
     assert result.dropped == ()
-    assert len(teacher.asked) == 3
+    assert len(teacher.asked) == 5
     assert {one.state for one in examine(result.cases)} == {"qualified"}
-    assert len({case.id for case in result.cases}) == 30
+    assert len({case.id for case in result.cases}) == 46
     assert all(case.reference is not None and len(case.wrong) >= 2 for case in result.cases)
 
 
@@ -86,12 +86,12 @@ def test_cases_that_do_not_qualify_go_back_with_what_was_seen() -> None:
     teacher = CaseTeacher(spoil=leaking)
     noted = NotedLines()
     result = written(teacher, progress=noted)
-    assert uses(result) == (10, 16, 4)
+    assert uses(result) == (10, 32, 4)
     assert result.dropped == ()
-    assert len(teacher.asked) == 6, "three calls, and one more of each"
-    again = teacher.asked[3].messages[0].text
+    assert len(teacher.asked) == 10, "five calls, and one more of each"
+    again = teacher.asked[5].messages[0].text
     assert "its answer stands in `input`; ask without giving it away" in again
-    assert noted.lines == ["15 of 30 cases are missing or of no use; asked for again (1 of 2)"]
+    assert noted.lines == ["23 of 46 cases are missing or of no use; asked for again (1 of 2)"]
 
 
 def test_a_check_that_any_answer_passes_is_told_in_the_words_of_the_qualifier() -> None:
@@ -109,9 +109,9 @@ def test_what_stays_bad_after_two_rewrites_is_dropped_and_named() -> None:
 
     teacher = CaseTeacher(spoil=half, respoil=half)
     result = written(teacher)
-    assert len(teacher.asked) == 9
-    assert len(result.dropped) == 15
-    assert len(result.cases) == 15
+    assert len(teacher.asked) == 15
+    assert len(result.dropped) == 23
+    assert len(result.cases) == 23
     assert "quay-2: unknown kind" not in result.dropped[0]
     assert all("`contians` cannot be used" in line for line in result.dropped)
     assert {one.state for one in examine(result.cases)} == {"qualified"}
@@ -128,7 +128,7 @@ def test_a_teacher_that_writes_prose_is_refused_after_the_repairs() -> None:
     teacher = Teacher("I would rather talk about the weather.")
     with pytest.raises(TeacherUnusable, match="no case that could be read: it holds no JSON object"):
         written(teacher)
-    assert len(teacher.asked) == 9
+    assert len(teacher.asked) == 15
 
 
 def test_one_answer_that_cannot_be_read_does_not_cost_the_others() -> None:
@@ -143,13 +143,13 @@ def test_one_answer_that_cannot_be_read_does_not_cost_the_others() -> None:
         )
 
     result = written(ask)
-    assert len(result.cases) >= 20
+    assert len(result.cases) >= 40
     assert "an answer could not be read: it holds no JSON object" in result.dropped
 
 
 def test_an_answer_that_is_short_is_filled_up() -> None:
     result = written(CaseTeacher(short=3))
-    assert uses(result) == (10, 16, 4)
+    assert uses(result) == (10, 32, 4)
 
 
 def test_cases_that_ask_the_same_are_dropped() -> None:
@@ -159,6 +159,22 @@ def test_cases_that_ask_the_same_are_dropped() -> None:
     result = written(CaseTeacher(spoil=same), CaseCounts(learn=2, held_out=2, negative=0))
     assert len(result.cases) == 4
     assert "1 case that asked what another asks" in result.dropped
+
+
+def test_cases_of_one_template_are_one_family_on_one_side_and_others_keep_theirs() -> None:
+    def template(item: dict[str, Any], number: int) -> dict[str, Any]:
+        gauge = f"How often is the gauge G{number} read out, in seconds? Answer with the number only."
+        return {**item, "input": gauge} if number % 4 == 0 else {**item, "family": f"Berth No. {number}!"}
+
+    result = written(CaseTeacher(spoil=template))
+    assert uses(result) == (10, 32, 4)
+    gauges = [case for case in result.cases if "gauge" in case.prompt]
+    assert len(gauges) == 11
+    assert {case.family for case in gauges} == {"quay-4"}
+    assert {case.use for case in gauges} == {"held-out", "negative"}, "unseen, like the negative ones among them"
+    others = {case.family for case in result.cases if "gauge" not in case.prompt}
+    assert len(others) == 35
+    assert "berth-no-1" in others
 
 
 def test_secrets_in_what_comes_back_are_taken_out_and_such_cases_written_again() -> None:
@@ -175,14 +191,17 @@ def test_secrets_in_what_comes_back_are_taken_out_and_such_cases_written_again()
 
 
 def test_each_call_has_its_own_wording_and_its_own_part_of_the_material() -> None:
-    documents = tuple(Document(name=f"page {n}", text=f"# Page {n}\n\nFact number {n}. " + "x" * 300) for n in range(9))
+    documents = tuple(
+        Document(name=f"page {n}", text=f"# Page {n}\n\nFact number {n}. " + "x" * 300) for n in range(12)
+    )
     batches = batches_for(
         Material(task="t", documents=documents), CaseCounts(), window=None, offers=offers(), programs=True
     )
-    assert [batch.wordings for batch in batches] == [("direct",), ("paraphrased",), ("contextual",)]
-    for number in range(9):
+    wordings = [wording for batch in batches for wording in batch.wordings]
+    assert wordings == ["direct", "paraphrased", "contextual", "direct", "paraphrased"]
+    for number in range(12):
         assert sum(f"Fact number {number}." in batch.material for batch in batches) == 1
-    assert sum(batch.positive for batch in batches) == 26
+    assert sum(batch.positive for batch in batches) == 42
     assert sum(batch.negative for batch in batches) == 4
 
 
@@ -190,14 +209,14 @@ def test_every_call_sees_what_was_asked_and_which_command_proved_success() -> No
     proof = Finding(kind="proof", title="make test passed", key="k", places=(Place(trace=1, steps=(9,)),))
     fixes = tuple(
         Finding(kind="fix", title=f"fix {n}", key=str(n), places=(), parts=(Part(label="error", text=f"E{n} ```x"),))
-        for n in range(6)
+        for n in range(10)
     )
     digest = TraceDigest(text="", tokens=0, budget=0, kept=(proof, *fixes))
     batches = batches_for(
         Material(task="Build it", digest=digest), CaseCounts(), window=None, offers=offers(), programs=True
     )
     assert all("make test passed" in batch.material and "Build it" in batch.material for batch in batches)
-    assert [sum(f"E{n}" in batch.material for batch in batches) for n in range(6)] == [1] * 6
+    assert [sum(f"E{n}" in batch.material for batch in batches) for n in range(10)] == [1] * 10
 
 
 def test_material_is_cut_to_a_small_window_and_fewer_cases_are_asked_for_at_once() -> None:

@@ -4,7 +4,7 @@ from upskill.domain import Evaluation, estimate_tokens, harness_info
 from upskill.domain.text import count
 from upskill.reporting.html.elements import definitions, escaped, table
 from upskill.reporting.html.facts import RunFacts
-from upskill.reporting.wording import arm_name, dollars
+from upskill.reporting.wording import arm_name, dollars, judge_error_words
 
 _TIMES = {1: "once", 2: "twice"}
 
@@ -33,6 +33,11 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         ("Skill", f"~{estimate_tokens(evaluation.skill.body):,} tokens, digest {facts.skill_digest[:19]}"),
         *((f"Version of {name}", version) for name, version in facts.versions.items()),
     ]
+    corrected = [
+        (f"{report.student.name}, corrected for the judge's errors", said)
+        for report in evaluation.students
+        if (said := judge_error_words(report)) is not None
+    ]
     models = [(f"Model behind {report.student.name}", report.student.model) for report in evaluation.students]
     settings = ""
     if facts.settings:
@@ -42,7 +47,7 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         "<p>Lift is the mean, over cases, of the pass rate with the skill minus the pass rate without it, in pairs run "
         "close together. An interval says what the true lift could be: in about 19 of 20 such runs it holds it, "
         "also when the run stopped early. An errored trial measured nothing and counts in neither arm.</p>"
-        f"<details><summary>The run in full</summary>{definitions([*pairs, *models])}{settings}</details>"
+        f"<details><summary>The run in full</summary>{definitions([*pairs, *corrected, *models])}{settings}</details>"
         f"{_whole(facts)}</section>"
     )
 

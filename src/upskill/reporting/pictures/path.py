@@ -17,6 +17,7 @@ REASONS = {
     "no difference": "the lift is surely small",
     "futile": "the rest of the plan would not have decided",
     "copies": "repeats were copies of the first answers",
+    "judge": "it was decided as judged; the judge's errors leave it open",
     "cap": "the plan was run to its end",
     "budget": "the budget was reached",
     "interrupted": "it was interrupted",

@@ -9,6 +9,7 @@ from upskill import checks, storage
 from upskill.checks import GradingContext
 from upskill.checks.qualifying import qualify
 from upskill.domain import Case, Qualification, Reason, Skill
+from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import UsageError
@@ -51,7 +52,11 @@ def check_cases(
         progress.step("looking at past runs", 0, None)
         qualifications = with_baselines(qualifications, tally_baselines(_baseline_trials(runs_dir, found.cases)))
     return CheckedCases(
-        skill=skill, case_file=found.path, cases=found.cases, qualifications=qualifications, notes=notes
+        skill=skill,
+        case_file=found.path,
+        cases=found.cases,
+        qualifications=qualifications,
+        notes=(*notes, *family_notes(found.cases)),
     )
 
 

@@ -23,6 +23,7 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
+from upskill.domain.family import by_family
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Reason
 from upskill.measuring.verdict import CutShort
@@ -57,6 +58,18 @@ def summarise(
     """The evaluation as it is reported, whether its trials were run just now or graded again."""
     mine = by_student(finished)
     labels = {one.case_id: one.labels for one in case_states}
+    reports = tuple(
+        conclude(
+            student,
+            plan,
+            schedules[student.name],
+            mine[student.name],
+            min_lift=min_lift,
+            cut_short=cut_short(student),
+            labels=labels,
+        )
+        for student in plan.students
+    )
     return Evaluation(
         skill=skill,
         run=run,
@@ -65,21 +78,17 @@ def summarise(
         planned=len(plan),
         design=plan.design,
         min_lift=min_lift,
-        students=tuple(
-            conclude(
-                student,
-                plan,
-                schedules[student.name],
-                mine[student.name],
-                min_lift=min_lift,
-                cut_short=cut_short(student),
-                labels=labels,
-            )
-            for student in plan.students
-        ),
+        students=reports,
         case_states=case_states,
         bought=bought,
-        notes=(*notes, *_copies_notes(plan, schedules), *_cut_notes(plan, mine), *_no_tools_notes(plan, mine)),
+        notes=(
+            *notes,
+            *_copies_notes(plan, schedules),
+            *_cut_notes(plan, mine),
+            *_no_tools_notes(plan, mine),
+            *_judge_notes(reports),
+            *_few_cases_notes(plan, mine),
+        ),
         end=end,
         sandbox=sandbox,
         judge=judge,
@@ -138,6 +147,21 @@ def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterato
             yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
 
 
+def _few_cases_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """What the cases cannot exclude that the student with the fewest of them was compared on."""
+    if plan.against is None:
+        return ()
+    scored = [
+        {(one.case_id, one.arm) for one in trials[student.name] if isinstance(one.outcome, Scored)}
+        for student in plan.students
+    ]
+    seen = min(
+        ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
+    )
+    note = measuring.breakage_note(cases=len(seen), families=len(by_family(seen)))
+    return () if note is None else (note,)
+
+
 def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
     """Notes on answers that were cut at the token limit, which explain a low pass rate."""
     for student in plan.students:
@@ -169,6 +193,16 @@ def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple
                 "if its server does not pass tools on, ask it without them: --harness chat"
             )
     return tuple(notes)
+
+
+def _judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
+    """Notes on lifts that rest on a judge whose error rate is not known."""
+    for report in reports:
+        error = report.judge_error
+        if error is not None and error.interval is None:
+            who = f"{report.student.name}: " if len(reports) > 1 else ""
+            answers = f"{error.compared} answers that other assertions could decide"
+            yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
 
 
 def _refusal_of_tools(trial: Trial) -> str | None:
@@ -209,18 +243,22 @@ def conclude(
     if plan.against is None:
         return report
     pairing, level = _paired(schedule, counted, plan)
-    judgement = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short)
+    error = measuring.measure_judge_error(pairing, finished, level, claim=judged.claim)
+    judgement = measuring.heed_judge_error(judged, error, min_lift=min_lift)
+    overruled = judgement.verdict != judged.verdict and judged.reason == "decided"
     return replace(
         report,
         verdict=judgement.verdict,
         sentence=judgement.sentence,
         lifts=() if judgement.lift is None else (judgement.lift, *_beside(plan, counted)),
         claim=judgement.claim,
-        stopped=judgement.reason,
-        end=_end_of(judgement.reason, cut_short),
+        stopped="judge" if overruled else judgement.reason,
+        end="judge" if overruled else _end_of(judgement.reason, cut_short),
         clears=judgement.clears,
         # Over the pairs that the verdict rests on. These lifts decide nothing.
         label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
+        judge_error=error,
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 

@@ -33,6 +33,7 @@ JOB_SETTINGS = frozenset(
         "command_seconds",
         "concurrency",
         "judge",
+        "judge_is_student",
         "max_output_tokens",
         "max_retries",
         "max_retry_wait_seconds",

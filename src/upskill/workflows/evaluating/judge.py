@@ -1,18 +1,86 @@
 """How answers are graded in a run: by which judge and in which sandbox, or without a new judgement."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from upskill import measuring
+from upskill import checks, measuring
 from upskill.checks import CheckOutcome, GradingContext, JudgeMissing, JudgeQuestion, grade
-from upskill.domain import Case, Grade, JudgeReport, Scored, Trial
+from upskill.domain import Case, Grade, JudgeReport, Scored, Student, Trial
 from upskill.domain.thinking import without_thinking
 from upskill.errors import UsageError
-from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, resolve_model
+from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, probe, resolve_model
 from upskill.sandbox import SandboxFacts, open_sandbox
 from upskill.settings import Settings
+
+_DATE = re.compile(r"-(?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
+"""How providers mark one version of a model. The name without it is served by one of those versions."""
+_THIS_MACHINE = frozenset({"localhost", "::1", "0.0.0.0"})
+
+
+def judge_for(
+    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
+) -> tuple[Endpoint | None, tuple[str, ...]]:
+    """The judge that the cases need, if any, and notes on it. Raises where it is one of the students, unless the
+    settings allow that."""
+    if not any("judge" in checks.needs(case) for case in cases):
+        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
+    judge = judge_endpoint(settings, students)
+    if judge is None:
+        return None, ()
+    same = [name for name, student in students.items() if is_same_model(judge, student)]
+    if same and not settings.judge_is_student:
+        raise UsageError(
+            f"{same[0]} would judge its own answers, and models rate their own words too high",
+            hint="name a model that is not measured with --judge; "
+            f"to let {same[0]} do it, add --judge-is-student (setting: judge_is_student)",
+        )
+    notes = () if judge.name in students else probe(judge).notes
+    return judge, (*notes, *map(own_judge_note, same))
+
+
+def own_judge_note(student: str) -> str:
+    """What every result says where a student judged itself."""
+    return f"{student} judged its own answers (--judge-is-student); models rate their own words too high"
+
+
+def own_judges(judge: str | None, students: Iterable[Student]) -> tuple[str, ...]:
+    """The students of a recorded run that judged themselves, as far as names show it."""
+    return tuple(
+        student.name
+        for student in students
+        if judge is not None
+        and judge == (student.model if student.endpoint is None else f"{student.model} at {student.endpoint}")
+    )
+
+
+def is_same_model(one: Endpoint, other: Endpoint) -> bool:
+    """Whether two names are answered by the same model: one name at one place, or one model that a server has behind
+    both names, as a server of a single model has behind any."""
+    if _place(one.base_url) != _place(other.base_url):
+        return False
+    names = {one.model, other.model}
+    if len(names) == 1 or (len({_DATE.sub("", name) for name in names}) == 1 and any(map(_is_undated, names))):
+        return True
+    if not (one.is_custom and other.is_custom):
+        return False
+    weights = probe(one).weights
+    return weights is not None and weights == probe(other).weights
+
+
+def _is_undated(name: str) -> bool:
+    return _DATE.search(name) is None
+
+
+def _place(url: str | None) -> tuple[str, int | None, str] | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return "127.0.0.1" if host in _THIS_MACHINE else host, parts.port, parts.path.rstrip("/")
 
 
 def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoint | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
 from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain.family import family_notes
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
@@ -18,7 +19,7 @@ from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.judge import judge_endpoint
+from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
 
 MOST_ESTIMATE_ERROR = 0.67
@@ -79,7 +80,8 @@ class PreparedEvaluation:
     @property
     def lines(self) -> tuple[str, ...]:
         """Calls, price, time, the detectable lift and notes, for a person."""
-        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in self.notes)
+        notes = (*self.notes, *_few_cases_hint(self.order, self.plan))
+        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in notes)
 
 
 def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
@@ -94,7 +96,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge, judge_notes = _judge(settings, endpoints, counted.cases)
+    judge, judge_notes = judge_for(settings, endpoints, counted.cases)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
         counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
@@ -125,6 +127,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
             *unconfined_notes(backend),
             *counted.notes,
             *admitted.notes,
+            *(() if order.every_case else family_notes(admitted.cases)),
             *skill.notes,
             *_unseen_notes(skill, harness),
             *(note for one in served.values() for note in one.notes),
@@ -144,16 +147,6 @@ def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
         return counted
     once = without_copies(counted.cases)
     return replace(once, notes=(*counted.notes, *once.notes))
-
-
-def _judge(
-    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
-) -> tuple[Endpoint | None, tuple[str, ...]]:
-    """The judge that the cases need, if any, and notes on it."""
-    if not any("judge" in checks.needs(case) for case in cases):
-        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
-    judge = judge_endpoint(settings, students)
-    return judge, () if judge is None or judge.name in students else probe(judge).notes
 
 
 def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
@@ -300,6 +293,14 @@ def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:
     if backend != "none":
         return ()
     return ("NOTHING WAS CONFINED: what models wrote ran on this machine with your rights (--sandbox none)",)
+
+
+def _few_cases_hint(order: EvaluationOrder, plan: TrialPlan) -> tuple[str, ...]:
+    """Advice for who chose the cases, while nothing is spent; the parts of a `generate` have those that they have."""
+    if order.every_case or plan.against is None:
+        return ()
+    hint = measuring.more_cases_hint(cases=len(plan.cases), families=plan.units)
+    return () if hint is None else (hint,)
 
 
 def _unseen_notes(skill: Skill, harness: str) -> tuple[str, ...]:

@@ -34,11 +34,15 @@ def settings_record(settings: ResolvedSettings) -> dict[str, SettingRecord]:
 
 
 def recorded_settings(record: Mapping[str, SettingRecord]) -> ResolvedSettings:
-    """The settings a run was begun with. What a later version added keeps its default."""
+    """The settings a run was begun with. What a later version added keeps its default.
+
+    A run of before `judge_is_student` was begun where that was allowed, and is resumed so.
+    """
     known = {name: entry for name, entry in record.items() if name in Settings.__dataclass_fields__}
     values = {name: entry.value for name, entry in known.items()}
     models = values.get("models")
-    settings = Settings(**{**values, "models": tuple(models) if isinstance(models, list) else ()})  # type: ignore[arg-type]
+    values = {"judge_is_student": True, **values, "models": tuple(models) if isinstance(models, list) else ()}  # type: ignore[dict-item]
+    settings = Settings(**values)  # type: ignore[arg-type]
     return ResolvedSettings(values=settings, origins={name: entry.origin for name, entry in known.items()})
 
 
@@ -55,7 +59,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         previous_source=None if order.previous is None else relative(order.previous, folder.path),
         previous_digest=None if prepared.previous is None else prepared.previous.digest,
         case_source=relative(prepared.case_file, folder.path),
-        cases=tuple(CaseReference(id=case.id, digest=case.digest) for case in plan.cases),
+        cases=tuple(CaseReference(id=case.id, digest=case.digest, family=case.family) for case in plan.cases),
         case_states=prepared.qualifications,
         students=plan.students,
         arms=plan.arms,

@@ -15,9 +15,15 @@ from upskill.sandbox import Backend, require_sandbox
 from upskill.storage import RunFolder, RunRecord
 from upskill.workflows.evaluating.check_cases import qualify_within
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, judge_report
+from upskill.workflows.evaluating.judge import (
+    grade_without_asking,
+    grading_context,
+    judge_report,
+    own_judge_note,
+    own_judges,
+)
 from upskill.workflows.evaluating.prepare import unconfined_notes
-from upskill.workflows.evaluating.replay import recorded_plan, replay_trials
+from upskill.workflows.evaluating.replay import changed_families, recorded_plan, replay_trials
 from upskill.workflows.evaluating.resume import recorded_backend
 
 
@@ -45,7 +51,8 @@ def regrade(
             f"{source}: holds no case {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}",
             hint="cases are matched by their id; the run knows " + ", ".join(asked[:5]),
         )
-    plan = recorded_plan(record, tuple(known[case_id] for case_id in asked))
+    graded_cases = tuple(known[case_id] for case_id in asked)
+    plan = recorded_plan(record, graded_cases)
     backend = recorded_backend(record)
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
     sandbox = require_sandbox(backend) if executes else None
@@ -70,6 +77,8 @@ def regrade(
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
             *_changed_skill(skill.digest, record),
+            *changed_families(graded_cases, record),
+            *map(own_judge_note, own_judges(record.judge, plan.students)),
             *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
         ),
         end=RunEnd() if record.end is None else replace(record.end, interrupted=False),

@@ -1,8 +1,8 @@
 """Replays the stored trials of a run through its schedule, and follows the estimate after each pair."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
 from upskill.measuring import FIXED, SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift
@@ -14,7 +14,7 @@ from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pa
 def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
     """The plan of a run; its cases stay in their file, so they are given, in recorded order."""
     return TrialPlan(
-        cases=cases,
+        cases=in_recorded_families(cases, record),
         students=record.students,
         arms=record.arms,
         repeats=record.repeats,
@@ -23,6 +23,18 @@ def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
         design=record.design,
         turn_cap=record.turn_cap,
     )
+
+
+def in_recorded_families(cases: Sequence[Case], record: RunRecord) -> tuple[Case, ...]:
+    """The cases, in recorded order, in the families of when the run began: they decide what its verdict counts once."""
+    return tuple(replace(case, family=known.family) for case, known in zip(cases, record.cases, strict=True))
+
+
+def changed_families(cases: Sequence[Case], record: RunRecord) -> tuple[str, ...]:
+    """A note where the file of a run puts its cases, in recorded order, into other families now."""
+    if in_recorded_families(cases, record) == tuple(cases):
+        return ()
+    return ("cases are in other families now than when the run began; it keeps those, and a new run takes the new",)
 
 
 def replay_trials(

@@ -12,6 +12,7 @@ from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import recorded_settings
+from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
@@ -30,13 +31,19 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
             only=frozenset(case.id for case in record.cases),
+            every_case=parent is not None,
             known_states=record.case_states,
             sandbox=recorded_backend(record),
         ),
         replace(settings, harness=record.harness.partition("/")[0]),
     )
     require_unchanged(prepared, record, run)
-    prepared = replace(prepared, plan=replace(prepared.plan, harness_version=record.harness))
+    plan = prepared.plan
+    prepared = replace(
+        prepared,
+        plan=replace(plan, harness_version=record.harness, cases=in_recorded_families(plan.cases, record)),
+        notes=(*prepared.notes, *changed_families(plan.cases, record)),
+    )
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     client = client_for(settings) if parent is None else parent.client
     return run_and_report(

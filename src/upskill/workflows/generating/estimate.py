@@ -19,7 +19,7 @@ from upskill.workflows.evaluating.estimate import (
     Estimate,
     seconds_per_call,
 )
-from upskill.workflows.generating.measure import SCREEN_ROUNDS
+from upskill.workflows.generating.measure import SCREEN_ROUNDS, held_out_turns
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
@@ -171,7 +171,7 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     learn_most = counts.learn * (1 + given * (1 + max(change, teaching.revisions)))
     if not counts.held_out:
         return learn, learn_most
-    held_out_most = compared * measuring.default_cap(counts.held_out)
+    held_out_most = compared * held_out_turns(counts.held_out)
     guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
     suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
     return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from upskill import measuring
 from upskill.domain import Arm, Case, Draft, Evaluation, Scored, Trial
 from upskill.errors import UsageError
 from upskill.models import MeteredClient
@@ -66,10 +67,18 @@ class Measure(Protocol):
         ...
 
 
+HELD_OUT_TURNS = 80
+"""The most turns of one student in the held-out test: two and a half rounds of the cases written by default."""
 SCREEN_ROUNDS = 3
 """How many pairs a case needs before a screen can tell a worsened case from chance."""
 LEAST_MEASURED = 0.5
 """An endpoint that went down before this share of the trials had ended has measured nothing of use."""
+
+
+def held_out_turns(cases: int) -> int:
+    """The most turns of one student in a sequential test of so many held-out cases: half rounds, four at least."""
+    half_rounds = 2 * max(HELD_OUT_TURNS, 2 * cases) // cases
+    return min(half_rounds * cases // 2, measuring.default_cap(cases))
 
 
 class StageMeasurer:
@@ -130,6 +139,7 @@ class StageMeasurer:
                 skill=self._folder.keep_draft(draft),
                 case_file=case_file,
                 repeats=repeats,
+                turn_cap=held_out_turns(len(cases)) if repeats is None else None,
                 previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
                 harness_version=self._harness_version,

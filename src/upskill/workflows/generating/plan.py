@@ -16,6 +16,7 @@ from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.lessons import lesson_calls
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
+from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
@@ -180,6 +181,7 @@ def plan_generate(
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
+        judge_for(values, {student.name: student for student in inputs.roles.students}, own)
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
 
 

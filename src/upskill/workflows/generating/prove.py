@@ -7,6 +7,7 @@ from upskill import measuring
 from upskill.domain import Case, Draft, Evaluation, Lift, StudentReport, Verdict
 from upskill.domain.text import count
 from upskill.measuring import FEWEST_CASES, FRESH_PAIRS, REPEATS_OF_A_LATER_USE, WorsenedCase, level_of_use
+from upskill.measuring.judge_error import say_corrected
 from upskill.measuring.pairs import CaseTally
 from upskill.measuring.verdict import figures
 from upskill.workflows.generating.measure import SCREEN_ROUNDS, Measure, Measurement
@@ -211,12 +212,13 @@ def _judge(
     name = report.student.name
     verdict, claim = report.verdict or "invalid", report.claim
     lift = report.lifts[0] if report.lifts else None
+    error = report.judge_error
     superior = verdict == "helps" and (claim == "cases like these" or cases < FEWEST_CASES)
     if fixed:
         arm, against = report.compared
         pairing = measuring.pair_trials(measured.of(name), arm=arm, against=against)
         gate = measuring.pass_gate(pairing, level)
-        better = gate is not None and gate.superior
+        better = gate is not None and gate.superior and (error is None or error.allows("helps"))
         # Six cases of which one never got an answer are five, too few for a claim on others.
         superior = gate is not None and better and (gate.wide or cases < FEWEST_CASES)
         if better:
@@ -239,7 +241,10 @@ def _judge(
         sentence="",
     )
     seen = len(_tallies(measured, name))
-    return replace(proof, sentence=student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision))
+    sentence = student_sentence(proof, report.sentence, cases=cases, seen=seen, revision=revision)
+    if verdict == "undecided" and error is not None and not error.allows("helps"):
+        sentence += f"; {say_corrected(error)}"
+    return replace(proof, sentence=sentence)
 
 
 def _at_level(lift: Lift, gate: measuring.Gate) -> Lift:

@@ -18,7 +18,8 @@ def claims_of(inputs: GenerateInputs, proof: Proof | None, *, exhausted: Cap | N
     """What is claimed for each student; `exhausted` is the cap that ended the run before the held-out cases."""
     if proof is not None and proof.students:
         return tuple(
-            StudentClaim(student=one.student, status=one.verdict, sentence=one.sentence) for one in proof.students
+            StudentClaim(student=one.student, status=one.verdict, sentence=one.sentence, claim=one.claim)
+            for one in proof.students
         )
     status = "not proven"
     if not inputs.order.evaluate:

@@ -10,9 +10,10 @@ from pydantic import TypeAdapter
 from upskill import checks, storage
 from upskill.domain import Case, Lesson
 from upskill.domain.draft import Draft
+from upskill.domain.family import by_family, family_notes, with_merged_families
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
 from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.measuring import number_of_use
+from upskill.measuring import more_cases_hint, number_of_use
 from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting.generated import attempt_lines, generated_json
@@ -114,12 +115,18 @@ class GenerateStages:
                 self._notes.append(f"dropped: {dropped}")
             cases = self._joined(cases_by_hand(cases), written.cases)
         cases = split_cases(cases, self._inputs.order.counts)
+        self._notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
 
     def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
-        """Both, without written cases that repeat a person's: one could be learned from and the other held out."""
+        """Both, without written cases that repeat a person's: one could be learned from and the other held out.
+
+        Written ones lose their side where there are others: families that now span both are split as one.
+        """
+        if not by_hand:
+            return tuple(written)
         known = {case.id for case in by_hand}
         new: list[Case] = []
         for case, double in without_doubles(written, known=by_hand):
@@ -127,7 +134,8 @@ class GenerateStages:
                 self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-        return (*by_hand, *new)
+        sideless = (case if case.use == "negative" else replace(case, use=None) for case in new)
+        return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
 
     def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
@@ -306,6 +314,14 @@ class GenerateStages:
             return ()
         run = shown_path(self._folder.path)
         return (f"stopped at {self._client.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+
+
+def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
+    """A note where held-out cases share so few families that little can be said of others."""
+    held_out = [case for case in cases if case.use == "held-out"]
+    families = len(by_family(held_out))
+    hint = more_cases_hint(cases=len(held_out), families=families)
+    return () if hint is None or families == len(held_out) else (hint,)
 
 
 def _ending_at_a_cap(ask: Ask) -> Ask:

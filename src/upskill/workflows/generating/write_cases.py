@@ -10,6 +10,7 @@ from pathlib import Path
 from upskill import checks, storage
 from upskill.domain import Case, Purchase, Qualification, Skill
 from upskill.domain.case import Json
+from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import count
@@ -130,10 +131,10 @@ class SkillCases:
 
     @property
     def dropped_notes(self) -> tuple[str, ...]:
-        """What was dropped, and whether that left too few, in a line each."""
+        """What was dropped, whether that left too few, and what is odd about their families, in a line each."""
         got, wanted = len(self.cases), self.plan.order.counts.total
         too_few = (f"{got} of {wanted} cases could be had",) if got < wanted else ()
-        return (*(f"dropped: {line}" for line in self.dropped), *too_few)
+        return (*(f"dropped: {line}" for line in self.dropped), *too_few, *family_notes(self.cases))
 
 
 def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:

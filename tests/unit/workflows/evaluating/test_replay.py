@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+from made_runs import record
 from unit.reporting.evaluations import errored, scored
 from upskill.domain import Case, Student, Trial, TrialPlan
-from upskill.workflows.evaluating.replay import MOST_POINTS, replay
+from upskill.storage.runs import CaseReference
+from upskill.workflows.evaluating.replay import MOST_POINTS, changed_families, recorded_plan, replay
 
 
 def plan(cases: int, repeats: int, *, design: str = "sequential") -> TrialPlan:
@@ -78,3 +80,11 @@ def test_a_long_path_is_thinned_and_keeps_its_rounds_and_its_end() -> None:
     assert len(path.points) <= MOST_POINTS + 10
     assert [point.pairs for point in path.points if point.round_end] == [100, 200, 300, 400, 500]
     assert path.points[-1].pairs == 500
+
+
+def test_a_recorded_plan_has_the_families_of_when_the_run_began() -> None:
+    known = record(cases=(CaseReference(id="a", digest="1", family="ports"), CaseReference(id="b", digest="2")))
+    now = tuple(Case(id=name, prompt="", checks=(), family="other") for name in ("a", "b"))
+    assert [case.family for case in recorded_plan(known, now).cases] == ["ports", None]
+    assert len(changed_families(now, known)) == 1
+    assert changed_families(recorded_plan(known, now).cases, known) == ()

@@ -14,6 +14,7 @@ from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.estimate import Estimate
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.measure import held_out_turns
 
 PRICE = Price(input_per_million=5.0, output_per_million=25.0)
 TEACHER = Endpoint(name="t", model="x/t", how="", price=PRICE)
@@ -83,3 +84,11 @@ def test_an_unknown_price_is_not_nothing(price: Price | None) -> None:
     found = estimate_teaching(NEW_SKILL, teacher=TEACHER, writer=TEACHER, students=students, settings=Settings())
     assert found.students is not None
     assert (found.students.price_at_most is None) == (price is None)
+
+
+def test_the_held_out_test_ends_after_two_and_a_half_rounds_of_the_default_cases() -> None:
+    defaults = CaseCounts()
+    assert (defaults.held_out, held_out_turns(defaults.held_out)) == (32, 80)
+    assert [held_out_turns(cases) for cases in (6, 16, 30, 33, 40, 100)] == [30, 80, 75, 66, 80, 200]
+    more = of_students(replace(NEW_SKILL, counts=defaults)).calls_at_most
+    assert more == 10 * (2 + 3) + 2 * 80 + 2 * 3 * 4 + 2 * 8 * (32 + 4)

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
-from upskill.domain import Case, Draft, Errored
+from upskill.domain import Case, Draft, Errored, Interval
+from upskill.domain.judge_error import JudgeError
 from upskill.measuring import level_of_use
 from upskill.workflows.generating.measure import Measurement
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove, repeats_of_use
@@ -125,6 +126,20 @@ def test_later_use_is_a_fixed_design_at_a_stricter_level() -> None:
     assert proof.proven
     assert proof.students[0].level == level_of_use(3)
     assert "80 pairs) on 16 held-out cases (3rd use of these cases, so more was asked of it)" in proof.sentence
+
+
+def test_later_use_is_not_proven_where_the_errors_of_a_judge_leave_it_open() -> None:
+    simulated = measuring(rates(new=0.9, old=0.3))
+    error = JudgeError(compared=80, lift=0.1, interval=Interval(low=-0.1, high=0.3))
+
+    def judged(*given: object, **more: object) -> Measurement:
+        found = simulated(*given, **more)  # type: ignore[arg-type]
+        reports = tuple(replace(report, judge_error=error) for report in found.evaluation.students)
+        return replace(found, evaluation=replace(found.evaluation, students=reports))
+
+    proof = prove(NEW, held_out=HELD_OUT, measure=judged, against=OLD, uses=3)
+    assert not proof.proven
+    assert "corrected for the judge's errors +10 points (-10 to +30)" in proof.sentence
 
 
 def test_second_use_refuses_what_the_first_would_have_taken() -> None:

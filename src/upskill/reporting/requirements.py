@@ -1,0 +1,88 @@
+"""What was required of a result, whether it is met, and why not: for the last line, `--json` and JUnit."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from upskill.domain import Evaluation, StudentReport
+from upskill.domain.case import Json
+from upskill.domain.evaluation import Required, meets
+from upskill.domain.generated import GenerateResult
+from upskill.reporting.wording import points
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requirement:
+    """One thing that was required of every student."""
+
+    what: str
+    """The option, as it is typed."""
+    unmet: Mapping[str, str] = field(default_factory=dict)
+    """Why it is not met, by student, or by "" where that is about none of them; empty where it is met."""
+
+    @property
+    def met(self) -> bool:
+        """Whether every student meets it."""
+        return not self.unmet
+
+    @property
+    def why(self) -> str | None:
+        """Everything that is missing, in words; `None` where nothing is."""
+        return "; ".join(self.unmet.values()) or None
+
+
+def requirements(evaluation: Evaluation) -> tuple[Requirement, ...]:
+    """What was required of an evaluation; empty where nothing was."""
+    found = []
+    if (required := evaluation.required) is not None:
+        unmet = {
+            report.student.name: why
+            for report in evaluation.students
+            if (why := _gap(required, report.student.name, report.verdict, report.claim)) is not None
+        }
+        found.append(Requirement(what=f"--require {required}", unmet=unmet))
+    if (min_lift := evaluation.min_lift) is not None:
+        unmet = {report.student.name: why for report in evaluation.students if (why := _lift_gap(min_lift, report))}
+        found.append(Requirement(what=f"--min-lift {min_lift:g}", unmet=unmet))
+    return tuple(found)
+
+
+def generate_requirements(generated: GenerateResult, required: Required | None) -> tuple[Requirement, ...]:
+    """What was required of a `generate`: every student is helped on held-out cases, and no case is made worse."""
+    if required is None:
+        return ()
+    unmet = {
+        one.student: why
+        for one in generated.claims
+        if (why := _gap(required, one.student, one.status, one.claim)) is not None
+    }
+    if not generated.proven and not unmet:
+        unmet = {"": generated.reason}
+    return (Requirement(what=f"--require {required}", unmet=unmet),)
+
+
+def requirements_json(found: tuple[Requirement, ...]) -> Json:
+    """A list with an object for each requirement."""
+    return [{"what": one.what, "met": one.met, "why": one.why} for one in found]
+
+
+def not_met_lines(found: tuple[Requirement, ...]) -> Iterator[str]:
+    """A line for each requirement that is not met."""
+    return (f"not met: {one.what}, {one.why}" for one in found if not one.met)
+
+
+def _gap(required: Required, name: str, verdict: str | None, claim: str | None) -> str | None:
+    if meets(required, verdict=verdict, claim=claim):
+        return None
+    if verdict == "helps":
+        return f"{name} is helped on these cases only, which --require helps-here accepts"
+    if verdict is None or verdict == "invalid":
+        return f"{name} has no verdict"
+    return f"{name} is hurt" if verdict == "hurts" else f"{name} is {verdict}"
+
+
+def _lift_gap(min_lift: float, report: StudentReport) -> str | None:
+    if report.clears:
+        return None
+    asked = f"{points(min_lift)} points"
+    missing = f"{asked} is excluded" if report.clears is False else f"at least {asked} is not shown"
+    return f"{report.student.name}: {missing}"

@@ -1,0 +1,78 @@
+"""`--require` and `--min-lift`: what meets them, and what is said where they are not met."""
+
+import json
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from unit.reporting.evaluations import evaluation, report
+from upskill.domain import Evaluation
+from upskill.reporting import evaluation_json, junit_report
+from upskill.reporting.requirements import not_met_lines, requirements
+
+WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
+UNDECIDED = report("sonnet", verdict="undecided")
+
+
+def required(of: Evaluation) -> Any:
+    return json.loads(json.dumps(evaluation_json(of)))["required"]
+
+
+def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> None:
+    assert evaluation(WIDE, required="helps").exit_code() == 0
+    assert evaluation(NARROW, required="helps").exit_code() == 1
+    assert evaluation(WIDE, NARROW, required="helps").exit_code() == 1
+    assert evaluation(WIDE, NARROW, required="helps-here").exit_code() == 0
+    assert evaluation(WIDE, UNDECIDED, required="helps-here").exit_code() == 1
+    assert evaluation(NARROW).exit_code() == 0
+
+
+@pytest.mark.parametrize(
+    ("found", "lines"),
+    [
+        (evaluation(WIDE), []),
+        (evaluation(WIDE, required="helps"), []),
+        (evaluation(UNDECIDED, required="helps"), ["not met: --require helps, sonnet is undecided"]),
+        (
+            evaluation(NARROW, UNDECIDED, required="helps"),
+            [
+                "not met: --require helps, kimi is helped on these cases only, which --require helps-here accepts; "
+                "sonnet is undecided"
+            ],
+        ),
+        (
+            evaluation(replace(UNDECIDED, verdict="invalid"), required="helps-here", min_lift=0.1),
+            [
+                "not met: --require helps-here, sonnet has no verdict",
+                "not met: --min-lift 0.1, sonnet: at least +10 points is not shown",
+            ],
+        ),
+        (evaluation(replace(WIDE, clears=True), min_lift=0.1), []),
+        (
+            evaluation(replace(WIDE, clears=False), min_lift=0.1),
+            ["not met: --min-lift 0.1, haiku: +10 points is excluded"],
+        ),
+    ],
+)
+def test_what_is_not_met_is_a_line_with_the_reason(found: Evaluation, lines: list[str]) -> None:
+    assert list(not_met_lines(requirements(found))) == lines
+    assert [f"not met: {one['what']}, {one['why']}" for one in required(found) if not one["met"]] == lines
+
+
+def test_json_says_it_too_where_it_is_met() -> None:
+    assert required(evaluation(WIDE)) == []
+    assert required(evaluation(WIDE, required="helps")) == [{"what": "--require helps", "met": True, "why": None}]
+
+
+def test_in_junit_a_requirement_is_a_test_of_its_own_that_fails_for_the_students_that_do_not_meet_it() -> None:
+    found = evaluation(WIDE, UNDECIDED, required="helps")
+    root = ElementTree.fromstring(junit_report(found, ()))
+    first, second = (suite.find("testcase[@name='--require helps']") for suite in root)
+    assert first is not None
+    assert first.find("failure") is None
+    assert second is not None
+    assert (failure := second.find("failure")) is not None
+    assert failure.get("message") == "not met: --require helps, sonnet is undecided"
+    assert (root.get("tests"), root.get("failures")) == ("2", "1")
