@@ -68,8 +68,9 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
 
-statistics: setup  ## the simulated tables behind the statistics; a quarter of an hour
+statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables
+	$(BIN)/python -m benchmarks.attacks
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write

@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tools.simulation.populations import generator
 from tools.simulation.student import SimulatedMeasure, Store, make_cases
 from upskill.domain import Case, Draft
 from upskill.models import Question, Reply
@@ -31,27 +32,13 @@ Draw = Callable[[random.Random], tuple[float, float]]
 """Draws the two chances of a case."""
 
 
-def _same(rate: float) -> tuple[float, float]:
-    return rate, rate
-
-
-NULLS: dict[str, Draw] = {
-    "B55": lambda rng: _same(rng.betavariate(0.5, 0.5)),
-    "half": lambda rng: (0.5, 0.5),
-    "het": lambda rng: (0.25, 0.75) if rng.random() < 0.5 else (0.75, 0.25),
-    "skew": lambda rng: (0.40, 0.55) if rng.random() < 0.8 else (0.80, 0.20),
-}
+NULLS: dict[str, Draw] = {name: generator(name).draw for name in ("B55", "half", "het", "skew")}
 """No lift over all the cases that could be drawn: the same rates, or gains and losses that even out."""
 
 
 def gain(lift: float) -> Draw:
     """A true lift, larger where there is more room."""
-
-    def draw(rng: random.Random) -> tuple[float, float]:
-        base = rng.betavariate(0.5, 0.5)
-        return base, base + (1 - base) * 2 * lift
-
-    return draw
+    return generator(f"gain{round(100 * lift):02}").draw
 
 
 class ScriptedTeacher:
@@ -103,7 +90,7 @@ def draw_rates(rng: random.Random, draw: Draw) -> Rates:
     """Chances for every case; on the negative ones nothing changes, and nearly all of them pass."""
     learn, held_out, negative = CASES
     rates = {case.id: draw(rng) for case in (*learn, *held_out)}
-    return rates | {case.id: _same(rng.betavariate(8, 0.5)) for case in negative}
+    return rates | {case.id: generator("sat").draw(rng) for case in negative}
 
 
 def new_skill_loop(rng: random.Random, draw: Draw, *, effort: Effort = "low", memorised: float = 0.0) -> Loop:
