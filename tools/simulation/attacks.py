@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 
-from upskill.domain.look import Look, LookTerms, SeenCase, SeenPair
-
 from tools.simulation.populations import Rates, generator
+from upskill.domain.look import Look, LookTerms, SeenCase, SeenPair
 from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge
 from upskill.measuring.looks import NextLook, look_terms, recorded_look, tallies_of
 from upskill.measuring.pairs import Losses
@@ -126,8 +125,8 @@ class Person:
         mine = {key: number for key, number in lost.items() if key in asked}
         return replace(
             pairing,
-            losses=Losses(answered=len(scored), lost=sum(mine.values()), asked_in=asked, lost_in=frozenset(mine)),
-            losses_against=Losses(answered=len(asked), asked_in=asked),
+            losses=Losses(lost=sum(mine.values()), asked_in=asked, lost_in=frozenset(mine)),
+            losses_against=Losses(asked_in=asked),
         )
 
     def _coming(self, chosen: Sequence[int], runs: int | None, version: int) -> NextLook:
