@@ -14,7 +14,8 @@ from functools import cache, partial
 
 from tools.simulation.populations import Rates, generator
 from upskill.domain.look import Look, LookTerms, SeenCase, SeenPair
-from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, judge
+from upskill.measuring import DroppedPair, Judgement, Level, Pair, Pairing, Sequential, holds_among, judge
+from upskill.measuring.guarded import GuardedSequential
 from upskill.measuring.looks import NextLook, look_terms, recorded_look, tallies_of
 from upskill.measuring.pairs import Losses
 from upskill.measuring.verdict import only_if_both
@@ -56,6 +57,8 @@ class Person:
     """The family of each case, where they are named."""
     flaws: Flaws = Flaws()
     student: str = "student"
+    models: int = 1
+    """How many models are tested, where the best of them is to be named."""
     _stored: dict[tuple[int, int, int], bool] = field(default_factory=dict)
     """By version (0 is no skill), case and repeat: whether it passed."""
     _bought: Counter[tuple[int, int, int]] = field(default_factory=Counter)
@@ -105,8 +108,9 @@ class Person:
             level, decision = Level(terms.level), None
         else:
             units = None if self.families is None else len({self.families[nth] for nth in chosen})
-            design = Sequential(cases=len(chosen), units=units, level=terms.level, prior=prior)
-            for turn in self._turns(chosen, design.cap, version):
+            plan = partial(Sequential, cases=len(chosen), units=units, level=terms.level, prior=prior)
+            design = GuardedSequential(plan)
+            for turn in self._turns(chosen, plan().cap, version):
                 if design.add(turn).stop:
                     break
             pairing, level, decision = design.pairing, design.level, design.end("cap")
@@ -115,6 +119,8 @@ class Person:
         if terms.removed and judgement.claim is not None:
             whole = replace(pairing, prior=(*prior, *tallies_of(terms.removed)))
             judgement = only_if_both(judgement, judge(whole, level=level), removed=len(terms.removed))
+        if self.models > 1 and not holds_among(judgement, pairing, level, models=self.models):
+            judgement = replace(judgement, verdict="undecided", claim=None)
         return judgement, pairing.pairs
 
     def _with_losses(self, pairing: Pairing, version: int) -> Pairing:
@@ -203,9 +209,10 @@ class Person:
         against = self._answer(0, nth, repeat)
         passed = self._answer(version, nth, repeat)
         if passed is None or against is None:
-            return DroppedPair(case_id=_case_id(nth), repeat=repeat, passed=passed, passed_against=against)
+            return DroppedPair(case_id=_case_id(nth), repeat=repeat, passed=passed, passed_against=against, lost=True)
         family = None if self.families is None else self.families[nth]
-        return _pair(nth, repeat, passed, against, family=family, copies=self.flaws.copies)
+        pair = _pair(nth, repeat, passed, against, family=family, copies=self.flaws.copies)
+        return replace(pair, lost=True) if self._lost[version][nth, repeat] else pair
 
     def _answer(self, version: int, nth: int, repeat: int) -> bool | None:
         """From the store, or bought; `None` where it could not be scored."""
@@ -324,7 +331,7 @@ def edits(rng: random.Random, population: str, *, times: int, cases: int = 20) -
 
 def best_of(rng: random.Random, population: str, *, students: int) -> Iterator[Said]:
     for _ in range(students):
-        person = _person(rng, population)
+        person = replace(_person(rng, population), models=students)
         yield _say(person, person.evaluate())
 
 

@@ -101,6 +101,8 @@ class StudentReport:
     """Whether the lift that was asked for is shown, or excluded (`False`); `None` if neither."""
     label_lifts: tuple[LabelLift, ...] = ()
     """The lift over the cases of each label, where something was compared."""
+    holds_among: bool | None = None
+    """Whether `helps` is also shown with the level divided by the number of models; `None` where it is not claimed."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
     judge_error: JudgeError | None = None

@@ -45,7 +45,7 @@ from upskill.measuring.planning import describe_plan, detectable_lift
 from upskill.measuring.sequential import Sequential, default_cap
 from upskill.measuring.summary import judge_agreement, spent_on, summarise_arm
 from upskill.measuring.token_ratio import measure_tokens
-from upskill.measuring.verdict import Judgement, judge, only_if_both
+from upskill.measuring.verdict import Judgement, holds_among, judge, only_if_both
 
 __all__ = [
     "FEWEST_CASES",
@@ -74,6 +74,7 @@ __all__ = [
     "describe_plan",
     "detectable_lift",
     "heed_judge_error",
+    "holds_among",
     "judge",
     "judge_agreement",
     "label_of",

@@ -14,6 +14,7 @@ from upskill.measuring.intervals import (
     NO_DIFFERENCE,
     SEQUENTIAL,
     Level,
+    cases_like_these,
     merge_families,
     these_cases,
 )
@@ -111,6 +112,18 @@ def only_if_both(judgement: Judgement, whole: Judgement, *, removed: int) -> Jud
 
 def _not_shown(removed: int) -> str:
     return f"not shown with the {count(removed, 'removed case')} included"
+
+
+def holds_among(judgement: Judgement, pairing: Pairing, level: Level, *, models: int) -> bool | None:
+    """Whether `helps` for cases like these is also shown with the level divided by the number of models tested.
+
+    Who names the best of several models picks the luckiest, so that claim needs the stricter level. `None` where that
+    is not claimed.
+    """
+    if (judgement.verdict, judgement.claim) != ("helps", "cases like these"):
+        return None
+    interval = cases_like_these(pairing.tallies, replace(level, error=level.error / models))
+    return interval is not None and interval.above_zero
 
 
 def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float | None) -> Decision:

@@ -56,6 +56,7 @@ def _student(report: StudentReport) -> Json:
         "stopped": report.stopped,
         "end": report.end,
         "clears": report.clears,
+        "holds_among": report.holds_among,
         "late": report.late,
         "earlier_pairs": report.earlier_pairs,
         "judge_error": None if report.judge_error is None else _judge_error(report.judge_error),

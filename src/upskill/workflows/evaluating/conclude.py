@@ -1,7 +1,7 @@
 """Concludes from finished trials: the report of each student, and the evaluation."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -98,6 +98,7 @@ def summarise(
             *_cut_notes(plan, mine),
             *_no_tools_notes(plan, mine),
             *_judge_notes(reports),
+            *_models_notes(reports),
             *_few_cases_notes(plan, mine),
         ),
         end=end,
@@ -148,6 +149,17 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
     if end.has_outage(student.model) and not schedule.has_begun_all:
         return "down"
     return "budget" if end.cap is not None else None
+
+
+def _models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
+    """Which models the skill helps even where one of them is to be called the best."""
+    if len(reports) < 2 or all(report.holds_among is None for report in reports):
+        return
+    names = [report.student.name for report in reports if report.holds_among]
+    yield (
+        f"each model has its own 95%; corrected for {len(reports)} models, the skill helps "
+        f"{', '.join(names) or 'none of them for sure'}"
+    )
 
 
 def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:
@@ -279,6 +291,7 @@ def conclude(
         label_lifts=measuring.lift_by_label(pairing, labels or {}, level),
         judge_error=error,
         earlier_pairs=sum(tally.pairs for tally in pairing.prior),
+        holds_among=measuring.holds_among(judgement, pairing, level, models=len(plan.students)),
         late=sum(trial.calls > 0 for trial in finished) - sum(trial.calls > 0 for trial in counted),
     )
 
