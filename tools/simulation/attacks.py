@@ -439,8 +439,16 @@ ATTACKS: tuple[Attack, ...] = (
         partial(flawed, flaws=Flaws(errored=0.5), runs=5, again=2),
         step=3,
     ),
-    _attack("a judge that passes 10% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.1))),
-    _attack("a judge that passes 20% of failing answers with the skill", partial(flawed, flaws=Flaws(flattery=0.2))),
+    _attack(
+        "a judge alone that passes 10% of failing answers with the skill",
+        partial(flawed, flaws=Flaws(flattery=0.1)),
+        claimed=False,  # its error is not measured where no other check decides, and the result says so
+    ),
+    _attack(
+        "a judge alone that passes 20% of failing answers with the skill",
+        partial(flawed, flaws=Flaws(flattery=0.2)),
+        claimed=False,  # its error is not measured where no other check decides, and the result says so
+    ),
     _attack("a CI gate, 50 builds of an unchanged skill", partial(builds, times=50), step=50, share=0.2),
     _attack("a CI gate, 50 edits that change nothing", partial(edits, times=50), step=50, share=0.2),
 )
