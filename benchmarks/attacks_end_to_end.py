@@ -297,12 +297,25 @@ has a seed, a folder, a trial store and a ledger of its own. What is simulated w
 [Attacks, coverage and power](attacks.md).
 """
 TABLE = """\
-`helps` is claimed for cases like these, and only that meets `--require helps`; "here" is `helps` on these 20 cases.
-Both are counted if any command of an attack said so; undecided, invalid and others are what the last one said.
-The line is that of the first evaluation.
+Slow failing student: so many failing answers with the skill time out, and are asked for again. Dropped pairs: half of
+the failing answers with the skill break off, without retries. Caching student: one answer to one request for ever.
+
+`helps` is claimed for cases like these, and only that meets `--require helps`; "here" is `helps` on these cases. Both
+are given as said by any command / by the last one; undecided, invalid and others are what the last one said. What is
+printed is from the first evaluation.
 
 | attack | evaluations | helps | here | undecided | invalid | other | line found in | what is printed |
 |---|---|---|---|---|---|---|---|---|"""
+
+GATES = """\
+
+## A gate in CI
+
+`--require helps` with `--ledger FILE`; every build starts without a trial store and without run folders. An idle edit
+is another comment in `SKILL.md`.
+
+| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout | last line |
+|---|---|---|---|---|---|---|"""
 
 
 def page(found: Sequence[Found]) -> str:
@@ -310,40 +323,34 @@ def page(found: Sequence[Found]) -> str:
     rows: defaultdict[str, list[Found]] = defaultdict(list)
     for one in found:
         rows[one.row].append(one)
-    day = datetime.now(UTC).date()
-    lines = [HEAD, f"{day}, {len(found)} evaluations, {CASES} cases.", "", TABLE]
-    lines += [_table_row(name, rows[name]) for name in ROWS if rows[name] and "builds" not in name]
-    lines += [
-        "",
-        "## A gate in CI",
-        "",
-        *(line for name in ROWS if "builds" in name for line in _gate(name, rows[name])),
-    ]
-    return "\n".join(lines).rstrip() + "\n"
+    attacks = [_attack(name, rows[name]) for name in ROWS if rows[name] and "builds" not in name]
+    gates = [_gate(name, rows[name]) for name in ROWS if rows[name] and "builds" in name]
+    commands = sum(len(one.verdicts) for one in found)
+    count = f"{datetime.now(UTC).date()}: {len(found)} seeds, {commands:,} commands, {CASES} cases."
+    return "\n".join([HEAD, count, "", TABLE, *attacks, GATES, *gates]) + "\n"
 
 
-def _table_row(name: str, mine: Sequence[Found]) -> str:
+def _attack(name: str, mine: Sequence[Found]) -> str:
     ever = Counter(verdict for one in mine for verdict in {*one.verdicts})
     last = Counter(one.verdicts[-1] for one in mine)
     other = len(mine) - sum(last[verdict] for verdict in ("helps", HERE_ONLY, "undecided", "no verdict"))
     seen = [one.line for one in mine if one.line is not None]
-    cells = [name, len(mine), ever["helps"], ever[HERE_ONLY], last["undecided"], last["no verdict"], other]
-    cells += [f"{len(seen)} of {len(mine)}", f"`{seen[0]}`; `{mine[0].sentence}`" if seen else "–"]
-    return f"| {' | '.join(map(str, cells))} |"
+    line = f"`{seen[0]}`; `{mine[0].sentence}`" if seen else "–"
+    helps = [f"{ever[verdict]} / {last[verdict]}" for verdict in ("helps", HERE_ONLY)]
+    return _cells(
+        name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{len(seen)} of {len(mine)}", line
+    )
 
 
-def _gate(name: str, mine: Sequence[Found]) -> Iterator[str]:
-    """What became of a gate that was used many times."""
-    if not mine:
-        return
-    builds = len(mine[0].verdicts)
-    passed = sum(any(code == 0 for code in one.codes) for one in mine)
+def _gate(name: str, mine: Sequence[Found]) -> str:
+    passed = sum(0 in one.codes for one in mine)
+    first, later = sum(one.calls[0] for one in mine), sum(sum(one.calls[1:]) for one in mine)
     same = sum(len(set(one.verdicts)) == 1 for one in mine)
-    later = sum(sum(one.calls[1:]) for one in mine)
-    yield f"**{name}**, {len(mine)} times: {passed} of {len(mine)} ever passed `--require helps`;"
-    yield f"{later:,} calls in the {builds - 1} builds after the first, all gates together; {same} of {len(mine)} gave"
-    yield f"the same verdict at every build. The last build of the first one says `{mine[0].line}`."
-    yield ""
+    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same, f"`{mine[0].line}`")
+
+
+def _cells(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def main() -> int:
