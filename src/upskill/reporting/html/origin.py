@@ -44,6 +44,7 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         if report.lifts and report.lifts[0].corrected is not None
     ]
     models = [(f"Model behind {report.student.name}", report.student.model) for report in evaluation.students]
+    whole_run = definitions([*pairs, *chosen, *corrected, *models])
     settings = ""
     if facts.settings:
         settings = table(("Setting", "Value", "From"), facts.settings, caption="Settings that were not the defaults")
@@ -52,7 +53,7 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         "<p>Lift is the mean, over cases, of the pass rate with the skill minus the pass rate without it, in pairs run "
         "close together. An interval says what the true lift could be: in about 19 of 20 such runs it holds it, "
         "also when the run stopped early. An errored trial measured nothing and counts in neither arm.</p>"
-        f"<details><summary>The run in full</summary>{definitions([*pairs, *chosen, *corrected, *models])}{settings}</details>"
+        f"<details><summary>The run in full</summary>{whole_run}{settings}</details>"
         f"{_whole(facts)}</section>"
     )
 
