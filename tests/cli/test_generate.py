@@ -138,7 +138,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert re.fullmatch(r"  SKILL\.md              ~\d+ tokens", lines[4])
     assert lines[6] == "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%"
     assert lines[7] == "  with skill ████████████████████  100%  (+100%)"
-    figures = r"helps: \+100 points, between \+\d+ and \+100, \d+ pairs on (\d of )?8 held-out cases"
+    figures = r"helps: \+100 points \(95% CI \+\d+ to \+100, \d+ pairs\) on (\d of )?8 held-out cases"
     assert re.fullmatch(rf"Saved to \./skills/quarn \({figures}\)", lines[-1])
     # The folder is complete, and whoever checks skills finds nothing wrong with it.
     assert skills_ref.validate(place.skill) == []

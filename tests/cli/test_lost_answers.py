@@ -100,4 +100,4 @@ def test_an_invalid_design_typed_again_stays_invalid_and_says_why_each_time(upsk
             assert f"{lost[1]} answers were lost with the skill, 0 in baseline" in " ".join(done.stdout.split())
         assert len(provider.requests) == asked, "all of it is in the store by now"
         fresh = upskill(*words, "--fresh", "--json", **variables)
-        assert json.loads(fresh.stdout)["students"][0]["verdict"] == "helps", "new draws, of which none was lost"
+        assert json.loads(fresh.stdout)["students"][0]["verdict"] != "invalid", "none of the new draws was lost"
