@@ -88,8 +88,9 @@ def _call(task: Callable[[], Result]) -> Result:
 # ---------------------------------------------------------------- attacks
 
 
-Shares = dict[str, dict[str, tuple[float, float]]]
-"""By row and population: false `helps` in percent, about cases like these, and about these cases only."""
+Shares = dict[str, dict[str, tuple[float | None, float | None]]]
+"""By row and population: false `helps` in percent, about cases like these, and about these cases only; `None` where it
+was not measured."""
 
 
 def measure_attacks(run: Tables, attacks: Iterable[Attack] = ATTACKS) -> Shares:
@@ -119,9 +120,12 @@ def measure_attacks(run: Tables, attacks: Iterable[Attack] = ATTACKS) -> Shares:
     return shares
 
 
-def _range(cells: Mapping[str, Sequence[float]], nth: int) -> str:
+def _range(cells: Mapping[str, Sequence[float | None]], nth: int) -> str:
     """From the lowest to the highest of the populations."""
-    low, high = (f"{choose(cell[nth] for cell in cells.values()):.1f}" for choose in (min, max))
+    known = [value for cell in cells.values() if (value := cell[nth]) is not None]
+    if not known:
+        return "not measured"
+    low, high = (f"{choose(known):.1f}" for choose in (min, max))
     return low if low == high else f"{low} to {high}"
 
 
@@ -139,7 +143,7 @@ def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
     )
     for row in (row for attack in ATTACKS for row in attack.rows):
         now, then = shares[row.what], before[row.what]
-        worst = max(cell[0] for cell in now.values())
+        worst = max(cell[0] or 0.0 for cell in now.values())
         mark = "" if row.claimed and "beyond" not in run.limit(row.what, worst, most=LIMIT) else _mark(row)
         run.write(f"| {row.what} | {_range(then, 0)} | {_range(now, 0)}{mark} | {_range(then, 1)} | {_range(now, 1)} |")
     run.write("")
