@@ -84,9 +84,9 @@ def test_a_case_file_that_was_only_reformatted_is_unchanged(skill: Make, run: An
 def test_what_was_cut_short_is_asked_again(skill: Make, run: Any, tmp_path: Path) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:
-        run(folder, ["any"], base_url=provider.url, max_calls=8, concurrency=1)
+        run(folder, ["any"], base_url=provider.url, max_calls=8, concurrency=1, store=True)
         assert _looks(tmp_path)[0].end == "cap reached"
-        again = run(folder, ["any"], base_url=provider.url)
+        again = run(folder, ["any"], base_url=provider.url, store=True)
     assert again.evaluation.students[0].verdict == "helps"
     assert _looks(tmp_path)[1].level == 0.025, "it continues the look, and is no second one"
 

@@ -94,9 +94,14 @@ class Look:
         return self.end in _UNFINISHED
 
     @property
+    def spoilt(self) -> bool:
+        """Whether it lost too much to allow a verdict: its pairs are a choice that nobody made fairly."""
+        return self.verdict == "invalid" and not self.unfinished
+
+    @property
     def claims_nothing(self) -> bool:
         """Whether nothing could have been said, whatever the answers: such a look is free."""
-        return self.end in ("interrupted", "endpoint down")
+        return self.spoilt or self.end in ("interrupted", "endpoint down")
 
     @property
     def helped(self) -> bool:

@@ -133,7 +133,7 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
         and look.repeats >= coming.repeats
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
     ]
-    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished:
+    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished or last.spoilt:
         return None
     if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
         return None
@@ -144,8 +144,8 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     """How strictly the next look is tested and what it is pooled with. `present` names the answers it will have."""
     mine = lineage(looks, coming)
     tested = [look for look in mine if not look.claims_nothing]
-    while tested and tested[-1].unfinished and tested[-1].version == coming.version:
-        tested.pop()  # this look continues that one
+    while tested and _continues(tested[-1], coming, present):
+        tested.pop()
     level = level_of_look([look.level for look in tested], helped=len({look.version for look in tested if look.helped}))
     prior = _pooled(mine, coming, present)
     removed = _removed(mine, coming)
@@ -154,13 +154,19 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     )
 
 
+def _continues(look: Look, coming: NextLook, present: Collection[str]) -> bool:
+    """Whether the next look goes on where a cap ended this one, with the very answers that it has."""
+    seen = {instance for case in look.cases for pair in case.pairs for instance in pair[:2]}
+    return look.unfinished and look.version == coming.version and seen <= set(present)
+
+
 def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) -> tuple[PooledCase, ...]:
     """The pairs of this version on the present cases, each answer once, without those that are counted now."""
     ids = {case: case_id for case_id, case in coming.cases.items()}
     used = set(present)
     pairs: list[Pair] = []
     for look in mine:
-        if (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
+        if look.spoilt or (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
             continue
         for case in look.cases:
             if (case_id := ids.get((case.key, case.checks))) is None:

@@ -269,7 +269,7 @@ def conclude(
     )
     if plan.against is None:
         return report
-    pairing, level = _paired(schedule, counted, plan, terms)
+    pairing, level = _paired(schedule, counted, plan, terms, cut_short)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
     pairing = measuring.with_losses(pairing, ran)
     judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms)
@@ -343,15 +343,19 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
 
 
 def _paired(
-    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms
+    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms, cut_short: CutShort | None
 ) -> tuple[measuring.Pairing, measuring.Level]:
-    """The pairs that the verdict rests on, and how strictly their design tests."""
+    """The pairs that the verdict rests on, and how strictly their design tests.
+
+    Whoever goes on after a cap looks more than once, so a plan that a cap ended is tested as one that may stop early.
+    """
     if isinstance(schedule, SequentialSchedule):
         pairing, level = schedule.pairing, schedule.level
     else:
         against = plan.against or "baseline"
         pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
-        pairing, level = collapse_copies(pairing), measuring.Level(terms.level)
+        looks = 1 if cut_short is None else measuring.SEQUENTIAL.looks
+        pairing, level = collapse_copies(pairing), measuring.Level(terms.level, looks=looks)
     prior = measuring.tallies_of(terms.prior)
     if measuring.repeats_earlier(pairing.pairs, terms.prior):
         asked = {pair.case_id for pair in pairing.pairs}

@@ -1,0 +1,66 @@
+"""Ways to look again without paying for it, at a loopback student: each was open once."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.conftest import Make
+from provider import Behaviour, Provider, ReceivedRequest
+from upskill.domain.look import Look
+from upskill.storage.look_ledger import LookLedger
+
+CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(12)]
+
+
+def _varied(asked: ReceivedRequest) -> Behaviour:
+    return Behaviour(text=f"{'yes' if asked.has_skill else 'no'} {secrets.token_hex(4)}")
+
+
+def _looks(tmp_path: Path) -> tuple[Look, ...]:
+    return LookLedger(tmp_path / "cache" / "upskill" / "looks.jsonl").read()
+
+
+def test_fresh_answers_up_to_a_cap_are_a_look_each_time(skill: Make, run: Any, tmp_path: Path) -> None:
+    folder = skill(CASES)
+    with Provider(lambda _: Behaviour(text=f"no {secrets.token_hex(4)}")) as provider:
+        for _ in range(3):
+            run(folder, ["any"], base_url=provider.url, repeats=None, fresh=True, max_calls=8, concurrency=1)
+    assert [look.end for look in _looks(tmp_path)] == ["cap reached"] * 3
+    assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025, 0.00225])
+
+
+def test_a_result_that_allowed_no_verdict_is_asked_again_and_costs_no_level(
+    skill: Make, run: Any, tmp_path: Path
+) -> None:
+    """A provider that had a bad day must not leave a gate without a verdict for ever."""
+    sick = True
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return Behaviour(status=400) if sick and int(asked.prompt[9:-1]) % 2 else _varied(asked)
+
+    folder = skill(CASES)
+    with Provider(behave) as provider:
+        first = run(folder, ["any"], base_url=provider.url, store=True, max_retries=0)
+        assert first.evaluation.students[0].verdict == "invalid"
+        sick = False
+        again = run(folder, ["any"], base_url=provider.url, store=True)
+    assert again.evaluation.students[0].verdict == "helps"
+    assert [look.level for look in _looks(tmp_path)] == [0.025, 0.025]
+
+
+def test_a_fixed_plan_that_a_cap_ended_is_tested_as_one_that_may_stop_early(skill: Make, run: Any) -> None:
+    """Whoever raises the cap until it helps looks once for each: `--runs 5 --max-calls 20`, 40, 60 …"""
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return _varied(asked) if int(asked.prompt[9:-1]) < 5 else Behaviour(text=f"no {secrets.token_hex(4)}")
+
+    folder = skill(CASES)
+    with Provider(behave) as provider:
+        settings: dict[str, Any] = {"base_url": provider.url, "store": True}
+        capped = run(folder, ["any"], repeats=2, max_calls=24, concurrency=1, **settings).evaluation.students[0]
+        whole = run(folder, ["other"], repeats=1, **settings).evaluation.students[0]
+    assert (capped.lifts[0].pairs, capped.end) == (12, "cap reached")
+    assert capped.claim != "cases like these"
+    assert (whole.verdict, whole.claim) == ("helps", "cases like these")
