@@ -1,5 +1,6 @@
 """Ways to look again without paying for it, at a loopback student: each was open once."""
 
+import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -64,3 +65,32 @@ def test_a_fixed_plan_that_a_cap_ended_is_tested_as_one_that_may_stop_early(skil
     assert (capped.lifts[0].pairs, capped.end) == (12, "cap reached")
     assert capped.claim != "cases like these"
     assert (whole.verdict, whole.claim) == ("helps", "cases like these")
+
+
+def test_another_judge_does_not_make_removed_cases_forgotten(skill: Make, run: Any, tmp_path: Path) -> None:
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        grade = json.dumps({"criteria": [{"number": 1, "met": True, "why": "so"}]})
+        return Behaviour(text=grade) if asked.body["model"].startswith("judge") else _varied(asked)
+
+    judged = [("Question 12?", {"contains": "yes", "judge": "is polite"})]
+    with Provider(behave) as provider:
+        folder = skill([*CASES, *judged])
+        run(folder, ["any"], base_url=provider.url, judge="judge-1", judge_is_student=True)
+        meta = folder / "skill_meta.json"
+        meta.write_text(json.dumps({"cases": json.loads(meta.read_text())["cases"][2:]}))
+        again = run(folder, ["any"], base_url=provider.url, judge="judge-2", judge_is_student=True)
+    assert any("2 cases fewer than last time" in note for note in again.evaluation.notes)
+    assert [look.level for look in _looks(tmp_path)] == pytest.approx([0.025, 0.0025])
+
+
+def test_cases_that_are_put_into_families_are_looked_at_again(skill: Make, run: Any) -> None:
+    """Twelve cases of one document are one draw from all documents, whatever was said of twelve."""
+    folder = skill(CASES)
+    with Provider(_varied) as provider:
+        assert run(folder, ["any"], base_url=provider.url, store=True).evaluation.students[0].verdict == "helps"
+        meta = folder / "skill_meta.json"
+        cases = json.loads(meta.read_text())["cases"]
+        meta.write_text(json.dumps({"cases": [{**case, "family": "one document"} for case in cases]}))
+        again = run(folder, ["any"], base_url=provider.url, store=True).evaluation
+    assert again.students[0].claim != "cases like these"
+    assert again.bought.calls == 0

@@ -6,7 +6,7 @@ versions that are said to help, at most one in twenty does not, on average (the 
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
@@ -86,6 +86,8 @@ class NextLook:
     min_lift: float | None
     cases: Mapping[str, tuple[str, str]]
     """By id, the key of each case and the digest of its checks."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """By key, the family of each case that names one."""
     rejected: frozenset[str] = frozenset()
     """The keys of cases that cannot tell right from wrong: to leave these out is no choice."""
 
@@ -132,6 +134,7 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
         == (coming.student_key, coming.served, coming.version, coming.against, coming.design, coming.min_lift)
         and look.repeats >= coming.repeats
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
+        and {case.key: case.family for case in look.cases if case.family is not None} == coming.families
     ]
     if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished or last.spoilt:
         return None
@@ -174,7 +177,7 @@ def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) ->
             for pair in case.pairs:
                 if used.isdisjoint(pair[:2]):
                     used.update(pair[:2])
-                    pairs.append(_pair(case_id, pair, case.family))
+                    pairs.append(_pair(case_id, pair, coming.families.get(case.key)))
     return _tallied(without_copies(pairs) if are_copies(pairs) else pairs)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from upskill import measuring, reporting, trials
+from upskill import checks, measuring, reporting, trials
 from upskill.domain import Case, Evaluation, Purchase, Scored, Student, StudentReport, Trial, digest_of
 from upskill.domain.case import Json
 from upskill.domain.look import (
@@ -100,7 +100,7 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextL
     """What the next look at a student is about."""
     plan, harness = prepared.plan, trials.load_harness(prepared.plan.harness)
     served = prepared.served[student.name].fingerprint
-    conditions = {**harness.identity(prepared.trial_limits, files=""), "judge": identity(prepared.judge)}
+    conditions = harness.identity(prepared.trial_limits, files="")
     return measuring.NextLook(
         student_key=student_key(student, harness=plan.harness_version or harness.version, conditions=conditions),
         served=None if served is None else digest_of(served)[:16],
@@ -111,9 +111,16 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextL
         design=plan.design,
         repeats=plan.repeats,
         min_lift=prepared.order.min_lift,
-        cases={case.id: (case_key(case), checks_digest(case)) for case in plan.cases},
+        cases={case.id: (case_key(case), _checks(case, prepared)) for case in plan.cases},
+        families={case_key(case): case.family for case in plan.cases if case.family is not None},
         rejected=frozenset(map(case_key, prepared.rejected)),
     )
+
+
+def _checks(case: Case, prepared: PreparedEvaluation) -> str:
+    """The digest of a case's checks; another judge is another check."""
+    digest = checks_digest(case)
+    return digest_of([digest, identity(prepared.judge)])[:16] if "judge" in checks.needs(case) else digest
 
 
 def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Look]) -> Evaluation | None:
@@ -229,7 +236,7 @@ def _look(
         design=coming.design,
         repeats=coming.repeats,
         min_lift=coming.min_lift,
-        cases=_seen_cases(prepared.plan.cases, finished, arm=arm, against=against),
+        cases=_seen_cases(prepared, finished, arm=arm, against=against),
         lost=sum(trial.lost_answers for trial in finished if trial.arm == arm),
         lost_against=sum(trial.lost_answers for trial in finished if trial.arm == against),
         level=level,
@@ -241,7 +248,9 @@ def _look(
     )
 
 
-def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, against: str) -> tuple[SeenCase, ...]:
+def _seen_cases(
+    prepared: PreparedEvaluation, finished: Iterable[Trial], *, arm: str, against: str
+) -> tuple[SeenCase, ...]:
     scored: dict[tuple[str, str, int], Trial] = {}
     lost: set[tuple[str, str, int]] = set()
     repeats: dict[str, set[int]] = {}
@@ -252,13 +261,14 @@ def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, a
             scored[trial.case_id, trial.arm, trial.repeat] = trial
             repeats.setdefault(trial.case_id, set()).add(trial.repeat)
     found = []
-    for case in cases:
+    for case in prepared.plan.cases:
         pairs = []
         for repeat in sorted(repeats.get(case.id, ())):
             keys = (case.id, arm, repeat), (case.id, against, repeat)
             if all(key in scored for key in keys):
                 pairs.append(_seen_pair(scored[keys[0]], scored[keys[1]], lost=(keys[0] in lost, keys[1] in lost)))
-        found.append(SeenCase(key=case_key(case), checks=checks_digest(case), family=case.family, pairs=tuple(pairs)))
+        checked = _checks(case, prepared)
+        found.append(SeenCase(key=case_key(case), checks=checked, family=case.family, pairs=tuple(pairs)))
     return tuple(found)
 
 
