@@ -94,3 +94,22 @@ def test_cases_that_are_put_into_families_are_looked_at_again(skill: Make, run: 
         again = run(folder, ["any"], base_url=provider.url, store=True).evaluation
     assert again.students[0].claim != "cases like these"
     assert again.bought.calls == 0
+
+
+def test_deleting_the_worst_cases_does_not_meet_a_lift_below_zero_either(skill: Make, run: Any) -> None:
+    """Nothing is helped, so nothing is claimed but that at least -30 points are shown; that must hold with all cases."""
+    lost = {f"Question {n}?" for n in range(30, 44)}
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return Behaviour(text=f"{'no' if asked.has_skill and asked.prompt in lost else 'yes'} {secrets.token_hex(4)}")
+
+    folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(44)])
+    with Provider(behave) as provider:
+        settings: dict[str, Any] = {"base_url": provider.url, "store": True, "min_lift": -0.3}
+        assert run(folder, ["any"], **settings).evaluation.exit_code() == 1
+        meta = folder / "skill_meta.json"
+        meta.write_text(json.dumps({"cases": json.loads(meta.read_text())["cases"][:30]}))
+        fewer = run(folder, ["any"], **settings).evaluation
+    assert fewer.students[0].clears is None
+    assert "not shown with the 14 removed cases included" in fewer.students[0].sentence
+    assert fewer.exit_code() == 1

@@ -108,6 +108,12 @@ class Look:
         """Whether it said that cases like these are helped."""
         return self.verdict == "helps" and self.claim == "cases like these"
 
+    def showed(self, least: float | None) -> bool:
+        """Whether it said that cases like these are helped, by as much as is asked for where something is."""
+        if least is None or least <= 0:
+            return self.helped
+        return self.helped and self.report.get("clears") is True and (self.min_lift or 0.0) >= least
+
     @property
     def keys(self) -> frozenset[str]:
         """Its cases."""

@@ -149,7 +149,9 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     tested = [look for look in mine if not look.claims_nothing]
     while tested and _continues(tested[-1], coming, present):
         tested.pop()
-    level = level_of_look([look.level for look in tested], helped=len({look.version for look in tested if look.helped}))
+    # A version pays for those after it by what is claimed of them: who asks for a lift must have shown that lift.
+    helped = len({look.version for look in tested if look.showed(coming.min_lift)})
+    level = level_of_look([look.level for look in tested], helped=helped)
     prior = _pooled(mine, coming, present)
     removed = _removed(mine, coming)
     return LookTerms(

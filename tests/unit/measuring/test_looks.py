@@ -163,6 +163,19 @@ def test_edits_spend_and_versions_that_help_pay() -> None:
     assert look_terms(narrow, COMING).level == terms.level
 
 
+def test_versions_that_help_by_less_than_is_asked_for_do_not_pay() -> None:
+    helped = [
+        look(n, version=f"v-{n}", min_lift=0.2, verdict="helps", claim="cases like these", report={"clears": None})
+        for n in range(1, 4)
+    ]
+    coming = replace(COMING, min_lift=0.2)
+    assert look_terms(helped, coming).level == 1e-6
+    assert look_terms(helped, COMING).level == pytest.approx(0.0075)
+    shown = [replace(one, report={"clears": True}) for one in helped]
+    assert look_terms(shown, coming).level == look_terms(helped, COMING).level
+    assert look_terms(shown, replace(coming, min_lift=0.3)).level == 1e-6
+
+
 def test_removed_cases_are_taken_from_the_last_look_that_had_them() -> None:
     looks = [look(1, cases=5, pairs=3), look(2, cases=5, version="v0"), look(3, cases=4)]
     terms = look_terms(looks, replace(COMING, rejected=frozenset({"k3"})))

@@ -394,7 +394,7 @@ def _judge(
     if copied:
         once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"
         judgement = replace(judgement, sentence=once)
-    if not terms.removed or judgement.claim is None:
+    if not terms.removed or (judgement.claim is None and not judgement.clears):
         return judgement
     whole = replace(pairing, prior=(*pairing.prior, *measuring.tallies_of(terms.removed)))
     again = measuring.judge(whole, tokens=tokens, min_lift=min_lift, level=level)
