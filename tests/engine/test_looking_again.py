@@ -63,6 +63,8 @@ def test_only_the_student_that_is_new_is_asked(skill: Make, run: Any) -> None:
         assert len(provider.requests) == 2 * asked
     assert [report.student.name for report in both.evaluation.students] == ["two", "one"]
     assert {trial.student for trial in both.trials} == {"two"}
+    assert _is_told(both.evaluation.notes, "one: unchanged since 2")
+    assert {report.holds_among for report in both.evaluation.students} == {None}, "never tested among two"
 
 
 def test_a_case_file_that_was_only_reformatted_is_unchanged(skill: Make, run: Any) -> None:

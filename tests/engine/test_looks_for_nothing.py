@@ -11,6 +11,7 @@ from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain.look import Look
 from upskill.storage.look_ledger import LookLedger
+from upskill.workflows.evaluating.resume import resume
 
 CASES = [(f"Question {n}?", {"contains": "yes"}) for n in range(12)]
 
@@ -97,7 +98,7 @@ def test_cases_that_are_put_into_families_are_looked_at_again(skill: Make, run: 
 
 
 def test_deleting_the_worst_cases_does_not_meet_a_lift_below_zero_either(skill: Make, run: Any) -> None:
-    """Nothing is helped, so nothing is claimed but that at least -30 points are shown; that must hold with all cases."""
+    """All that is claimed is that at least -30 points are shown, and that must hold with all cases."""
     lost = {f"Question {n}?" for n in range(30, 44)}
 
     def behave(asked: ReceivedRequest) -> Behaviour:
@@ -113,3 +114,18 @@ def test_deleting_the_worst_cases_does_not_meet_a_lift_below_zero_either(skill: 
     assert fewer.students[0].clears is None
     assert "not shown with the 14 removed cases included" in fewer.students[0].sentence
     assert fewer.exit_code() == 1
+
+
+def test_runs_that_were_begun_and_stopped_are_not_first_looks_when_they_are_resumed(
+    skill: Make, run: Any, tmp_path: Path
+) -> None:
+    folder = skill(CASES)
+    with Provider(_varied) as provider:
+        settings: dict[str, Any] = {"base_url": provider.url, "repeats": None, "fresh": True}
+        cut = run(folder, ["any"], max_calls=8, concurrency=1, **settings)
+        ended = run(folder, ["any"], **settings)
+        resumed = resume(cut.run)
+        resume(ended.run)
+    levels = {look.run: look.level for look in _looks(tmp_path)}
+    assert levels[resumed.run] == pytest.approx(0.1 * (0.05 - 0.0025))
+    assert levels[ended.evaluation.run] == pytest.approx(0.0025), "what had ended stays as it was"

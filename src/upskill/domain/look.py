@@ -88,6 +88,10 @@ class Look:
     report: Mapping[str, Any] = field(default_factory=dict)
     """The student's part of the object of `--json`, so that the verdict can be given again."""
 
+    def is_of(self, run: str) -> bool:
+        """Whether it was taken in the run folder of this name: a run folder has a name of its own, wherever it lies."""
+        return self.run.rpartition("/")[2] == run
+
     @property
     def unfinished(self) -> bool:
         """Whether a person, a cap or an outage ended it: then asking again continues it."""

@@ -156,8 +156,10 @@ def _models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
     if len(reports) < 2 or all(report.holds_among is None for report in reports):
         return
     names = [report.student.name for report in reports if report.holds_among]
+    levels = {f"{round(report.lifts[0].confidence * 100, 1):g}%" for report in reports if report.lifts}
+    own = levels.pop() if len(levels) == 1 else "level"
     yield (
-        f"each model has its own 95%; corrected for {len(reports)} models, the skill helps "
+        f"each model has its own {own}; corrected for {len(reports)} models, the skill helps "
         f"{', '.join(names) or 'none of them for sure'}"
     )
 

@@ -117,6 +117,30 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextL
     )
 
 
+def resumed_terms(
+    ledger: LookLedger,
+    prepared: PreparedEvaluation,
+    looks: Mapping[str, LookTerms],
+    *,
+    run: Path,
+    known: Iterable[Trial],
+) -> dict[str, LookTerms]:
+    """The terms of a run that goes on: as strict as what was looked at since it began demands, unless it had ended.
+
+    Otherwise runs that were begun and stopped could be ended one after another, each as a first look.
+    """
+    found, kept = dict(looks), ledger.read()
+    present = frozenset(map(instance_of, known)) if kept else frozenset()
+    for student in prepared.plan.students:
+        coming = next_look(prepared, student)
+        own = [look for look in kept if look.is_of(run.resolve().name) and look.student_key == coming.student_key]
+        if student.name in found and all(look.unfinished for look in own):
+            now_terms = measuring.look_terms([look for look in kept if look not in own], coming, present=present)
+            if now_terms.level < found[student.name].level:
+                found[student.name] = replace(found[student.name], level=now_terms.level, note=now_terms.note)
+    return found
+
+
 def _checks(case: Case, prepared: PreparedEvaluation) -> str:
     """The digest of a case's checks; another judge is another check."""
     digest = checks_digest(case)
@@ -141,8 +165,10 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
+    # What holds among the models of one run was not tested among those of several.
+    among = {} if len({look.run for look in looks}) == 1 else {"holds_among": None}
     reports: list[Json] = [
-        {**look.report, "model": student.name} for look, student in zip(looks, students, strict=True)
+        {**look.report, **among, "model": student.name} for look, student in zip(looks, students, strict=True)
     ]
     try:
         return read_evaluation(
@@ -176,8 +202,10 @@ def _gone_notes(looks: Iterable[Look]) -> tuple[str, ...]:
 def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:
     """Both together, in the order in which the students were asked for."""
     place = {student.name: number for number, student in enumerate(order)}
-    students = sorted((*evaluation.students, *recorded.students), key=lambda report: place[report.student.name])
-    return replace(evaluation, students=tuple(students))
+    both = (replace(report, holds_among=None) for report in (*evaluation.students, *recorded.students))
+    students = tuple(sorted(both, key=lambda report: place[report.student.name]))
+    new = tuple(note for note in recorded.notes if note not in evaluation.notes)
+    return replace(evaluation, students=students, notes=(*evaluation.notes, *new))
 
 
 def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
