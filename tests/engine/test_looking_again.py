@@ -52,6 +52,8 @@ def test_an_unchanged_skill_asks_nothing_and_has_its_recorded_verdict(skill: Mak
     assert again.evaluation.bought.calls == 0
     assert _is_told(again.evaluation.notes, "unchanged since 2")
     assert not _is_told(first.evaluation.notes, "unchanged")
+    assert set(first.evaluation.notes) <= set(again.evaluation.notes)
+    assert _is_told(again.evaluation.notes, "cannot exclude that the skill breaks")
 
 
 def test_only_the_student_that_is_new_is_asked(skill: Make, run: Any) -> None:

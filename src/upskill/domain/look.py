@@ -87,6 +87,8 @@ class Look:
     end: StudentEnd = "plan finished"
     report: Mapping[str, Any] = field(default_factory=dict)
     """The student's part of the object of `--json`, so that the verdict can be given again."""
+    notes: tuple[str, ...] = ()
+    """What the run said beside it."""
 
     def is_of(self, run: str) -> bool:
         """Whether it was taken in the run folder of this name: a run folder has a name of its own, wherever it lies."""

@@ -152,6 +152,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
     plan = prepared.plan
     students = [student for student in plan.students if student.name in recorded]
     looks = [recorded[student.name] for student in students]
+    said = dict.fromkeys((*prepared.notes, *(note for look in looks for note in look.notes)))
     empty = Evaluation(
         skill=prepared.skill,
         run=looks[0].run,
@@ -162,7 +163,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         students=(),
         case_states=prepared.qualifications,
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
+        notes=(*said, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     # What holds among the models of one run was not tested among those of several.
@@ -236,7 +237,8 @@ def keep_looks(
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
             level = terms.get(name, measuring.FIRST_LOOK).level
-            ledger.append(_look(prepared, report, said, seen[name], run=evaluation.run, level=level))
+            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level)
+            ledger.append(replace(look, notes=evaluation.notes))
 
 
 def _look(
