@@ -106,8 +106,12 @@ class Look:
 
     @property
     def claims_nothing(self) -> bool:
-        """Whether nothing could have been said, whatever the answers: such a look is free."""
-        return self.spoilt or self.end in ("interrupted", "endpoint down")
+        """Whether nothing could have been said, whatever the answers: such a look is free.
+
+        One that lost answers is not: where failing answers are lost, the looks that lose few are the lucky ones.
+        """
+        lost = self.lost + self.lost_against
+        return (self.spoilt and not lost) or self.end in ("interrupted", "endpoint down")
 
     @property
     def helped(self) -> bool:

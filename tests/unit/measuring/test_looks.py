@@ -105,6 +105,15 @@ def test_what_did_not_come_to_its_end_is_asked_again_and_is_no_second_look(end: 
     assert spent == pytest.approx(0.0025 if end == "cap reached" else 0.025), "at a cap something could be claimed"
 
 
+def test_a_look_without_a_verdict_is_not_pooled_and_is_free_unless_answers_were_lost() -> None:
+    refused = look(verdict="invalid")
+    assert recorded(refused) is None
+    assert (look_terms([refused], COMING).level, look_terms([refused], COMING).prior) == (0.025, ())
+    lost = replace(refused, lost=3)
+    assert recorded(lost) is None
+    assert (look_terms([lost], COMING).level, look_terms([lost], COMING).prior) == (pytest.approx(0.0025), ())
+
+
 def test_fewer_repeats_and_other_ids_are_answered() -> None:
     coming = replace(COMING, repeats=2, cases={f"new-{n}": (f"k{n}", "checks") for n in range(3)})
     assert recorded(look(), coming=coming) is not None
