@@ -156,8 +156,10 @@ def _models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
     if len(reports) < 2 or all(report.holds_among is None for report in reports):
         return
     names = [report.student.name for report in reports if report.holds_among]
+    levels = {f"{round(report.lifts[0].confidence * 100, 1):g}%" for report in reports if report.lifts}
+    own = levels.pop() if len(levels) == 1 else "level"
     yield (
-        f"each model has its own 95%; corrected for {len(reports)} models, the skill helps "
+        f"each model has its own {own}; corrected for {len(reports)} models, the skill helps "
         f"{', '.join(names) or 'none of them for sure'}"
     )
 
@@ -269,7 +271,7 @@ def conclude(
     )
     if plan.against is None:
         return report
-    pairing, level = _paired(schedule, counted, plan, terms)
+    pairing, level = _paired(schedule, counted, plan, terms, cut_short)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
     pairing = measuring.with_losses(pairing, ran)
     judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms)
@@ -343,15 +345,19 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
 
 
 def _paired(
-    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms
+    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms, cut_short: CutShort | None
 ) -> tuple[measuring.Pairing, measuring.Level]:
-    """The pairs that the verdict rests on, and how strictly their design tests."""
+    """The pairs that the verdict rests on, and how strictly their design tests.
+
+    Whoever goes on after a cap looks more than once, so a plan that a cap ended is tested as one that may stop early.
+    """
     if isinstance(schedule, SequentialSchedule):
         pairing, level = schedule.pairing, schedule.level
     else:
         against = plan.against or "baseline"
         pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
-        pairing, level = collapse_copies(pairing), measuring.Level(terms.level)
+        looks = 1 if cut_short is None else measuring.SEQUENTIAL.looks
+        pairing, level = collapse_copies(pairing), measuring.Level(terms.level, looks=looks)
     prior = measuring.tallies_of(terms.prior)
     if measuring.repeats_earlier(pairing.pairs, terms.prior):
         asked = {pair.case_id for pair in pairing.pairs}
@@ -390,7 +396,7 @@ def _judge(
     if copied:
         once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"
         judgement = replace(judgement, sentence=once)
-    if not terms.removed or judgement.claim is None:
+    if not terms.removed or (judgement.claim is None and not judgement.clears):
         return judgement
     whole = replace(pairing, prior=(*pairing.prior, *measuring.tallies_of(terms.removed)))
     again = measuring.judge(whole, tokens=tokens, min_lift=min_lift, level=level)
