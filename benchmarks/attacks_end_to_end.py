@@ -1,40 +1,86 @@
-"""What people and sick servers do around an evaluation, through the real engine, on a loopback student without lift.
+"""What people and sick servers do around an evaluation: the command itself, on loopback students without any lift.
 
-Prints one JSON object with the verdicts of each attack: `python -m benchmarks.attacks_end_to_end 60 [ATTACK …]`.
+    python -m benchmarks.attacks_end_to_end                  every row; writes docs/explanation/attacks-end-to-end.md
+    python -m benchmarks.attacks_end_to_end -n 3 ROW …       fewer evaluations of the rows that are named
+    python -m benchmarks.attacks_end_to_end --log FILE       keeps each evaluation, and continues after those in it
+
+The command is called in this process, with an environment, a cache and a folder of its own for each evaluation.
 """
 
+import argparse
 import json
 import os
 import random
+import re
+import shutil
 import sys
 import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, redirect_stdout
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from functools import partial
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from provider import Behaviour, Provider, ReceivedRequest
-from upskill.domain import Evaluation
-from upskill.models import CallPolicy, MeteredClient
-from upskill.settings import resolve_settings
-from upskill.workflows.evaluating.evaluate import evaluate
-from upskill.workflows.evaluating.prepare import EvaluationOrder
-from upskill.workflows.evaluating.resume import resume
+from provider import Behave, Behaviour, Provider, ReceivedRequest
+from upskill.cli import app
 
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "attacks-end-to-end.md"
 CASES = 20
 RATE = 0.5
+REMOVED = 4
+BUILDS = 50
+EDITS = 20
+MOST_FALSE = 5
+"""Of 60 evaluations without a lift, so many may say `helps`."""
+VERDICTS = ("helps", "hurts", "cheaper", "no difference", "undecided", "no verdict")
+"""As sentences begin."""
+HERE_ONLY = "helps here"
+LOST = r"lost answers: .*"
+COPIES = r"note: (repeats are copies .*)"
+FEWER = r"note: (.* fewer than last time)"
+UNCHANGED = r"note: (unchanged since .*)"
+VERSION = r"note: (\d+\w\w version on these cases.*)"
 
-Attack = Callable[[Path, int], Evaluation]
-"""Evaluates the skill in a folder of its own, with this seed, and returns the last result that a person would see."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One command, and what it said."""
+
+    verdict: str
+    sentence: str
+    run: str
+    text: str
+    calls: int
+    """Requests that reached the server."""
+    code: int
+    """The exit code; `helps` was required."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """One attack on one student: what its commands came to."""
+
+    row: str
+    seed: int
+    verdicts: list[str]
+    """Of every command; `helps here` where `helps` was said of these cases only."""
+    codes: list[int]
+    calls: list[int]
+    line: str | None
+    """The line of the last output that says what was found; `None` where there was none."""
+    sentence: str
 
 
 class NullStudent:
     """Passes half of all answers with and without the skill; some failing answers with it come to grief."""
 
-    def __init__(self, seed: int, *, fault: str, share: float = 0.5) -> None:
+    def __init__(self, seed: int, *, fault: str = "reset", share: float = 0.0) -> None:
         """`share` of the failing answers with the skill never arrive."""
         self._draw = random.Random(seed)
         self._share = share
@@ -47,90 +93,300 @@ class NullStudent:
         return Behaviour(fault=self._fault) if lost else Behaviour(text="no")
 
 
-def slow_failing_student(folder: Path, seed: int, *, share: float) -> Evaluation:
+class CachingStudent:
+    """Gives one answer to one request, however often it comes; half of these pass, with the skill and without."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def __call__(self, asked: ReceivedRequest) -> Behaviour:
+        drawn = random.Random(f"{self._seed} {asked.has_skill} {asked.prompt}").random()
+        return Behaviour(text="yes" if drawn < RATE else "no")
+
+
+class Desk:
+    """Where somebody types commands: a folder with a skill and 20 cases, and a server that answers."""
+
+    def __init__(self, folder: Path, provider: Provider, environment: Mapping[str, str]) -> None:
+        self.folder = folder
+        self._provider = provider
+        self._environment = environment
+        self._cache = 0
+        self._write_cases(range(CASES))
+        self.write_skill("Say yes.")
+
+    def write_skill(self, body: str) -> None:
+        """Write SKILL.md with this body."""
+        text = f"---\nname: thing\ndescription: For measurements.\n---\n{body}\n"
+        (self.folder / "thing" / "SKILL.md").write_text(text)
+
+    def _write_cases(self, numbers: Iterable[int]) -> None:
+        (self.folder / "thing").mkdir(exist_ok=True)
+        cases = [{"id": str(n), "input": f"Question {n}?", "expected": {"equals": "yes"}} for n in numbers]
+        (self.folder / "thing" / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+
+    def delete_worst_cases(self, run: str) -> None:
+        """Delete the cases that lost most with the skill."""
+        lift: Counter[str] = Counter()
+        for line in (self.folder / run / "trials.jsonl").read_text().splitlines():
+            trial = json.loads(line)
+            passed = all(check["passed"] for check in trial["outcome"]["grade"]["results"])
+            lift[trial["case_id"]] += passed * (1 if trial["arm"] == "with_skill" else -1)
+        worst = sorted(map(str, range(CASES)), key=lambda case: lift[case])[:REMOVED]
+        self._write_cases(n for n in range(CASES) if str(n) not in worst)
+
+    def eval(self, *words: str) -> Step:
+        """`upskill eval thing -m any …`"""
+        return self._type("thing", "-m", "any", "--base-url", self._provider.url, "--concurrency", "32", *words)
+
+    def build(self) -> Step:
+        """The same in CI: a clean machine, and a ledger that is committed."""
+        step = self.eval("--ledger", "looks.jsonl")
+        self._cache += 1
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)  # a recorded verdict makes none
+        return step
+
+    def resume(self, run: str) -> Step:
+        """`upskill eval --resume RUN`"""
+        return self._type("--resume", run)
+
+    def _type(self, *words: str) -> Step:
+        environment = {
+            **{"PATH": os.environ["PATH"], "HOME": str(self.folder), "COLUMNS": "1000", "UPSKILL_REPORT": "false"},
+            **{"XDG_CACHE_HOME": str(self.folder / f"cache{self._cache}"), **self._environment},
+        }
+        before = len(self._provider.requests)
+        arguments = ["eval", *words, "--require", "helps", "--quiet"]
+        with patch.dict(os.environ, environment, clear=True), chdir(self.folder), redirect_stdout(StringIO()) as out:
+            code = app.main(arguments, standalone_mode=False, prog_name="upskill")
+        text = _unwrapped(out.getvalue())
+        (run,) = re.findall(r"^Run kept in (.*)$", text, re.MULTILINE)
+        (sentence,) = re.findall(rf"^  ((?:{'|'.join(VERDICTS)})\b.*)$", text, re.MULTILINE)
+        return Step(
+            verdict=_verdict(sentence),
+            sentence=sentence,
+            run=run,
+            text=text,
+            calls=len(self._provider.requests) - before,
+            code=int(code or 0),
+        )
+
+
+def _verdict(sentence: str) -> str:
+    if sentence.startswith("helps on "):
+        return HERE_ONLY
+    return next(word for word in VERDICTS if sentence.startswith(word))
+
+
+def _unwrapped(text: str) -> str:
+    """The output with each sentence and note on one line, as on a wide terminal."""
+    result, spent, notes = text.partition("\nspent:")
+    return re.sub(r"\n    (?=\S)", " ", result) + spent + re.sub(r"\n  (?=\S)", " ", notes)
+
+
+# ---------------------------------------------------------------- the rows
+
+Attack = Callable[[Path, int], Sequence[Step]]
+"""Types commands in a folder of its own, with this seed, and returns what each of them said."""
+
+
+@contextmanager
+def _desk(folder: Path, student: Behave, **settings: object) -> Iterator[Desk]:
+    with Provider(student) as provider:
+        yield Desk(folder, provider, {f"UPSKILL_{name.upper()}": str(value) for name, value in settings.items()})
+
+
+def slow_failing_student(folder: Path, seed: int, *, share: float) -> Sequence[Step]:
     """Failing answers with the skill are slow: they time out, and are asked for again until they come."""
-    policy = CallPolicy(attempt_seconds=1.5, max_retries=8, max_wait_seconds=0.02, concurrency=16)
-    with Provider(NullStudent(seed, fault="stall", share=share)) as provider:
-        return _evaluate(folder, provider, seed, client=MeteredClient(policy=policy))
+    student = NullStudent(seed, fault="stall", share=share)
+    with _desk(folder, student, seed=seed, attempt_timeout_seconds=2, max_retries=8, max_retry_wait_seconds=1) as desk:
+        return [desk.eval()]
 
 
-def dropped_pairs_then_resume(folder: Path, seed: int) -> Evaluation:
+def caching_student(folder: Path, seed: int, *, words: Sequence[str] = ()) -> Sequence[Step]:
+    """The same request always gets the same answer, so that repeats are copies."""
+    with _desk(folder, CachingStudent(seed), seed=seed) as desk:
+        return [desk.eval(*words)]
+
+
+def dropped_pairs_then_resume(folder: Path, seed: int) -> Sequence[Step]:
     """Failing answers with the skill break off, so that pairs are dropped; then the run is resumed, twice."""
-    with Provider(NullStudent(seed, fault="reset")) as provider:
-        evaluation = _evaluate(folder, provider, seed)
-        for _ in range(2):
-            evaluation = resume(Path(evaluation.run))
-        return evaluation
+    with _desk(folder, NullStudent(seed, share=0.5), seed=seed, max_retries=0) as desk:
+        first = desk.eval()
+        return [first, desk.resume(first.run), desk.resume(first.run)]
 
 
-def dropped_pairs_typed_again(folder: Path, seed: int) -> Evaluation:
+def dropped_pairs_typed_again(folder: Path, seed: int) -> Sequence[Step]:
     """The same with a fixed design that is typed three times: what was scored comes from the trial store."""
-    with Provider(NullStudent(seed, fault="reset")) as provider:
-        for _ in range(3):
-            evaluation = _evaluate(folder, provider, seed, repeats=3, store=True)
-        return evaluation
+    with _desk(folder, NullStudent(seed, share=0.5), seed=seed, max_retries=0) as desk:
+        return [desk.eval("--runs", "3") for _ in range(3)]
 
 
-ATTACKS: Mapping[str, Attack] = {
-    "slow failing student, 30%": partial(slow_failing_student, share=0.3),
-    "slow failing student, 50%": partial(slow_failing_student, share=0.5),
-    "dropped pairs, then resume": dropped_pairs_then_resume,
-    "dropped pairs, typed again": dropped_pairs_typed_again,
+def deleted_cases(folder: Path, seed: int) -> Sequence[Step]:
+    """The cases that lost most are deleted, and the command is typed again."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        first = desk.eval()
+        desk.delete_worst_cases(first.run)
+        return [first, desk.eval()]
+
+
+def unchanged_gate(folder: Path, seed: int, *, builds: int = BUILDS) -> Sequence[Step]:
+    """A gate in CI: nothing changes, and each build has nothing but the ledger that is committed."""
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        return [desk.build() for _ in range(builds)]
+
+
+def idle_edits(folder: Path, seed: int, *, builds: int = EDITS) -> Sequence[Step]:
+    """The same gate, with a new comment in SKILL.md before every build."""
+    steps = []
+    with _desk(folder, NullStudent(seed), seed=seed) as desk:
+        for number in range(builds):
+            desk.write_skill(f"Say yes.\n<!-- edit {number} -->")
+            steps.append(desk.build())
+    return steps
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One attack, how often it is tried, and which line should say that it was found out."""
+
+    attack: Attack
+    count: int = 60
+    line: str
+
+
+ROWS: Mapping[str, Row] = {
+    "slow failing student, 30%": Row(attack=partial(slow_failing_student, share=0.3), line=LOST),
+    "slow failing student, 50%": Row(attack=partial(slow_failing_student, share=0.5), line=LOST),
+    "caching student": Row(attack=caching_student, line=COPIES),
+    "caching student, `--runs 5`": Row(attack=partial(caching_student, words=("--runs", "5")), line=COPIES),
+    "dropped pairs, then `--resume` twice": Row(attack=dropped_pairs_then_resume, line=LOST),
+    "dropped pairs, `--runs 3` typed three times": Row(attack=dropped_pairs_typed_again, line=LOST),
+    "four worst cases deleted, typed again": Row(attack=deleted_cases, line=FEWER),
+    f"{BUILDS} builds, nothing changed": Row(attack=unchanged_gate, count=5, line=UNCHANGED),
+    f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=10, line=VERSION),
 }
 
 
-def _evaluate(
-    folder: Path,
-    provider: Provider,
-    seed: int,
-    *,
-    repeats: int | None = None,
-    client: MeteredClient | None = None,
-    store: bool = False,
-) -> Evaluation:
-    provider.keep_requests = False
-    flags = {
-        **{"models": ("any",), "base_url": provider.url, "runs_dir": str(folder / "runs"), "seed": seed},
-        **{"store": store, "concurrency": 16, "report": False, "max_retries": 0},
-    }
-    settings = resolve_settings(flags, folder=folder, environment={}, user_folder=folder)
-    return evaluate(EvaluationOrder(skill=folder / "thing", repeats=repeats), settings=settings, client=client)
+def measure(name: str, seed: int) -> Found:
+    """One attack with one seed, in a folder that is gone afterwards."""
+    row = ROWS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        steps = row.attack(Path(folder), seed)
+    last = steps[-1]
+    line = re.search(row.line, last.text)
+    return Found(
+        row=name,
+        seed=seed,
+        verdicts=[step.verdict for step in steps],
+        codes=[step.code for step in steps],
+        calls=[step.calls for step in steps],
+        line=None if line is None else line[0].removeprefix("note: "),
+        sentence=last.sentence,
+    )
 
 
-def _write_skill(folder: Path) -> None:
-    skill = folder / "thing"
-    skill.mkdir()
-    (skill / "SKILL.md").write_text("---\nname: thing\ndescription: For measurements.\n---\nSay yes.\n")
-    cases = [{"id": str(n), "input": f"Question {n}?", "expected": {"equals": "yes"}} for n in range(CASES)]
-    (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+# ---------------------------------------------------------------- the page
+
+HEAD = """\
+# Attacks, end to end
+
+Written by `python -m benchmarks.attacks_end_to_end`; do not edit. The command itself is typed, against a server on
+loopback whose student passes half of all answers with the skill and without it: every `helps` is false. Each evaluation
+has a seed, a folder, a trial store and a ledger of its own. What is simulated with many more evaluations is on
+[Attacks, coverage and power](attacks.md).
+"""
+TABLE = """\
+Slow failing student: so many failing answers with the skill time out, and are asked for again. Dropped pairs: half of
+the failing answers with the skill break off, without retries. Caching student: one answer to one request for ever.
+
+`helps` is claimed for cases like these, and only that meets `--require helps`; "here" is `helps` on these cases. Both
+are given as said by any command / by the last one; undecided, invalid and others are what the last one said. What is
+printed is from the first evaluation.
+
+| attack | evaluations | helps | here | undecided | invalid | other | line found in | what is printed |
+|---|---|---|---|---|---|---|---|---|"""
+
+GATES = """\
+
+## A gate in CI
+
+`--require helps` with `--ledger FILE`; every build starts without a trial store and without run folders. An idle edit
+is another comment in `SKILL.md`.
+
+| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout | last line |
+|---|---|---|---|---|---|---|"""
 
 
-def measure(attack: Attack, count: int) -> dict[str, object]:
-    """Run so many evaluations of one attack and sum them up."""
-    verdicts: Counter[str] = Counter()
-    sentences: dict[str, str] = {}
-    began = time.monotonic()
-    for seed in range(count):
-        with tempfile.TemporaryDirectory() as name:
-            os.environ["XDG_CACHE_HOME"] = name  # a trial store of its own
-            _write_skill(Path(name))
-            (report,) = attack(Path(name), seed).students
-        verdicts[str(report.verdict)] += 1
-        sentences.setdefault(str(report.verdict), report.sentence)
-    return {
-        "helps": verdicts["helps"],
-        "of": count,
-        "verdicts": dict(verdicts),
-        "first of each": sentences,
-        "seconds": round((time.monotonic() - began) / count, 1),
-    }
+def page(found: Sequence[Found]) -> str:
+    """The tables as Markdown."""
+    rows: defaultdict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        rows[one.row].append(one)
+    attacks = [_attack(name, rows[name]) for name in ROWS if rows[name] and "builds" not in name]
+    gates = [_gate(name, rows[name]) for name in ROWS if rows[name] and "builds" in name]
+    commands = sum(len(one.verdicts) for one in found)
+    count = f"{datetime.now(UTC).date()}: {len(found)} seeds, {commands:,} commands, {CASES} cases."
+    return "\n".join([HEAD, count, "", TABLE, *attacks, GATES, *gates]) + "\n"
 
 
-def main() -> None:
-    """Run so many evaluations of each attack, or of those that are named."""
-    chosen = sys.argv[2:] or list(ATTACKS)
-    print(json.dumps({name: measure(ATTACKS[name], int(sys.argv[1])) for name in chosen}, indent=2))
+def _attack(name: str, mine: Sequence[Found]) -> str:
+    ever = Counter(verdict for one in mine for verdict in {*one.verdicts})
+    last = Counter(one.verdicts[-1] for one in mine)
+    other = len(mine) - sum(last[verdict] for verdict in ("helps", HERE_ONLY, "undecided", "no verdict"))
+    seen = [one.line for one in mine if one.line is not None]
+    line = f"`{seen[0]}`; `{mine[0].sentence}`" if seen else "–"
+    helps = [f"{ever[verdict]} / {last[verdict]}" for verdict in ("helps", HERE_ONLY)]
+    return _cells(
+        name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{len(seen)} of {len(mine)}", line
+    )
+
+
+def _gate(name: str, mine: Sequence[Found]) -> str:
+    passed = sum(0 in one.codes for one in mine)
+    first, later = sum(one.calls[0] for one in mine), sum(sum(one.calls[1:]) for one in mine)
+    same = sum(len(set(one.verdicts)) == 1 for one in mine)
+    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same, f"`{mine[0].line}`")
+
+
+def _cells(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def main() -> int:
+    """Run what is not in the log yet, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"one of: {'; '.join(ROWS)}")
+    parser.add_argument("-n", type=int, help="evaluations of a row, instead of 60 (5 and 10 of the gates)")
+    parser.add_argument("--log", type=Path, help="a file of JSON lines, one per evaluation")
+    parser.add_argument("-o", "--output", type=Path, default=PAGE, help="where to write the page")
+    options = parser.parse_args()
+    found = _read(options.log)
+    done = {(one.row, one.seed) for one in found}
+    measure("caching student", 0)  # whatever comes first waits for imports, and could time out
+    for name in options.rows or ROWS:
+        for seed in range(ROWS[name].count if options.n is None else options.n):
+            if (name, seed) not in done:
+                found.append(measure(name, seed))
+                _tell(found[-1], options.log)
+    options.output.write_text(page(found), encoding="utf-8")
+    false = Counter(one.row for one in found if "helps" in one.verdicts)
+    return int(any(count > MOST_FALSE for count in false.values()))
+
+
+def _read(log: Path | None) -> list[Found]:
+    if log is None or not log.exists():
+        return []
+    return [Found(**json.loads(line)) for line in log.read_text(encoding="utf-8").splitlines()]
+
+
+def _tell(one: Found, log: Path | None) -> None:
+    line = json.dumps(asdict(one))
+    print(line, flush=True)
+    if log is not None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

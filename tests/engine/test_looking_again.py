@@ -56,6 +56,16 @@ def test_an_unchanged_skill_asks_nothing_and_has_its_recorded_verdict(skill: Mak
     assert _is_told(again.evaluation.notes, "cannot exclude that the skill breaks")
 
 
+def test_the_cases_of_earlier_looks_count_among_those_that_were_compared(skill: Make, run: Any) -> None:
+    folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(24)])
+    with Provider(_varied) as provider:
+        run(folder, ["any"], base_url=provider.url)
+        again = run(folder, ["any"], base_url=provider.url, repeats=None, fresh=True)
+    assert again.evaluation.bought.calls < 2 * 20, "it stops before it has compared 20 cases itself"
+    assert _is_told(again.evaluation.notes, "24 earlier pairs of this version count too")
+    assert not _is_told(again.evaluation.notes, "cannot exclude")
+
+
 def test_only_the_student_that_is_new_is_asked(skill: Make, run: Any) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:

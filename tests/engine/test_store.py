@@ -61,6 +61,21 @@ def test_a_stored_trial_never_counts_as_a_new_repeat(skill: Make, run: Any) -> N
     assert more.evaluation.bought.calls == 32
 
 
+def test_an_answer_of_this_run_is_not_called_reused_when_its_pair_is_run_again(skill: Make, run: Any) -> None:
+    lost: set[str] = set()
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        if asked.has_skill and len(lost) < 4 and asked.prompt not in lost:
+            lost.add(asked.prompt)
+            return Behaviour(fault="reset")
+        return _helped(asked)
+
+    with Provider(behave) as provider:
+        ran = run(skill(CASES), ["any"], base_url=provider.url, repeats=1, store=True, max_retries=0)
+    assert ran.evaluation.bought.calls == 16 + 4
+    assert ran.evaluation.bought.reused == 0
+
+
 def test_a_stored_answer_is_graded_with_the_checks_as_they_are_now(skill: Make, run: Any) -> None:
     with Provider(_helped) as provider:
         run(skill(CASES), ["any"], base_url=provider.url, repeats=1, store=True)

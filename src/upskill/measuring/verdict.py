@@ -280,13 +280,20 @@ def _range(interval: Interval) -> str:
 
 
 def _surviving(judgement: Judgement, pairing: Pairing, level: Level, *, min_lift: float | None) -> Judgement:
-    """What holds even if every lost answer had gone against it; where a claim does not, nothing is claimed."""
-    lift = judgement.lift
-    side: Side = "hurts" if judgement.verdict == "hurts" else "helps"
-    feared = measure_lift(worst_case(pairing, side), level) if pairing.has_lost else None
-    if lift is None or feared is None:
+    """What holds even if every lost answer had gone against it; where a claim does not, nothing is claimed.
+
+    Where a design that could stop early claimed nothing for that reason, although its interval is on one side, it says
+    so too.
+    """
+    lift, verdict, claim = judgement.lift, judgement.verdict, judgement.claim or "cases like these"
+    if lift is None or not pairing.has_lost:
         return judgement
-    claim = judgement.claim or "cases like these"
+    if verdict == "undecided" and judgement.reason != "interrupted":
+        verdict = side_of(_interval(lift, claim)) or verdict
+    side: Side = "hurts" if verdict == "hurts" else "helps"
+    feared = measure_lift(worst_case(pairing, side), level)
+    if feared is None:
+        return judgement
     interval = _interval(feared, claim)
     if judgement.clears and min_lift is not None and interval.low < min_lift:
         judgement = replace(judgement, clears=None)
@@ -295,7 +302,7 @@ def _surviving(judgement: Judgement, pairing: Pairing, level: Level, *, min_lift
         "hurts": interval.below_zero,
         "cheaper": interval.low > -NO_DIFFERENCE,
     }
-    if holds.get(judgement.verdict, True):
+    if holds.get(verdict, True):
         return judgement
     shown = f"undecided: {figures(lift, _interval(lift, claim))}"
     sentence = f"{shown}; not shown if {describe_worst_case(pairing, side)}"

@@ -241,6 +241,16 @@ def test_claim_that_hangs_on_lost_answers_is_not_made() -> None:
     )
 
 
+def test_design_that_lost_answers_kept_from_a_decision_says_so_beside_an_interval_above_zero() -> None:
+    pairing = losing(pairing_of(["W"] * 8 + ["+"] * 12), [(0, 0), (1, 0), (2, 0)])
+    judgement = judge(pairing, decision=Decision(reason="futile"))
+    assert judgement.verdict == "undecided"
+    assert "CI +" in judgement.sentence
+    assert judgement.sentence.endswith("; not shown if the 3 lost answers with the skill had failed")
+    stopped = judge(pairing, decision=Decision(reason="interrupted"))
+    assert stopped.sentence.startswith("undecided, interrupted: ")
+
+
 def test_claim_that_holds_in_the_worst_case_is_made_and_its_figures_are_those_measured() -> None:
     plain, lossy = judge(pairing_of(["WW"] * 20)), judge(losing(pairing_of(["WW"] * 20), [(0, 0)], [(1, 1)]))
     assert lossy == plain

@@ -99,7 +99,7 @@ def summarise(
             *_no_tools_notes(plan, mine),
             *_judge_notes(reports),
             *_models_notes(reports),
-            *_few_cases_notes(plan, mine),
+            *_few_cases_notes(plan, mine, looks),
         ),
         end=end,
         sandbox=sandbox,
@@ -172,14 +172,17 @@ def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterato
             yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
 
 
-def _few_cases_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
-    """What the cases cannot exclude that the student with the fewest of them was compared on."""
+def _few_cases_notes(
+    plan: TrialPlan, trials: Mapping[str, list[Trial]], looks: Mapping[str, LookTerms]
+) -> tuple[str, ...]:
+    """What the cases cannot exclude that the student with the fewest was compared on, now and in earlier looks."""
     if plan.against is None:
         return ()
-    scored = [
-        {(one.case_id, one.arm) for one in trials[student.name] if isinstance(one.outcome, Scored)}
-        for student in plan.students
-    ]
+    scored = []
+    for name in (student.name for student in plan.students):
+        cells = {(one.case_id, one.arm) for one in trials[name] if isinstance(one.outcome, Scored)}
+        earlier = looks.get(name, measuring.FIRST_LOOK).prior
+        scored.append(cells | {(case.case_id, arm) for case in earlier for arm in plan.arms[:2]})
     seen = min(
         ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
     )

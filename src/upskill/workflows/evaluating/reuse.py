@@ -85,6 +85,8 @@ class Reuse:
             key = (trial.student, trial.case_id, trial.arm, trial.repeat)
             if isinstance(trial.outcome, Scored) or (with_errored and key not in self._known):
                 self._known[key] = trial
+        self._kept: set[tuple[str, str]] = set()
+        """Trials that were bought just now: where a pair is run again, its other half comes from the store."""
         self.reused = 0
         self.oldest_days: float | None = None
         self._graded: dict[tuple[str, str], Grade] = {}
@@ -112,9 +114,10 @@ class Reuse:
         grade = graded or self._grade(planned.case, stored.trial)
         if grade is None:
             return None
-        days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
-        self.reused += 1
-        self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
+        if (student.name, trial_id) not in self._kept:
+            days = (datetime.now(UTC) - stored.stored_at) / timedelta(days=1)
+            self.reused += 1
+            self.oldest_days = days if self.oldest_days is None else max(self.oldest_days, days)
         trial = replace(
             stored.trial,
             student=student.name,
@@ -158,6 +161,7 @@ class Reuse:
     def keep(self, trial: Trial) -> Trial:
         """Put a trial that was bought into the store; returns it with what was lost in earlier runs."""
         earlier = self._lost_before(trial.student, trial.id)
+        self._kept.add((trial.student, trial.id))
         if (store := self._store_of(trial.student)) is not None:
             store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)
         return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
