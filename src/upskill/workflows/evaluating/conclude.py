@@ -169,7 +169,7 @@ def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterato
     for name, schedule in schedules.items():
         if schedule.copies:
             who = f"{name}: " if len(plan.students) > 1 else ""
-            yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
+            yield f"{who}repeats are copies of the first answers, so each case counts once"
 
 
 def _few_cases_notes(
@@ -343,7 +343,7 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     pairings = (
         measuring.pair_trials(counted, arm=arm, against=against, families=plan.families) for arm in plan.arms[2:]
     )
-    lifts = (measuring.measure_lift(pairing, level) for pairing in pairings)
+    lifts = (measuring.measure_lift(collapse_copies(pairing), level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
 
 
