@@ -106,12 +106,12 @@ class Look:
 
     @property
     def claims_nothing(self) -> bool:
-        """Whether nothing could have been said, whatever the answers: such a look is free.
+        """Whether nothing was said that answers could have changed: such a look is free.
 
         One that lost answers is not: where failing answers are lost, the looks that lose few are the lucky ones.
         """
         lost = self.lost + self.lost_against
-        return (self.spoilt and not lost) or self.end in ("interrupted", "endpoint down")
+        return (self.spoilt and not lost) or (self.end in ("interrupted", "endpoint down") and self.claim is None)
 
     @property
     def helped(self) -> bool:

@@ -111,7 +111,13 @@ def test_a_look_without_a_verdict_is_not_pooled_and_is_free_unless_answers_were_
     assert (look_terms([refused], COMING).level, look_terms([refused], COMING).prior) == (0.025, ())
     lost = replace(refused, lost=3)
     assert recorded(lost) is None
-    assert (look_terms([lost], COMING).level, look_terms([lost], COMING).prior) == (pytest.approx(0.0025), ())
+    assert look_terms([lost], COMING).level == pytest.approx(0.0025)
+    assert look_terms([lost], COMING).prior == ()
+
+
+def test_a_look_that_was_interrupted_after_it_said_helps_is_paid_for() -> None:
+    said = look(end="interrupted", verdict="helps", claim="cases like these", min_lift=0.9)
+    assert look_terms([said], COMING).level == pytest.approx(0.0025)
 
 
 def test_fewer_repeats_and_other_ids_are_answered() -> None:
