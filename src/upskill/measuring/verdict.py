@@ -33,7 +33,7 @@ _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
 _NEXT_TO_ZERO = 0.0005
 FEWEST_PAIRS = 3
-"""Two wins of two come up once in sixteen times where every answer is a coin flip; three of three once in sixty-four."""
+"""Where every answer is a coin flip, two wins of two come up once in sixteen times, three of three in sixty-four."""
 FEWEST_CASES_NO_WORSE = 35
 """With fewer, a skill that breaks one case in ten breaks none of these more often than once in forty times."""
 
