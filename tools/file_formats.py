@@ -25,6 +25,8 @@ RUN = (
     "upskill.domain:Price",
     "upskill.domain:Qualification",
     "upskill.domain:Reason",
+    "upskill.domain.look:LookTerms",
+    "upskill.domain.look:PooledCase",
     "upskill.domain:RunEnd",
     "upskill.domain:Cap",
     "upskill.domain:Outage",
@@ -38,6 +40,7 @@ TYPES = {
     "JsonValue": "any",
     "Json": "any",
     "Files": 'object of text or `{"base64": text}`',
+    "tuple[str, str]": "list: text, text",
     "Outcome": "[Scored](#scored) or [Errored](#errored)",
 }
 WORDS = (

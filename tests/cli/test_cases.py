@@ -57,7 +57,7 @@ def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskil
         {"id": f"port-{n}", "input": f"On which port does berth {n} listen?", "checks": [{"equals": f"84{n}"}]}
         for n in range(3)
     ]
-    noted = "3 pairs of cases are near-duplicates (port-0/port-1, port-0/port-2, port-1/port-2): give them a `family`"
+    noted = "3 pairs of near-duplicate cases (port-0/port-1, port-0/port-2, port-1/port-2): give them a `family`"
     assert noted in upskill("cases", "check", cases_of(quay, GOOD, *ports)).stderr
     done = upskill("cases", "check", cases_of(quay, GOOD, *({**port, "family": "berths"} for port in ports)))
     assert "2 families, each of which counts once: berths 3" in done.stdout

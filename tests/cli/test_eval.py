@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ BLOG_CASES = {
 }
 
 
+_NUMBERS = count(1)
+
+
 def _helped(asked: ReceivedRequest) -> Behaviour:
-    return Behaviour(text='capabilities = ["9.0"] #include <cuda_runtime.h>' if asked.has_skill else "No idea, 19.07.")
+    """In other words each time, so that repeats are no copies."""
+    text = 'capabilities = ["9.0"] #include <cuda_runtime.h>' if asked.has_skill else "No idea, 19.07."
+    return Behaviour(text=f"{text} (answer {next(_NUMBERS)})")
 
 
 @pytest.fixture

@@ -52,6 +52,8 @@ def test_an_unchanged_skill_asks_nothing_and_has_its_recorded_verdict(skill: Mak
     assert again.evaluation.bought.calls == 0
     assert _is_told(again.evaluation.notes, "unchanged since 2")
     assert not _is_told(first.evaluation.notes, "unchanged")
+    assert set(first.evaluation.notes) <= set(again.evaluation.notes)
+    assert _is_told(again.evaluation.notes, "cannot exclude that the skill breaks")
 
 
 def test_a_gate_asks_again_after_a_day_on_which_the_server_was_ill(skill: Make, run: Any) -> None:
@@ -87,6 +89,8 @@ def test_only_the_student_that_is_new_is_asked(skill: Make, run: Any) -> None:
         assert len(provider.requests) == 2 * asked
     assert [report.student.name for report in both.evaluation.students] == ["two", "one"]
     assert {trial.student for trial in both.trials} == {"two"}
+    assert _is_told(both.evaluation.notes, "one: unchanged since 2")
+    assert {report.holds_among for report in both.evaluation.students} == {None}, "never tested among two"
 
 
 def test_a_case_file_that_was_only_reformatted_is_unchanged(skill: Make, run: Any) -> None:
@@ -108,9 +112,9 @@ def test_a_case_file_that_was_only_reformatted_is_unchanged(skill: Make, run: An
 def test_what_was_cut_short_is_asked_again(skill: Make, run: Any, tmp_path: Path) -> None:
     folder = skill(CASES)
     with Provider(_helped) as provider:
-        run(folder, ["any"], base_url=provider.url, max_calls=8, concurrency=1)
+        run(folder, ["any"], base_url=provider.url, max_calls=8, concurrency=1, store=True)
         assert _looks(tmp_path)[0].end == "cap reached"
-        again = run(folder, ["any"], base_url=provider.url)
+        again = run(folder, ["any"], base_url=provider.url, store=True)
     assert again.evaluation.students[0].verdict == "helps"
     assert _looks(tmp_path)[1].level == 0.025, "it continues the look, and is no second one"
 

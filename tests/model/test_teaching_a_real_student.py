@@ -1,6 +1,7 @@
 """The whole loop with a real student: a scripted draft fails, its revision mends it, held-out cases prove it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ def _case(thing: str, wording: str) -> dict[str, Any]:
 def _teacher(path: Path) -> None:
     """Cases about all facts; a draft that knows only those that no learn case asks for; a revision that knows all."""
     items = [_case(thing, wording) for wording in ("direct", "paraphrased") for thing in FACTS]
-    cases = [read_written(item, check_problems=lambda _: [], offers=offers()).case for item in items]
+    written = [read_written(item, check_problems=lambda _: [], offers=offers()).case for item in items]
+    cases = [replace(case, id=item["id"]) for case, item in zip(written, items, strict=True)]
     learned = {str(case.extra["topic"]) for case in split_cases(cases, COUNTS) if case.use == "learn"}
     assert 2 <= len(learned) <= 4
     lines = {thing: f"- The {thing} is {value}" for thing, value in FACTS.items()}

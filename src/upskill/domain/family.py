@@ -110,7 +110,7 @@ def family_notes(cases: Sequence[Case]) -> Iterator[str]:
         shown = ", ".join(f"{one.id}/{other.id}" for one, other in pairs[:_MOST_PAIRS_SHOWN])
         more = ", …" if len(pairs) > _MOST_PAIRS_SHOWN else ""
         yield (
-            f"{count(len(pairs), 'pair')} of cases are near-duplicates ({shown}{more}): "
+            f"{count(len(pairs), 'pair')} of near-duplicate cases ({shown}{more}): "
             "give them a `family` so that they count once"
         )
 

@@ -87,6 +87,12 @@ class Look:
     end: StudentEnd = "plan finished"
     report: Mapping[str, Any] = field(default_factory=dict)
     """The student's part of the object of `--json`, so that the verdict can be given again."""
+    notes: tuple[str, ...] = ()
+    """What the run said beside it."""
+
+    def is_of(self, run: str) -> bool:
+        """Whether it was taken in the run folder of this name: a run folder has a name of its own, wherever it lies."""
+        return self.run.rpartition("/")[2] == run
 
     @property
     def unfinished(self) -> bool:
@@ -94,14 +100,29 @@ class Look:
         return self.end in _UNFINISHED
 
     @property
+    def spoilt(self) -> bool:
+        """Whether it lost too much to allow a verdict: its pairs are a choice that nobody made fairly."""
+        return self.verdict == "invalid" and not self.unfinished
+
+    @property
     def claims_nothing(self) -> bool:
-        """Whether nothing could have been said, whatever the answers: such a look is free."""
-        return self.end in ("interrupted", "endpoint down")
+        """Whether nothing was said that answers could have changed: such a look is free.
+
+        One that lost answers is not: where failing answers are lost, the looks that lose few are the lucky ones.
+        """
+        lost = self.lost + self.lost_against
+        return (self.spoilt and not lost) or (self.end in ("interrupted", "endpoint down") and self.claim is None)
 
     @property
     def helped(self) -> bool:
         """Whether it said that cases like these are helped."""
         return self.verdict == "helps" and self.claim == "cases like these"
+
+    def showed(self, least: float | None) -> bool:
+        """Whether it said that cases like these are helped, by as much as is asked for where something is."""
+        if least is None or least <= 0:
+            return self.helped
+        return self.helped and self.report.get("clears") is True and (self.min_lift or 0.0) >= least
 
     @property
     def keys(self) -> frozenset[str]:

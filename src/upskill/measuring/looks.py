@@ -6,7 +6,7 @@ versions that are said to help, at most one in twenty does not, on average (the 
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
@@ -86,6 +86,8 @@ class NextLook:
     min_lift: float | None
     cases: Mapping[str, tuple[str, str]]
     """By id, the key of each case and the digest of its checks."""
+    families: Mapping[str, str] = field(default_factory=dict)
+    """By key, the family of each case that names one."""
     rejected: frozenset[str] = frozenset()
     """The keys of cases that cannot tell right from wrong: to leave these out is no choice."""
 
@@ -132,8 +134,9 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
         == (coming.student_key, coming.served, coming.version, coming.against, coming.design, coming.min_lift)
         and look.repeats >= coming.repeats
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
+        and {case.key: case.family for case in look.cases if case.family is not None} == coming.families
     ]
-    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished:
+    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished or last.spoilt:
         return None
     if last.verdict == "invalid" and not (last.lost or last.lost_against):  # a server that was ill may be well again
         return None
@@ -146,14 +149,22 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
     """How strictly the next look is tested and what it is pooled with. `present` names the answers it will have."""
     mine = lineage(looks, coming)
     tested = [look for look in mine if not look.claims_nothing]
-    while tested and tested[-1].unfinished and tested[-1].version == coming.version:
-        tested.pop()  # this look continues that one
-    level = level_of_look([look.level for look in tested], helped=len({look.version for look in tested if look.helped}))
+    while tested and _continues(tested[-1], coming, present):
+        tested.pop()
+    # A version pays for those after it by what is claimed of them: who asks for a lift must have shown that lift.
+    helped = len({look.version for look in tested if look.showed(coming.min_lift)})
+    level = level_of_look([look.level for look in tested], helped=helped)
     prior = _pooled(mine, coming, present)
     removed = _removed(mine, coming)
     return LookTerms(
         level=level, prior=prior, removed=removed, note=_note(mine, tested, coming, level=level, prior=prior)
     )
+
+
+def _continues(look: Look, coming: NextLook, present: Collection[str]) -> bool:
+    """Whether the next look goes on where a cap ended this one, with the very answers that it has."""
+    seen = {instance for case in look.cases for pair in case.pairs for instance in pair[:2]}
+    return look.unfinished and look.version == coming.version and seen <= set(present)
 
 
 def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) -> tuple[PooledCase, ...]:
@@ -162,7 +173,7 @@ def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) ->
     used = set(present)
     pairs: list[Pair] = []
     for look in mine:
-        if (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
+        if look.spoilt or (look.version, look.against, look.served) != (coming.version, coming.against, coming.served):
             continue
         for case in look.cases:
             if (case_id := ids.get((case.key, case.checks))) is None:
@@ -170,7 +181,7 @@ def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) ->
             for pair in case.pairs:
                 if used.isdisjoint(pair[:2]):
                     used.update(pair[:2])
-                    pairs.append(_pair(case_id, pair, case.family))
+                    pairs.append(_pair(case_id, pair, coming.families.get(case.key)))
     return _tallied(without_copies(pairs) if are_copies(pairs) else pairs)
 
 

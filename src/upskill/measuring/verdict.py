@@ -32,6 +32,8 @@ A cap was set before the run and knows nothing of the outcome, so what was run u
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
 _NEXT_TO_ZERO = 0.0005
+FEWEST_PAIRS = 3
+"""Where every answer is a coin flip, two wins of two come up once in sixteen times, three of three in sixty-four."""
 FEWEST_CASES_NO_WORSE = 35
 """With fewer, a skill that breaks one case in ten breaks none of these more often than once in forty times."""
 
@@ -142,7 +144,7 @@ def _decide_fixed(pairing: Pairing, lift: Lift, level: Level, *, min_lift: float
     claim: Claim | None = None
     if wide is not None and (side := side_of(wide)) is not None:
         verdict, claim = side, "cases like these"
-    elif (side := side_of(narrow if wide is None else strict)) is not None:
+    elif pairing.count >= FEWEST_PAIRS and (side := side_of(narrow if wide is None else strict)) is not None:
         verdict, claim = side, "these cases"
     elif strict.low > -NO_DIFFERENCE and strict.high < NO_DIFFERENCE:
         verdict, claim = "no difference", "these cases"

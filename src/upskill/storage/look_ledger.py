@@ -7,9 +7,10 @@ other, so that two branches can be merged by keeping the lines of both. Whatever
 import json
 import os
 import sys
+from datetime import datetime
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from upskill.domain.look import LOOK_FORMAT, Look
 from upskill.domain.text import count, on_one_line, whole_characters
@@ -103,9 +104,10 @@ def _look(line: bytes) -> Look | None:
         return None
     try:
         look = _LOOK.validate_json(line)
-    except ValidationError:
+        is_dated = datetime.fromisoformat(look.at).tzinfo is not None
+    except ValueError:
         return None
-    return look if look.format == LOOK_FORMAT else None
+    return look if is_dated and look.format == LOOK_FORMAT else None
 
 
 def _place(look: Look) -> tuple[str, str]:

@@ -122,7 +122,7 @@ def test_a_large_file_is_searched_for_equal_templates_only() -> None:
 def test_notes_name_near_duplicates_a_dominant_family_and_a_family_on_both_sides() -> None:
     same = [one(f"c{n}", f"Round {n} to the nearest ten.") for n in range(3)]
     assert list(family_notes(same)) == [
-        "3 pairs of cases are near-duplicates (c0/c1, c0/c2, c1/c2): give them a `family` so that they count once"
+        "3 pairs of near-duplicate cases (c0/c1, c0/c2, c1/c2): give them a `family` so that they count once"
     ]
     told = [Case(id=case.id, prompt=case.prompt, checks=(), family="rounding") for case in same]
     other = one("other", "Explain what a quay is.")

@@ -99,9 +99,25 @@ def test_whatever_changes_is_asked(changed: dict[str, Any]) -> None:
 def test_what_did_not_come_to_its_end_is_asked_again_and_is_no_second_look(end: Any) -> None:
     cut = look(2, end=end)
     assert recorded(look(1), cut) is None
-    assert look_terms([cut], COMING).level == 0.025
+    present = {instance for case in cut.cases for pair in case.pairs for instance in pair[:2]}
+    assert look_terms([cut], COMING, present=present).level == 0.025
     spent = look_terms([cut], replace(COMING, version="v2")).level
     assert spent == pytest.approx(0.0025 if end == "cap reached" else 0.025), "at a cap something could be claimed"
+
+
+def test_a_look_without_a_verdict_is_not_pooled_and_is_free_unless_answers_were_lost() -> None:
+    refused = look(verdict="invalid")
+    assert recorded(refused) is None
+    assert (look_terms([refused], COMING).level, look_terms([refused], COMING).prior) == (0.025, ())
+    lost = replace(refused, lost=3)
+    assert recorded(lost) is None
+    assert look_terms([lost], COMING).level == pytest.approx(0.0025)
+    assert look_terms([lost], COMING).prior == ()
+
+
+def test_a_look_that_was_interrupted_after_it_said_helps_is_paid_for() -> None:
+    said = look(end="interrupted", verdict="helps", claim="cases like these", min_lift=0.9)
+    assert look_terms([said], COMING).level == pytest.approx(0.0025)
 
 
 def test_fewer_repeats_and_other_ids_are_answered() -> None:
@@ -160,6 +176,19 @@ def test_edits_spend_and_versions_that_help_pay() -> None:
     assert look_terms(helped, COMING).level == pytest.approx(0.1 * (0.15 - 0.03))
     narrow = [replace(one, verdict="helps", claim="these cases") for one in edits]
     assert look_terms(narrow, COMING).level == terms.level
+
+
+def test_versions_that_help_by_less_than_is_asked_for_do_not_pay() -> None:
+    helped = [
+        look(n, version=f"v-{n}", min_lift=0.2, verdict="helps", claim="cases like these", report={"clears": None})
+        for n in range(1, 4)
+    ]
+    coming = replace(COMING, min_lift=0.2)
+    assert look_terms(helped, coming).level == 1e-6
+    assert look_terms(helped, COMING).level == pytest.approx(0.0075)
+    shown = [replace(one, report={"clears": True}) for one in helped]
+    assert look_terms(shown, coming).level == look_terms(helped, COMING).level
+    assert look_terms(shown, replace(coming, min_lift=0.3)).level == 1e-6
 
 
 def test_removed_cases_are_taken_from_the_last_look_that_had_them() -> None:

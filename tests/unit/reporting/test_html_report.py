@@ -181,3 +181,10 @@ def test_the_lift_corrected_for_the_errors_of_a_judge_is_among_the_origins() -> 
     assert "corrected for the judge" in page(EVALUATIONS["judged"])
     assert "+5 points (95% CI -20 to +30;" in page(EVALUATIONS["judged"])
     assert "corrected for the judge" not in page(EVALUATIONS["judged, error unknown"])
+
+
+def test_the_lift_without_what_passing_a_threshold_added_is_among_the_origins() -> None:
+    chosen = page(evaluation(report(lifts=(lift(mean=0.29, corrected=0.12),))))
+    assert "corrected for having passed a threshold" in chosen
+    assert "+12 points, shown +29; lifts that are large enough for a verdict are too large on average" in chosen
+    assert "corrected for having passed" not in page()

@@ -100,3 +100,11 @@ def test_own_keys_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_it_lies_beside_the_trial_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_ledger_path() == tmp_path / "upskill" / "looks.jsonl"
+
+
+@pytest.mark.parametrize("at", ["yesterday", "2026-01-02T00:00:00", ""])
+def test_a_look_without_a_time_that_can_be_compared_is_damaged(tmp_path: Path, at: str) -> None:
+    ledger = LookLedger(tmp_path / "looks.jsonl")
+    ledger.append(replace(LOOK, at=at))
+    assert ledger.read() == ()
+    assert "1 line cannot be read" in ledger.notes[0]

@@ -1,10 +1,10 @@
 """Where every number of a page comes from: how the run was planned, what it took, and where the whole of it is."""
 
-from upskill.domain import Evaluation, estimate_tokens, harness_info
+from upskill.domain import Evaluation, Lift, estimate_tokens, harness_info
 from upskill.domain.text import count
 from upskill.reporting.html.elements import definitions, escaped, table
 from upskill.reporting.html.facts import RunFacts
-from upskill.reporting.wording import arm_name, dollars, judge_error_words
+from upskill.reporting.wording import arm_name, dollars, judge_error_words, points
 
 _TIMES = {1: "once", 2: "twice"}
 
@@ -38,7 +38,13 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         for report in evaluation.students
         if (said := judge_error_words(report)) is not None
     ]
+    chosen = [
+        (f"{report.student.name}, corrected for having passed a threshold", _without_selection(report.lifts[0]))
+        for report in evaluation.students
+        if report.lifts and report.lifts[0].corrected is not None
+    ]
     models = [(f"Model behind {report.student.name}", report.student.model) for report in evaluation.students]
+    whole_run = definitions([*pairs, *chosen, *corrected, *models])
     settings = ""
     if facts.settings:
         settings = table(("Setting", "Value", "From"), facts.settings, caption="Settings that were not the defaults")
@@ -47,9 +53,14 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         "<p>Lift is the mean, over cases, of the pass rate with the skill minus the pass rate without it, in pairs run "
         "close together. An interval says what the true lift could be: in about 19 of 20 such runs it holds it, "
         "also when the run stopped early. An errored trial measured nothing and counts in neither arm.</p>"
-        f"<details><summary>The run in full</summary>{definitions([*pairs, *corrected, *models])}{settings}</details>"
+        f"<details><summary>The run in full</summary>{whole_run}{settings}</details>"
         f"{_whole(facts)}</section>"
     )
+
+
+def _without_selection(lift: Lift) -> str:
+    shown = f"{points(lift.corrected or 0.0)} points, shown {points(lift.mean)}"
+    return f"{shown}; lifts that are large enough for a verdict are too large on average"
 
 
 def _plan(evaluation: Evaluation) -> str:

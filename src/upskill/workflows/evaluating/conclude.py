@@ -1,7 +1,7 @@
 """Concludes from finished trials: the report of each student, and the evaluation."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -26,13 +26,19 @@ from upskill.domain import (
     TrialPlan,
     harness_info,
 )
-from upskill.domain.family import by_family
 from upskill.domain.look import LookTerms
 from upskill.domain.run_end import end_by_design, reason_to_stop
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.verdict import CutShort
 from upskill.models import Endpoint
-from upskill.reporting.wording import arm_name
+from upskill.workflows.evaluating.notes import (
+    copies_notes,
+    cut_notes,
+    few_cases_notes,
+    judge_notes,
+    models_notes,
+    no_tools_notes,
+)
 from upskill.workflows.evaluating.schedule import (
     MOST_TRIES,
     NOT_WORTH_ANOTHER_TRY,
@@ -94,12 +100,12 @@ def summarise(
         bought=bought,
         notes=(
             *notes,
-            *_copies_notes(plan, schedules),
-            *_cut_notes(plan, mine),
-            *_no_tools_notes(plan, mine),
-            *_judge_notes(reports),
-            *_models_notes(reports),
-            *_few_cases_notes(plan, mine, looks),
+            *copies_notes(plan, schedules),
+            *cut_notes(plan, mine),
+            *no_tools_notes(plan, mine),
+            *judge_notes(reports),
+            *models_notes(reports),
+            *few_cases_notes(plan, mine, looks),
         ),
         end=end,
         sandbox=sandbox,
@@ -122,24 +128,6 @@ def students_end(end: RunEnd, students: Iterable[Endpoint], clean: Callable[[str
     return replace(end, outages=tuple(outages))
 
 
-def end_notes(end: RunEnd, students: Iterable[Endpoint]) -> tuple[str, ...]:
-    """The cap that a run reached and the endpoints that went down, for people."""
-    down = {outage.model: outage.said for outage in end.outages}
-    return (
-        *cap_notes(end),
-        *(
-            f"{student.name}: the endpoint went down and nothing more was sent to it ({down[student.model]})"
-            for student in students
-            if student.model in down
-        ),
-    )
-
-
-def cap_notes(end: RunEnd) -> tuple[str, ...]:
-    """The cap that a run reached, for people; empty where it reached none."""
-    return () if end.cap is None else (f"stopped at {end.cap}",)
-
-
 def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort | None:
     """What ended a student's trials before its schedule did; `None` where nothing did."""
     if end.interrupted:
@@ -149,94 +137,6 @@ def cut_short_by(end: RunEnd, student: Student, schedule: Schedule) -> CutShort 
     if end.has_outage(student.model) and not schedule.has_begun_all:
         return "down"
     return "budget" if end.cap is not None else None
-
-
-def _models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
-    """Which models the skill helps even where one of them is to be called the best."""
-    if len(reports) < 2 or all(report.holds_among is None for report in reports):
-        return
-    names = [report.student.name for report in reports if report.holds_among]
-    yield (
-        f"each model has its own 95%; corrected for {len(reports)} models, the skill helps "
-        f"{', '.join(names) or 'none of them for sure'}"
-    )
-
-
-def _copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:
-    """Notes on students that gave the same answers again."""
-    for name, schedule in schedules.items():
-        if schedule.copies:
-            who = f"{name}: " if len(plan.students) > 1 else ""
-            yield f"{who}repeats are copies of the first answers, so each case counts once and no more were run"
-
-
-def _few_cases_notes(
-    plan: TrialPlan, trials: Mapping[str, list[Trial]], looks: Mapping[str, LookTerms]
-) -> tuple[str, ...]:
-    """What the cases cannot exclude that the student with the fewest was compared on, now and in earlier looks."""
-    if plan.against is None:
-        return ()
-    scored = []
-    for name in (student.name for student in plan.students):
-        cells = {(one.case_id, one.arm) for one in trials[name] if isinstance(one.outcome, Scored)}
-        earlier = looks.get(name, measuring.FIRST_LOOK).prior
-        scored.append(cells | {(case.case_id, arm) for case in earlier for arm in plan.arms[:2]})
-    seen = min(
-        ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
-    )
-    note = measuring.breakage_note(cases=len(seen), families=len(by_family(seen)))
-    return () if note is None else (note,)
-
-
-def _cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
-    """Notes on answers that were cut at the token limit, which explain a low pass rate."""
-    for student in plan.students:
-        scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
-        cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
-        if cut:
-            who = f"{student.name}: " if len(plan.students) > 1 else ""
-            where = ", ".join(f"{arm_name(arm, plan.harness)} {cut[arm]}" for arm in plan.arms if cut[arm])
-            length = "" if student.max_output_tokens is None else f" at {student.max_output_tokens:,} tokens"
-            yield (
-                f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
-                "--max-output-tokens lets them be longer"
-            )
-
-
-def _no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
-    """Notes on students that never used a tool: their server may not support tools, and a pass rate of 0 hides that."""
-    if not harness_info(plan.harness).with_tools:
-        return ()
-    notes = []
-    for name, mine in trials.items():
-        refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
-        scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
-        if refused is not None and not scored:
-            notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
-        elif scored and all(trial.turns == 1 for trial in scored):
-            notes.append(
-                f"{name}: never called a tool in {len(scored)} attempts; "
-                "if its server does not pass tools on, ask it without them: --harness chat"
-            )
-    return tuple(notes)
-
-
-def _judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
-    """Notes on lifts that rest on a judge whose error rate is not known."""
-    for report in reports:
-        error = report.judge_error
-        if error is not None and error.interval is None:
-            who = f"{report.student.name}: " if len(reports) > 1 else ""
-            answers = f"{error.compared} answers that other assertions could decide"
-            yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
-
-
-def _refusal_of_tools(trial: Trial) -> str | None:
-    """The error message of a server that refuses tools; `None` where there is none."""
-    outcome = trial.outcome
-    if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
-        return outcome.message
-    return None
 
 
 def conclude(
@@ -272,7 +172,7 @@ def conclude(
     )
     if plan.against is None:
         return report
-    pairing, level = _paired(schedule, counted, plan, terms)
+    pairing, level = _paired(schedule, counted, plan, terms, cut_short)
     # Also what was lost before the run was resumed, and where no verdict rests on the pair.
     pairing = measuring.with_losses(pairing, ran)
     judged = _judge(pairing, level, schedule, counted, plan=plan, min_lift=min_lift, cut_short=cut_short, terms=terms)
@@ -341,20 +241,24 @@ def _beside(plan: TrialPlan, counted: list[Trial]) -> tuple[Lift, ...]:
     pairings = (
         measuring.pair_trials(counted, arm=arm, against=against, families=plan.families) for arm in plan.arms[2:]
     )
-    lifts = (measuring.measure_lift(pairing, level) for pairing in pairings)
+    lifts = (measuring.measure_lift(collapse_copies(pairing), level) for pairing in pairings)
     return tuple(lift for lift in lifts if lift is not None)
 
 
 def _paired(
-    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms
+    schedule: Schedule, counted: list[Trial], plan: TrialPlan, terms: LookTerms, cut_short: CutShort | None
 ) -> tuple[measuring.Pairing, measuring.Level]:
-    """The pairs that the verdict rests on, and how strictly their design tests."""
+    """The pairs that the verdict rests on, and how strictly their design tests.
+
+    Whoever goes on after a cap looks more than once, so a plan that a cap ended is tested as one that may stop early.
+    """
     if isinstance(schedule, SequentialSchedule):
         pairing, level = schedule.pairing, schedule.level
     else:
         against = plan.against or "baseline"
         pairing = measuring.pair_trials(counted, arm=plan.measured, against=against, families=plan.families)
-        pairing, level = collapse_copies(pairing), measuring.Level(terms.level)
+        looks = 1 if cut_short is None else measuring.SEQUENTIAL.looks
+        pairing, level = collapse_copies(pairing), measuring.Level(terms.level, looks=looks)
     prior = measuring.tallies_of(terms.prior)
     if measuring.repeats_earlier(pairing.pairs, terms.prior):
         asked = {pair.case_id for pair in pairing.pairs}
@@ -393,7 +297,7 @@ def _judge(
     if copied:
         once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"
         judgement = replace(judgement, sentence=once)
-    if not terms.removed or judgement.claim is None:
+    if not terms.removed or (judgement.claim is None and not judgement.clears):
         return judgement
     whole = replace(pairing, prior=(*pairing.prior, *measuring.tallies_of(terms.removed)))
     again = measuring.judge(whole, tokens=tokens, min_lift=min_lift, level=level)

@@ -15,7 +15,7 @@ from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import RunFolder, RunRecord, now
-from upskill.workflows.evaluating.conclude import cut_short_by, end_notes, students_end, summarise
+from upskill.workflows.evaluating.conclude import cut_short_by, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
 from upskill.workflows.evaluating.looks import (
@@ -25,6 +25,7 @@ from upskill.workflows.evaluating.looks import (
     recorded_evaluation,
     with_recorded,
 )
+from upskill.workflows.evaluating.notes import end_notes
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import (
     first_record,

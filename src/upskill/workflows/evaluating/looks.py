@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from upskill import measuring, reporting, trials
+from upskill import checks, measuring, reporting, trials
 from upskill.domain import Case, Evaluation, Purchase, Scored, Student, StudentReport, Trial, digest_of
 from upskill.domain.case import Json
 from upskill.domain.look import (
@@ -100,7 +100,7 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextL
     """What the next look at a student is about."""
     plan, harness = prepared.plan, trials.load_harness(prepared.plan.harness)
     served = prepared.served[student.name].fingerprint
-    conditions = {**harness.identity(prepared.trial_limits, files=""), "judge": identity(prepared.judge)}
+    conditions = harness.identity(prepared.trial_limits, files="")
     return measuring.NextLook(
         student_key=student_key(student, harness=plan.harness_version or harness.version, conditions=conditions),
         served=None if served is None else digest_of(served)[:16],
@@ -111,9 +111,40 @@ def next_look(prepared: PreparedEvaluation, student: Student) -> measuring.NextL
         design=plan.design,
         repeats=plan.repeats,
         min_lift=prepared.order.min_lift,
-        cases={case.id: (case_key(case), checks_digest(case)) for case in plan.cases},
+        cases={case.id: (case_key(case), _checks(case, prepared)) for case in plan.cases},
+        families={case_key(case): case.family for case in plan.cases if case.family is not None},
         rejected=frozenset(map(case_key, prepared.rejected)),
     )
+
+
+def resumed_terms(
+    ledger: LookLedger,
+    prepared: PreparedEvaluation,
+    looks: Mapping[str, LookTerms],
+    *,
+    run: Path,
+    known: Iterable[Trial],
+) -> dict[str, LookTerms]:
+    """The terms of a run that goes on: as strict as what was looked at since it began demands, unless it had ended.
+
+    Otherwise runs that were begun and stopped could be ended one after another, each as a first look.
+    """
+    found, kept = dict(looks), ledger.read()
+    present = frozenset(map(instance_of, known)) if kept else frozenset()
+    for student in prepared.plan.students:
+        coming = next_look(prepared, student)
+        own = [look for look in kept if look.is_of(run.resolve().name) and look.student_key == coming.student_key]
+        if student.name in found and all(look.unfinished for look in own):
+            now_terms = measuring.look_terms([look for look in kept if look not in own], coming, present=present)
+            if now_terms.level < found[student.name].level:
+                found[student.name] = replace(found[student.name], level=now_terms.level, note=now_terms.note)
+    return found
+
+
+def _checks(case: Case, prepared: PreparedEvaluation) -> str:
+    """The digest of a case's checks; another judge is another check."""
+    digest = checks_digest(case)
+    return digest_of([digest, identity(prepared.judge)])[:16] if "judge" in checks.needs(case) else digest
 
 
 def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Look]) -> Evaluation | None:
@@ -121,6 +152,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
     plan = prepared.plan
     students = [student for student in plan.students if student.name in recorded]
     looks = [recorded[student.name] for student in students]
+    said = dict.fromkeys((*prepared.notes, *(note for look in looks for note in look.notes)))
     empty = Evaluation(
         skill=prepared.skill,
         run=looks[0].run,
@@ -131,11 +163,13 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         students=(),
         case_states=prepared.qualifications,
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        notes=(*prepared.notes, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
+        notes=(*said, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
+    # What holds among the models of one run was not tested among those of several.
+    among = {} if len({look.run for look in looks}) == 1 else {"holds_among": None}
     reports: list[Json] = [
-        {**look.report, "model": student.name} for look, student in zip(looks, students, strict=True)
+        {**look.report, **among, "model": student.name} for look, student in zip(looks, students, strict=True)
     ]
     try:
         return read_evaluation(
@@ -169,8 +203,10 @@ def _gone_notes(looks: Iterable[Look]) -> tuple[str, ...]:
 def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:
     """Both together, in the order in which the students were asked for."""
     place = {student.name: number for number, student in enumerate(order)}
-    students = sorted((*evaluation.students, *recorded.students), key=lambda report: place[report.student.name])
-    return replace(evaluation, students=tuple(students))
+    both = (replace(report, holds_among=None) for report in (*evaluation.students, *recorded.students))
+    students = tuple(sorted(both, key=lambda report: place[report.student.name]))
+    new = tuple(note for note in recorded.notes if note not in evaluation.notes)
+    return replace(evaluation, students=students, notes=(*evaluation.notes, *new))
 
 
 def look_notes(terms: Mapping[str, LookTerms]) -> tuple[str, ...]:
@@ -201,7 +237,8 @@ def keep_looks(
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
             level = terms.get(name, measuring.FIRST_LOOK).level
-            ledger.append(_look(prepared, report, said, seen[name], run=evaluation.run, level=level))
+            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level)
+            ledger.append(replace(look, notes=evaluation.notes))
 
 
 def _look(
@@ -229,7 +266,7 @@ def _look(
         design=coming.design,
         repeats=coming.repeats,
         min_lift=coming.min_lift,
-        cases=_seen_cases(prepared.plan.cases, finished, arm=arm, against=against),
+        cases=_seen_cases(prepared, finished, arm=arm, against=against),
         lost=sum(trial.lost_answers for trial in finished if trial.arm == arm),
         lost_against=sum(trial.lost_answers for trial in finished if trial.arm == against),
         level=level,
@@ -241,7 +278,9 @@ def _look(
     )
 
 
-def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, against: str) -> tuple[SeenCase, ...]:
+def _seen_cases(
+    prepared: PreparedEvaluation, finished: Iterable[Trial], *, arm: str, against: str
+) -> tuple[SeenCase, ...]:
     scored: dict[tuple[str, str, int], Trial] = {}
     lost: set[tuple[str, str, int]] = set()
     repeats: dict[str, set[int]] = {}
@@ -252,13 +291,14 @@ def _seen_cases(cases: Sequence[Case], finished: Iterable[Trial], *, arm: str, a
             scored[trial.case_id, trial.arm, trial.repeat] = trial
             repeats.setdefault(trial.case_id, set()).add(trial.repeat)
     found = []
-    for case in cases:
+    for case in prepared.plan.cases:
         pairs = []
         for repeat in sorted(repeats.get(case.id, ())):
             keys = (case.id, arm, repeat), (case.id, against, repeat)
             if all(key in scored for key in keys):
                 pairs.append(_seen_pair(scored[keys[0]], scored[keys[1]], lost=(keys[0] in lost, keys[1] in lost)))
-        found.append(SeenCase(key=case_key(case), checks=checks_digest(case), family=case.family, pairs=tuple(pairs)))
+        checked = _checks(case, prepared)
+        found.append(SeenCase(key=case_key(case), checks=checked, family=case.family, pairs=tuple(pairs)))
     return tuple(found)
 
 

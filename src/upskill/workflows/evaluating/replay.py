@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
 from upskill.domain.look import LookTerms
-from upskill.measuring import FIRST_LOOK, FIXED, SEQUENTIAL, DroppedPair, Pair, Pairing, measure_lift, tallies_of
+from upskill.measuring import FIRST_LOOK, CaseTally, DroppedPair, Level, Pair, Pairing, measure_lift, tallies_of
+from upskill.measuring.copies import collapse_copies
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.storage import RunRecord
-from upskill.workflows.evaluating.schedule import AfterPair, Schedule, ignore_pair, schedule_for
+from upskill.workflows.evaluating.schedule import AfterPair, Schedule, SequentialSchedule, ignore_pair, schedule_for
 
 
 def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
@@ -102,15 +103,24 @@ def replay(
             round_ends.append(len(pairs))
 
     schedule = replay_trials(plan, trials, min_lift=min_lift, after_pair=after_pair, terms=terms)
-    return Replay(schedule=schedule, path=_path(plan, student, pairs, round_ends))
+    level = schedule.level if isinstance(schedule, SequentialSchedule) else Level(terms.level)
+    return Replay(schedule=schedule, path=_path(plan, student, pairs, round_ends, level, tallies_of(terms.prior)))
 
 
-def _path(plan: TrialPlan, student: str, pairs: list[Pair], round_ends: list[int]) -> StudentPath:
-    level = SEQUENTIAL if plan.design == "sequential" else FIXED
+def _path(
+    plan: TrialPlan,
+    student: str,
+    pairs: list[Pair],
+    round_ends: list[int],
+    level: Level,
+    prior: tuple[CaseTally, ...],
+) -> StudentPath:
+    """The estimates as the verdict makes them: at its level, with earlier pairs, and with copies counted once."""
     points = []
     for count in _looked_at(len(pairs), round_ends):
-        pairing = Pairing(arm=plan.measured, against=plan.against or "baseline", pairs=tuple(pairs[:count]))
-        lift = measure_lift(pairing, level)
+        against = plan.against or "baseline"
+        pairing = Pairing(arm=plan.measured, against=against, pairs=tuple(pairs[:count]), prior=prior)
+        lift = measure_lift(collapse_copies(pairing), level)
         if lift is not None:
             points.append(
                 PathPoint(

@@ -10,7 +10,7 @@ from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
 from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_and_report
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.looks import look_notes, open_ledger
+from upskill.workflows.evaluating.looks import look_notes, open_ledger, resumed_terms
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import recorded_settings
 from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
@@ -41,13 +41,16 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
     require_unchanged(prepared, record, run)
     plan = prepared.plan
     prepared = replace(
-        prepared,
-        plan=replace(plan, harness_version=record.harness, cases=in_recorded_families(plan.cases, record)),
-        notes=(*prepared.notes, *changed_families(plan.cases, record), *look_notes(record.looks)),
+        prepared, plan=replace(plan, harness_version=record.harness, cases=in_recorded_families(plan.cases, record))
     )
+    ledger = None if parent is not None else open_ledger(prepared, settings)
+    if ledger is not None and record.looks:
+        known = RunFolder(path=run).trials.read()
+        record = replace(record, looks=resumed_terms(ledger, prepared, record.looks, run=run, known=known))
+    notes = (*changed_families(plan.cases, record), *look_notes(record.looks))
+    prepared = replace(prepared, notes=(*prepared.notes, *notes))
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     client = client_for(settings) if parent is None else parent.client
-    ledger = None if parent is not None else open_ledger(prepared, settings)
     return run_and_report(
         EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent, ledger), resumed=True
     )

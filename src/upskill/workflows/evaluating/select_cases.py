@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Case, Qualification, Skill
+from upskill.domain.look import case_key, checks_digest
 from upskill.domain.progress import SILENT, Progress
 from upskill.errors import SkillInvalid
 from upskill.sandbox import Backend
@@ -20,14 +21,15 @@ class CountedCases:
 
 
 def without_copies(cases: Sequence[Case]) -> CountedCases:
-    """The cases without copies, which differ from an earlier case only in their id.
+    """The cases without copies, which differ from an earlier case only in their id and in white space.
 
     A copy measures nothing new, and counting it would make the interval too narrow.
     """
-    first: dict[str, Case] = {}
+    keys = {case.id: (case_key(case), checks_digest(case)) for case in cases}
+    first: dict[tuple[str, str], Case] = {}
     for case in cases:
-        first.setdefault(case.digest, case)
-    copies = [case.id for case in cases if first[case.digest] is not case]
+        first.setdefault(keys[case.id], case)
+    copies = [case.id for case in cases if first[keys[case.id]] is not case]
     if not copies:
         return CountedCases(cases=tuple(cases))
     shown = ", ".join(copies[:3]) + (" …" if len(copies) > 3 else "")

@@ -29,7 +29,7 @@ from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.programs import RunProgram, sandboxed
-from upskill.workflows.evaluating.conclude import cap_notes
+from upskill.workflows.evaluating.notes import cap_notes
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.measure import StageMeasurer

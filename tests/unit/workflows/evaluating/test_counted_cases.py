@@ -71,3 +71,9 @@ def test_ten_copies_of_one_case_are_one_case(tmp_path: Path) -> None:
     assert "9 cases are copies of others and do not count: c1, c2, c3 …" in prepared.notes
     resumed = prepare(EvaluationOrder(skill=tmp_path, only=frozenset({"c0", "c1"})), settings)
     assert len(resumed.plan.cases) == 2, "a run goes on with the cases that it began with"
+
+
+def test_a_case_that_differs_in_white_space_only_is_a_copy() -> None:
+    one = Case(id="one", prompt="Which port?", checks=())
+    spaced = Case(id="spaced", prompt=" Which\n port? ", checks=())
+    assert without_copies([one, spaced]).cases == (one,)

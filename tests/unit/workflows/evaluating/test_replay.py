@@ -5,6 +5,7 @@ from dataclasses import replace
 from made_runs import record
 from unit.reporting.evaluations import errored, scored
 from upskill.domain import Case, Student, Trial, TrialPlan
+from upskill.domain.look import LookTerms, PooledCase
 from upskill.storage.runs import CaseReference
 from upskill.workflows.evaluating.replay import MOST_POINTS, changed_families, recorded_plan, replay
 
@@ -88,3 +89,14 @@ def test_a_recorded_plan_has_the_families_of_when_the_run_began() -> None:
     assert [case.family for case in recorded_plan(known, now).cases] == ["ports", None]
     assert len(changed_families(now, known)) == 1
     assert changed_families(recorded_plan(known, now).cases, known) == ()
+
+
+def test_the_path_of_a_later_look_is_as_strict_as_its_verdict_and_has_the_earlier_pairs() -> None:
+    planned = plan(8, 1)
+    trials = [trial for case in planned.cases for trial in both(case.id, 1, before=False, after=True)]
+    prior = tuple(PooledCase(case_id=case.id, pairs=1, passed=0, passed_against=1) for case in planned.cases)
+    last = replay(planned, "haiku", trials, min_lift=-0.9, terms=LookTerms(level=0.0025, prior=prior)).path.points[-1]
+    first = replay(planned, "haiku", trials, min_lift=0.9).path.points[-1]
+    assert (last.mean, first.mean) == (0, 1)
+    assert last.cases_like_these is not None
+    assert last.cases_like_these.low == -last.cases_like_these.high

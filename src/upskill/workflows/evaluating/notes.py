@@ -1,0 +1,120 @@
+"""Notes on a result: what ended it, and what its figures cannot tell. No decision reads them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from upskill import measuring
+from upskill.domain import Errored, RunEnd, Scored, StudentReport, Trial, TrialPlan, harness_info
+from upskill.domain.family import by_family
+from upskill.domain.look import LookTerms
+from upskill.models import Endpoint
+from upskill.reporting.wording import arm_name
+from upskill.workflows.evaluating.schedule import Schedule
+
+
+def end_notes(end: RunEnd, students: Iterable[Endpoint]) -> tuple[str, ...]:
+    """The cap that a run reached and the endpoints that went down, for people."""
+    down = {outage.model: outage.said for outage in end.outages}
+    return (
+        *cap_notes(end),
+        *(
+            f"{student.name}: the endpoint went down and nothing more was sent to it ({down[student.model]})"
+            for student in students
+            if student.model in down
+        ),
+    )
+
+
+def cap_notes(end: RunEnd) -> tuple[str, ...]:
+    """The cap that a run reached, for people; empty where it reached none."""
+    return () if end.cap is None else (f"stopped at {end.cap}",)
+
+
+def models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
+    """Which models the skill helps even where one of them is to be called the best."""
+    if len(reports) < 2 or all(report.holds_among is None for report in reports):
+        return
+    names = [report.student.name for report in reports if report.holds_among]
+    levels = {f"{round(report.lifts[0].confidence * 100, 1):g}%" for report in reports if report.lifts}
+    own = levels.pop() if len(levels) == 1 else "level"
+    yield (
+        f"each model has its own {own}; corrected for {len(reports)} models, the skill helps "
+        f"{', '.join(names) or 'none of them for sure'}"
+    )
+
+
+def copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:
+    """Notes on students that gave the same answers again."""
+    for name, schedule in schedules.items():
+        if schedule.copies:
+            who = f"{name}: " if len(plan.students) > 1 else ""
+            yield f"{who}repeats are copies of the first answers, so each case counts once"
+
+
+def few_cases_notes(
+    plan: TrialPlan, trials: Mapping[str, list[Trial]], looks: Mapping[str, LookTerms]
+) -> tuple[str, ...]:
+    """What the cases cannot exclude that the student with the fewest was compared on, now and in earlier looks."""
+    if plan.against is None:
+        return ()
+    scored = []
+    for name in (student.name for student in plan.students):
+        cells = {(one.case_id, one.arm) for one in trials[name] if isinstance(one.outcome, Scored)}
+        earlier = looks.get(name, measuring.FIRST_LOOK).prior
+        scored.append(cells | {(case.case_id, arm) for case in earlier for arm in plan.arms[:2]})
+    seen = min(
+        ([case for case in plan.cases if {(case.id, arm) for arm in plan.arms[:2]} <= mine] for mine in scored), key=len
+    )
+    note = measuring.breakage_note(cases=len(seen), families=len(by_family(seen)))
+    return () if note is None else (note,)
+
+
+def cut_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> Iterator[str]:
+    """Notes on answers that were cut at the token limit, which explain a low pass rate."""
+    for student in plan.students:
+        scored = [trial for trial in trials[student.name] if isinstance(trial.outcome, Scored)]
+        cut = Counter(trial.arm for trial in scored if isinstance(trial.outcome, Scored) and trial.outcome.end == "cut")
+        if cut:
+            who = f"{student.name}: " if len(plan.students) > 1 else ""
+            where = ", ".join(f"{arm_name(arm, plan.harness)} {cut[arm]}" for arm in plan.arms if cut[arm])
+            length = "" if student.max_output_tokens is None else f" at {student.max_output_tokens:,} tokens"
+            yield (
+                f"{who}{cut.total()} of {len(scored)} answers were cut{length} ({where}); "
+                "--max-output-tokens lets them be longer"
+            )
+
+
+def no_tools_notes(plan: TrialPlan, trials: Mapping[str, list[Trial]]) -> tuple[str, ...]:
+    """Notes on students that never used a tool: their server may not support tools, and a pass rate of 0 hides that."""
+    if not harness_info(plan.harness).with_tools:
+        return ()
+    notes = []
+    for name, mine in trials.items():
+        refused = next((words for trial in mine if (words := _refusal_of_tools(trial)) is not None), None)
+        scored = [trial for trial in mine if isinstance(trial.outcome, Scored)]
+        if refused is not None and not scored:
+            notes.append(f"{name}: the server refuses tools ({refused[:200]}); ask it without them: --harness chat")
+        elif scored and all(trial.turns == 1 for trial in scored):
+            notes.append(
+                f"{name}: never called a tool in {len(scored)} attempts; "
+                "if its server does not pass tools on, ask it without them: --harness chat"
+            )
+    return tuple(notes)
+
+
+def judge_notes(reports: tuple[StudentReport, ...]) -> Iterator[str]:
+    """Notes on lifts that rest on a judge whose error rate is not known."""
+    for report in reports:
+        error = report.judge_error
+        if error is not None and error.interval is None:
+            who = f"{report.student.name}: " if len(reports) > 1 else ""
+            answers = f"{error.compared} answers that other assertions could decide"
+            yield f"{who}the judge's error rate was not measured ({answers}); the interval does not include it"
+
+
+def _refusal_of_tools(trial: Trial) -> str | None:
+    """The error message of a server that refuses tools; `None` where there is none."""
+    outcome = trial.outcome
+    if isinstance(outcome, Errored) and outcome.fault == "provider" and "tool" in outcome.message.lower():
+        return outcome.message
+    return None
