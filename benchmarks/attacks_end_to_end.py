@@ -264,7 +264,7 @@ ROWS: Mapping[str, Row] = {
     "dropped pairs, `--runs 3` typed three times": Row(attack=dropped_pairs_typed_again, line=LOST),
     "four worst cases deleted, typed again": Row(attack=deleted_cases, line=FEWER),
     f"{BUILDS} builds, nothing changed": Row(attack=unchanged_gate, count=5, line=UNCHANGED),
-    f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=10, line=VERSION),
+    f"{EDITS} builds, an idle edit before each": Row(attack=idle_edits, count=20, line=VERSION),
 }
 
 
@@ -357,7 +357,7 @@ def main() -> int:
     """Run what is not in the log yet, then write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"one of: {'; '.join(ROWS)}")
-    parser.add_argument("-n", type=int, help="evaluations of a row, instead of 60 (5 and 10 of the gates)")
+    parser.add_argument("-n", type=int, help="evaluations of a row, instead of 60 (5 and 20 of the gates)")
     parser.add_argument("--log", type=Path, help="a file of JSON lines, one per evaluation")
     parser.add_argument("-o", "--output", type=Path, default=PAGE, help="where to write the page")
     options = parser.parse_args()

@@ -56,6 +56,20 @@ def test_an_unchanged_skill_asks_nothing_and_has_its_recorded_verdict(skill: Mak
     assert _is_told(again.evaluation.notes, "cannot exclude that the skill breaks")
 
 
+def test_a_gate_asks_again_after_a_day_on_which_the_server_was_ill(skill: Make, run: Any) -> None:
+    folder, ill = skill(CASES), [True]
+
+    def behave(asked: ReceivedRequest) -> Behaviour:
+        return Behaviour(status=500) if ill and int(asked.prompt[9:-1]) % 2 else _varied(asked)
+
+    with Provider(behave) as provider:
+        first = run(folder, ["any"], base_url=provider.url, ledger="looks.jsonl", max_retries=0)
+        ill.clear()
+        again = run(folder, ["any"], base_url=provider.url, ledger="looks.jsonl", max_retries=0)
+    assert first.evaluation.students[0].sentence == "no verdict: 6 of 12 pairs were dropped because an answer errored"
+    assert again.evaluation.students[0].verdict == "helps"
+
+
 def test_the_cases_of_earlier_looks_count_among_those_that_were_compared(skill: Make, run: Any) -> None:
     folder = skill([(f"Question {n}?", {"contains": "yes"}) for n in range(24)])
     with Provider(_varied) as provider:

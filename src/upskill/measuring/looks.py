@@ -138,6 +138,8 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
     ]
     if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished or last.spoilt:
         return None
+    if last.verdict == "invalid" and not (last.lost or last.lost_against):  # a server that was ill may be well again
+        return None
     if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
         return None
     return last
