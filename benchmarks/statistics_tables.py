@@ -136,6 +136,7 @@ class Run:
     """One reproduction of all tables."""
 
     fast: bool
+    times: int = 1
     seed: int
     lines: list[str] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
@@ -143,7 +144,7 @@ class Run:
     started: float = field(default_factory=time.monotonic)
 
     def experiments(self, full: int, fast: int) -> int:
-        return fast if self.fast else full
+        return fast * self.times if self.fast else full
 
     def settle(self, simulate: Callable[[int, str], list[Figure]], *, experiments: int, name: str) -> list[Figure]:
         """Simulate; where a figure is outside, once more and larger. In fast mode the tolerance allows for chance."""
@@ -673,10 +674,11 @@ def main() -> int:
     """Run the tables and write the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fast", action="store_true", help="fewer experiments, tolerances widened by chance")
+    parser.add_argument("--times", type=int, default=1, help="with --fast: so many times its few experiments")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-o", "--output", type=Path, help="where to write the report; in fast mode nowhere by default")
     options = parser.parse_args()
-    run = Run(fast=options.fast, seed=options.seed)
+    run = Run(fast=options.fast, times=options.times, seed=options.seed)
     for table in (table_1, table_2, table_3, table_4, table_corners, table_plans):
         table(run)
     outside = [figure for figure in run.figures if not figure.inside]
