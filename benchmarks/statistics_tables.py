@@ -687,11 +687,16 @@ def main() -> int:
         "",
         "Written by `python benchmarks/statistics_tables.py`; do not edit. Every figure comes from the code that "
         "measures skills, fed with simulated pairs. Stated figures of the interval and the test for these cases are "
-        "those the design was chosen by; those for cases like these were measured with this code.",
+        "those the design was chosen by; those for cases like these come from another implementation, in numpy.",
         "",
         f"**{len(run.figures) - len(outside)} of {len(run.figures)} figures are inside their tolerance.** Seed "
-        f"{run.seed}. A row with a figure outside is simulated once more with five times the experiments, and the "
-        f"second result stands: this happened to {run.repeated} rows.",
+        f"{run.seed}. "
+        + (
+            "Made with `--fast`: the tolerances below are widened by four standard errors of so few experiments."
+            if run.fast
+            else "A row with a figure outside is simulated once more with five times the experiments, and the second "
+            f"result stands: this happened to {run.repeated} rows."
+        ),
         "",
         "Where cases come from (baseline rate → rate with the skill): B55: both the same, from Beta(.5, .5). half: "
         "both .5. sat: both the same, from Beta(8, .5). het: .25 → .75 or .75 → .25, by a fair coin. skew: in 80% "

@@ -108,7 +108,7 @@ def test_a_stored_trial_comes_back_with_its_judgement_or_is_bought_again(skill: 
     with Provider(_polite) as provider:
         _judged(run, folder, provider, store=True)
         asked = len(provider.requests)
-        again = _judged(run, folder, provider, store=True)
+        again = _judged(run, folder, provider, store=True, ledger="another.jsonl")
         assert len(provider.requests) == asked
         assert again.evaluation.bought.reused == 4
         meta.write_text(meta.read_text().replace("is polite", "is kind"))
