@@ -155,18 +155,10 @@ class Person:
             nth, repeat = int(pair.case_id.removeprefix("case")), 0 if self.flaws.copies else pair.repeat
             instances = self._instance(version, nth, repeat), self._instance(0, nth, repeat)
             seen[pair.case_id].append(SeenPair(*instances, pair.passed, pair.passed_against))
-        return Look(
+        return coming.taken(
             at=f"2026-01-01T00:00:{len(self._looks):02}+00:00",
             run="run",
             student=self.student,
-            student_key=coming.student_key,
-            served=coming.served,
-            skill=coming.skill,
-            version=coming.version,
-            sketch=coming.sketch,
-            against=coming.against,
-            design=coming.design,
-            repeats=coming.repeats,
             cases=tuple(SeenCase(key=case_id, checks="checks", pairs=tuple(mine)) for case_id, mine in seen.items()),
             level=level,
             verdict=judgement.verdict,

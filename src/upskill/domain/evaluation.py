@@ -102,7 +102,8 @@ class StudentReport:
     label_lifts: tuple[LabelLift, ...] = ()
     """The lift over the cases of each label, where something was compared."""
     holds_among: bool | None = None
-    """Whether `helps` is also shown with the level divided by the number of models; `None` where it is not claimed."""
+    """Whether `helps` is also shown with the level divided by the number of models; `None` where it is not claimed, or
+    for one model."""
     late: int = 0
     """Trials that were in flight when the decision fell: paid and kept, and not counted."""
     judge_error: JudgeError | None = None

@@ -1,24 +1,12 @@
 """Why an evaluation ended, as values. Decisions look at these; the words for people are made from them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from upskill.domain.text import count
 
-StudentEnd = Literal[
-    "decided",
-    "no difference",
-    "min lift",
-    "withdrawn",
-    "futile",
-    "copies",
-    "judge",
-    "regraded",
-    "plan finished",
-    "cap reached",
-    "endpoint down",
-    "interrupted",
-]
+DesignEnd = Literal["decided", "no difference", "min lift", "withdrawn", "futile", "copies", "judge", "regraded"]
+StudentEnd = DesignEnd | Literal["plan finished", "cap reached", "endpoint down", "interrupted"]
 """Why no more trials of one student were run: the design decided, saw that the lift is small, showed or excluded the
 lift that was asked for, crossed a boundary that does not count, saw that the rest of the plan would not decide, or that
 repeats are copies of each other; it decided, and the judge's errors leave it open after all, or the grades that answers
@@ -83,16 +71,7 @@ def reason_to_stop(reason: str | None, *, verdict: str | None, clears: bool | No
     return "withdrawn" if clears is None else "min lift"
 
 
-def end_by_design(reason: str | None) -> StudentEnd | None:
+def end_by_design(reason: str | None) -> DesignEnd | None:
     """The end of a student whose design stopped for this reason; `None` where something else ended it."""
-    ends: tuple[StudentEnd, ...] = (
-        "decided",
-        "no difference",
-        "min lift",
-        "withdrawn",
-        "futile",
-        "copies",
-        "judge",
-        "regraded",
-    )
+    ends: tuple[DesignEnd, ...] = get_args(DesignEnd)
     return next((end for end in ends if end == reason), None)

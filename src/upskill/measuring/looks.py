@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from upskill.domain.lift import Verdict
 from upskill.domain.look import Look, LookTerms, PooledCase, SeenCase, SeenPair, alike
 from upskill.domain.plan import Design
 from upskill.domain.text import count
@@ -96,6 +97,39 @@ class NextLook:
         """The cases that are asked."""
         return frozenset(key for key, _ in self.cases.values())
 
+    def taken(
+        self,
+        *,
+        at: str,
+        run: str,
+        student: str,
+        cases: tuple[SeenCase, ...],
+        level: float,
+        verdict: Verdict,
+        claim: str | None,
+        sentence: str,
+    ) -> Look:
+        """The look that came of it."""
+        return Look(
+            at=at,
+            run=run,
+            student=student,
+            student_key=self.student_key,
+            served=self.served,
+            skill=self.skill,
+            version=self.version,
+            sketch=self.sketch,
+            against=self.against,
+            design=self.design,
+            repeats=self.repeats,
+            min_lift=self.min_lift,
+            cases=cases,
+            level=level,
+            verdict=verdict,
+            claim=claim,
+            sentence=sentence,
+        )
+
 
 def lineage(looks: Iterable[Look], coming: NextLook) -> tuple[Look, ...]:
     """The looks of this student at versions of this skill, on cases of which it shares at least one; oldest first.
@@ -136,9 +170,8 @@ def recorded_look(looks: Iterable[Look], coming: NextLook, *, unknown_after: dat
         and {(case.key, case.checks) for case in look.cases} == set(coming.cases.values())
         and {case.key: case.family for case in look.cases if case.family is not None} == coming.families
     ]
-    if not same or (last := sorted(same, key=lambda look: look.at)[-1]).unfinished or last.spoilt:
-        return None
-    if last.verdict == "invalid" and not (last.lost or last.lost_against):  # a server that was ill may be well again
+    # One without a verdict is asked again: a server that was ill may be well now.
+    if not same or (last := max(same, key=lambda look: look.at)).unfinished or last.spoilt:
         return None
     if last.served is None and datetime.fromisoformat(last.at) < unknown_after:
         return None

@@ -120,9 +120,9 @@ def holds_among(judgement: Judgement, pairing: Pairing, level: Level, *, models:
     """Whether `helps` for cases like these is also shown with the level divided by the number of models tested.
 
     Who names the best of several models picks the luckiest, so that claim needs the stricter level. `None` where that
-    is not claimed.
+    is not claimed, or one model was tested.
     """
-    if (judgement.verdict, judgement.claim) != ("helps", "cases like these"):
+    if models < 2 or (judgement.verdict, judgement.claim) != ("helps", "cases like these"):
         return None
     interval = cases_like_these(pairing.tallies, replace(level, error=level.error / models))
     return interval is not None and interval.above_zero

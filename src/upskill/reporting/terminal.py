@@ -149,7 +149,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield from bars(report, console)
     yield Text(report.sentence, style=style)
     if lift is not None and lift.cases_like_these is not None:
-        yield Text(f"on these very cases: {_between_words(lift)} points", style="dim")
+        yield Text(f"on these very cases: {confidence_interval(lift, lift.these_cases)} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _judge_error(report)
@@ -183,7 +183,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
     for lift in report.lifts[1:]:
         yield Text(
             f"once it is given: {points(lift.mean)} points against the {lift.against}, "
-            f"{_between_words(lift)} on these very cases, {lift.pairs} pairs"
+            f"{confidence_interval(lift, lift.these_cases)} on these very cases, {lift.pairs} pairs"
         )
 
 
@@ -212,10 +212,6 @@ def bars(report: StudentReport, console: Console) -> Iterator[Text]:
         bar = drawn_bar(report.rate(arm.arm), console, shown[arm.arm])
         yield Text(f"{name:<{width}} {bar}{gains.get(arm.arm, '')}")
     yield Text()
-
-
-def _between_words(lift: Lift) -> str:
-    return confidence_interval(lift, lift.these_cases)
 
 
 def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:

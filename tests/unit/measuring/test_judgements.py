@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from upskill.domain import Interval
-from upskill.measuring import DroppedPair, Judgement, Pair, Pairing, Sequential, judge, measure_lift
+from upskill.measuring import FIXED, DroppedPair, Judgement, Pair, Pairing, Sequential, holds_among, judge, measure_lift
 from upskill.measuring.decision import Decision
 from upskill.measuring.pairs import Losses, worst_case
 from upskill.measuring.token_ratio import Ratio
@@ -124,6 +124,20 @@ def test_as_many_tokens_are_not_cheaper() -> None:
 
 def test_skill_that_helps_is_said_to_help_also_where_it_is_cheaper() -> None:
     assert judge(pairing_of(["WW+"] * 20), tokens=FEWER_TOKENS).verdict == "helps"
+
+
+# Several models
+
+
+def test_best_of_several_models_needs_a_stricter_level() -> None:
+    pairing = pairing_of(["W"] * 8 + ["+"] * 12)
+    judgement = judge(pairing)
+    assert (judgement.verdict, judgement.claim) == ("helps", "cases like these")
+    assert holds_among(judgement, pairing, FIXED, models=2) is True
+    assert holds_among(judgement, pairing, FIXED, models=20) is False
+    assert holds_among(judgement, pairing, FIXED, models=1) is None, "it is no best of anything"
+    here = pairing_of(["WWWWW"] * 2 + ["+++++"] * 9 + ["-----"] * 9)
+    assert holds_among(judge(here), here, FIXED, models=2) is None, "nothing is claimed for cases like these"
 
 
 # Sequential designs

@@ -1,6 +1,5 @@
 """Both intervals and the quantile behind them, against golden vectors."""
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -64,23 +63,6 @@ def test_cases_of_one_family_count_once() -> None:
     families = [replace(one, family=f"f{nth % 6}") for nth, one in enumerate(alone)]
     assert cases_like_these(families) == cases_like_these(tallies([1] * 6, [2] * 6, [2] * 6))
     assert cases_like_these([replace(one, family=f"f{nth % 5}") for nth, one in enumerate(alone)]) is None
-
-
-@pytest.mark.parametrize("runs", [1, 5, 20])
-@pytest.mark.parametrize("cases", [6, 7, 12, 16, 20, 50, 100])
-def test_interval_covers_where_a_share_of_cases_responds_however_often_they_are_repeated(cases: int, runs: int) -> None:
-    """Exactly: some cases go from 0 to 100%, the others stay, and how many do is binomial."""
-    intervals = [
-        cases_like_these(tallies([0] * cases, [runs] * hit + [0] * (cases - hit), [runs] * cases))
-        for hit in range(cases + 1)
-    ]
-    for share in (0.05, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.95):
-        covered = sum(
-            math.comb(cases, hit) * share**hit * (1 - share) ** (cases - hit)
-            for hit, interval in enumerate(intervals)
-            if interval is not None and interval.low - 1e-12 <= share <= interval.high + 1e-12
-        )
-        assert covered >= 0.94
 
 
 def test_five_cases_say_nothing_about_other_cases() -> None:

@@ -237,8 +237,9 @@ def keep_looks(
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
             level = terms.get(name, measuring.FIRST_LOOK).level
-            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level)
-            ledger.append(replace(look, notes=evaluation.notes))
+            ledger.append(
+                _look(prepared, report, said, seen[name], run=evaluation.run, level=level, notes=evaluation.notes)
+            )
 
 
 def _look(
@@ -249,32 +250,28 @@ def _look(
     *,
     run: str,
     level: float,
+    notes: tuple[str, ...],
 ) -> Look:
     assert report.verdict is not None
     coming = next_look(prepared, report.student)
     arm, against = report.compared
-    return Look(
+    look = coming.taken(
         at=now(),
         run=run,
         student=report.student.name,
-        student_key=coming.student_key,
-        served=coming.served,
-        skill=coming.skill,
-        version=coming.version,
-        sketch=coming.sketch,
-        against=coming.against,
-        design=coming.design,
-        repeats=coming.repeats,
-        min_lift=coming.min_lift,
         cases=_seen_cases(prepared, finished, arm=arm, against=against),
-        lost=sum(trial.lost_answers for trial in finished if trial.arm == arm),
-        lost_against=sum(trial.lost_answers for trial in finished if trial.arm == against),
         level=level,
         verdict=report.verdict,
         claim=report.claim,
         sentence=report.sentence,
+    )
+    return replace(
+        look,
+        lost=measuring.count_losses(finished, arm=arm).lost,
+        lost_against=measuring.count_losses(finished, arm=against).lost,
         end=report.end,
         report=said,
+        notes=notes,
     )
 
 
