@@ -51,6 +51,14 @@ _DASHES = ("–", "—", "‑")
 @click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="Cases of your own.")
 @click.option("--revisions", type=int, default=3, metavar="N", help="The most revisions.  [default: 3]")
 @click.option("--effort", type=click.Choice(["low", "high"]), default="low", help="high searches over many revisions.")
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    help="The plan of facts that cases are written from; written there to be edited where it does not exist.",
+)
+@click.option("--anyway", is_flag=True, help="Write the skill even if no skill can help these students.")
+@click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and end, to be resumed.")
 @options.REQUIRE
 @options.RESUME
 @options.harness(auto="tools where cases need them")
@@ -80,6 +88,9 @@ def command(
     case_file: Path | None,
     revisions: int,
     effort: Literal["low", "high"],
+    plan_file: str | None,
+    anyway: bool,
+    no_wait: bool,
     require: "Required | None",
     resume: Path | None,
     sandbox: "Backend",
@@ -122,6 +133,9 @@ def command(
                     evaluate=not no_eval,
                     revisions=revisions,
                     effort=effort,
+                    plan_file=plan_file,
+                    anyway=anyway,
+                    wait=not no_wait,
                     sandbox=sandbox,
                 )
                 if require is not None and no_eval:

@@ -70,6 +70,8 @@ class Case:
     """What a generated case is for; `None` where cases were written by hand and never split."""
     family: str | None = None
     """What it shares with other cases: one template, one document, one bug. `None` where it stands alone."""
+    passage: str | None = None
+    """The part of the material that the answer rests on. Only the ceiling arm shows it to a student."""
     extra: Mapping[str, Json] = field(default_factory=dict)
     """Keys of a foreign file that we do not use and do not lose."""
 

@@ -8,8 +8,9 @@ from typing import Literal, get_args
 from upskill.domain.answer import Answer, Files
 from upskill.domain.case import Grade
 
-Arm = Literal["baseline", "previous", "offered", "with_skill"]
-"""The condition: no skill, an older version, the skill listed for the student to load, or given.
+Arm = Literal["baseline", "previous", "offered", "with_skill", "ceiling"]
+"""The condition: no skill, an older version, the skill listed for the student to load, or given; or no skill, but the
+passage that the case rests on, in the prompt.
 
 Tables show them in this order. The older version reaches the student in the same way as the one it is compared with.
 """

@@ -24,7 +24,20 @@ from upskill.storage.skill_files import skill_invalid
 CheckProblems = Callable[[Check], list[str]]
 
 _LIST_KEYS = ("cases", "tests", "evals")
-_CASE_KEYS = ("id", "input", "prompt", "files", "expected", "checks", "reference", "wrong", "use", "family", "extra")
+_CASE_KEYS = (
+    "id",
+    "input",
+    "prompt",
+    "files",
+    "expected",
+    "checks",
+    "reference",
+    "wrong",
+    "use",
+    "family",
+    "passage",
+    "extra",
+)
 _USES: tuple[CaseUse, ...] = get_args(CaseUse)
 _MOST_ID_CHARACTERS = 100
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
@@ -85,6 +98,8 @@ def cases_as_json(cases: Iterable[Case]) -> list[Json]:
             item["use"] = case.use
         if case.family is not None:
             item["family"] = case.family
+        if case.passage is not None:
+            item["passage"] = case.passage
         if case.extra:
             item["extra"] = dict(case.extra)
         items.append(item)
@@ -189,6 +204,9 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
     family = item.get("family")
     if family is not None and (problem := family_problem(family)) is not None:
         problems.append(problem)
+    passage = item.get("passage")
+    if passage is not None and (not isinstance(passage, str) or not passage.strip()):
+        problems.append("`passage` must be a text")
     return Case(
         id="" if raw_id is None else str(raw_id),
         prompt=prompt,
@@ -198,6 +216,7 @@ def _own_case(item: dict[str, Json], problems: list[str]) -> Case:
         wrong=read_answers(item.get("wrong", []), problems, where="`wrong`"),
         use=next((known for known in _USES if known == use), None),
         family=family.strip() if isinstance(family, str) else None,
+        passage=passage if isinstance(passage, str) else None,
         extra=extra,
     )
 
@@ -231,7 +250,13 @@ def _case_problems(case: Case, check_problems: CheckProblems) -> Iterator[str]:
         yield f"the id must be at most {_MOST_ID_CHARACTERS} printable characters"
     checks = [[check.kind, check.spec] for check in case.checks]
     whole = "".join(
-        [case.id, case.prompt, case.family or "", json.dumps([checks, dict(case.extra)], ensure_ascii=False)]
+        [
+            case.id,
+            case.prompt,
+            case.family or "",
+            case.passage or "",
+            json.dumps([checks, dict(case.extra)], ensure_ascii=False),
+        ]
     )
     if whole_characters(whole) != whole:
         yield "holds a lone surrogate (half a character), which no model can be sent"

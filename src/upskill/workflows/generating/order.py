@@ -50,6 +50,12 @@ class GenerateOrder:
     evaluate: bool = True
     revisions: int = 3
     effort: Literal["low", "high"] = "low"
+    plan_file: str | None = None
+    """A plan of facts: used where it exists, else written there for a person to edit, before any case is bought."""
+    anyway: bool = False
+    """Go on where aptitude says that no skill can help."""
+    wait: bool = True
+    """Wait for the answers of a hand-off; else end, to be resumed."""
     sandbox: Backend = "bubblewrap"
     avoid: tuple[str, ...] = ()
     """Names that were taken when the run began."""

@@ -1,0 +1,50 @@
+"""What everybody who writes is told of the student."""
+
+from upskill.domain import harness_info
+from upskill.domain.student_profile import Aptitude, StudentProfile
+from upskill.teaching.prompts import prompt
+
+_RUNGS = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
+
+
+def student_told(profile: StudentProfile | None) -> str:
+    """A section of a prompt; empty where no student is known."""
+    if profile is None:
+        return ""
+    window, output = profile.window, profile.output_tokens
+    return prompt(
+        "student",
+        names=", ".join(profile.names),
+        window=f"Question, skill and answer together have at most {window:,} tokens. " if window else "",
+        output=f"Answers are cut at {output:,} tokens. " if output else "",
+        harness=_how(profile.harness),
+        budget=f"{profile.skill_tokens:,}",
+        counted="as the student's own tokenizer counts them" if profile.exact else "estimated at four bytes each",
+        aptitude="".join(f"\n\n{_measured(one)}" for one in profile.aptitudes),
+    )
+
+
+def _how(harness: str) -> str:
+    info = harness_info(harness)
+    if info.with_tools:
+        return "It works with tools in a sandbox, where the files of the task and of the skill lie."
+    return (
+        "It answers once, without tools: the skill's body stands in its system message, the files of a task in the "
+        "prompt, and it delivers a file as a fenced block with the path in the line above. It reads no other file of "
+        "the skill."
+    )
+
+
+def _measured(one: Aptitude) -> str:
+    if one.baseline is None:
+        return f"What {one.student} can do was not measured."
+    parts = [f"Measured on the cases to learn from, {one.student} passes {one.baseline:.0%} without anything"]
+    if one.ceiling is not None:
+        parts.append(f", and {one.ceiling:.0%} with the passage that holds the answer in the prompt")
+    told = "".join(parts) + "."
+    if one.ceiling is not None and one.rungs:
+        listed = ", ".join(f"{_RUNGS.get(rung.rung, rung.rung)} {rung.ceiling} of {rung.cases}" for rung in one.rungs)
+        told += f" By kind, with the passage: {listed}."
+    if one.cut:
+        told += f" {one.cut} of {one.trials} answers were cut at the longest answer."
+    return told
