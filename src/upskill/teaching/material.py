@@ -42,6 +42,16 @@ class Material:
     """The skill that is to be improved."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, as citations count them."""
+    return text.removesuffix("\n").split("\n")
+
+
+def numbered(text: str, *, first: int = 1) -> str:
+    """The text as it is shown where its lines can be cited: each with its number in front."""
+    return "\n".join(f"{number}| {line}" for number, line in enumerate(lines_of(text), first))
+
+
 def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int) -> str:
     """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the budget."""
     parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
