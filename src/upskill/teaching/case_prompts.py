@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain import CheckOffer
 from upskill.domain.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
 from upskill.domain.text import count, shortened
-from upskill.models import Ask, Message, Question, Reply
+from upskill.models import Message, Question
 from upskill.teaching.case_material import batch_size, slices
 from upskill.teaching.case_split import WORDINGS, CaseCounts
 from upskill.teaching.material import Material
@@ -80,7 +80,7 @@ def first_question(batch: Batch) -> Question:
         cases=_counted(batch.positive, batch.negative),
         wording=_wording_asked(batch),
     )
-    return _question(batch, text)
+    return _question(batch, text, batch.positive + batch.negative)
 
 
 def next_question(
@@ -96,7 +96,7 @@ def next_question(
         wording=_wording_asked(batch),
         there=quoted("\n".join(shown) or "(none)"),
     )
-    return _question(batch, text)
+    return _question(batch, text, len(faulty) + positive + negative)
 
 
 def _faulty(faulty: Sequence[WrittenCase]) -> str:
@@ -114,12 +114,12 @@ def _faulty(faulty: Sequence[WrittenCase]) -> str:
     )
 
 
-def _question(batch: Batch, text: str) -> Question:
+def _question(batch: Batch, text: str, cases: int) -> Question:
     return Question(
         purpose=PURPOSE,
         system=prompt("case_rules", checks=_checks_told(batch)),
         messages=(Message(role="user", text=text),),
-        schema=LOOSE_SCHEMA,
+        schema=cases_schema(batch.offers, cases=cases, programs=batch.programs),
     )
 
 
@@ -146,17 +146,18 @@ def _wording_asked(batch: Batch) -> str:
     return f"About as many in each of these wordings:\n{listed}"
 
 
-LOOSE_SCHEMA: Mapping[str, Any] = {
+READABLE: Mapping[str, Any] = {
     "type": "object",
     "properties": {"cases": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "object"}}},
     "required": ["cases"],
 }
 """What an answer must fit to be read at all. A problem within a case costs that case, not the answer."""
 _ANSWER = object_of(text=TEXT, files=FILES)
+_EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
-def guiding_schema(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
-    """The schema that constrains a model where it can be: every answer that fits it can be read as cases."""
+def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool) -> Schema:
+    """The schema of so many cases, for the prompt and for providers that hold a model to it."""
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
         id=TEXT,
@@ -168,16 +169,6 @@ def guiding_schema(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
         files=FILES,
         checks=list_of({"anyOf": usable}),
         reference=_ANSWER,
-        wrong=list_of(_ANSWER),
+        wrong=list_of({"anyOf": [_EDIT, _ANSWER]}),
     )
-    return object_of(cases=list_of(case))
-
-
-def guided(ask: Ask, offers: Sequence[CheckOffer], *, programs: bool) -> Ask:
-    """Asks with the guiding schema; the answer is read by the loose one."""
-    schema = guiding_schema(offers, programs=programs)
-
-    def ask_guided(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        return ask(tuple(replace(question, schema=schema) for question in questions))
-
-    return ask_guided
+    return object_of(cases={**list_of(case), "minItems": cases, "maxItems": cases})

@@ -14,7 +14,7 @@ from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count, shortened
 from upskill.models import Ask, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
-from upskill.teaching.case_prompts import Batch, batches_for, first_question, guided, next_question
+from upskill.teaching.case_prompts import READABLE, Batch, batches_for, first_question, next_question
 from upskill.teaching.case_split import CaseCounts, split_cases, without_doubles
 from upskill.teaching.draft_rules import Clean, clean_by_patterns
 from upskill.teaching.material import Material
@@ -58,7 +58,7 @@ def write_cases(
     check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens.
     """
     writing = _CaseWriter(
-        ask=guided(ask, offers, programs=programs),
+        ask=ask,
         examine=examine,
         check_problems=check_problems,
         clean=clean,
@@ -142,7 +142,7 @@ class _CaseWriter:
         self._ask_for(questions)
 
     def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
-        answers = ask_for_each(self.ask, [question for _, question in questions], _items)
+        answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)
         new: list[tuple[WrittenCase, _BatchState]] = []
         for (state, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, UnusableAnswer):
