@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upskill.domain import estimate_tokens
 from upskill.domain.student_profile import RUNGS, CountTokens, StudentProfile
-from upskill.teaching.case_material import batch_size, material_tokens_of, shared_text
+from upskill.domain.text import shortened
+from upskill.teaching.case_material import material_tokens, shared_text
 from upskill.teaching.case_split import CaseCounts
-from upskill.teaching.fact_plan import Fact, FactPlan
+from upskill.teaching.fact_plan import MOST_ID, Fact, FactPlan
 from upskill.teaching.material import Material
 from upskill.teaching.places import passage_at
 from upskill.teaching.prompts import quoted
+from upskill.teaching.written_case import WrittenCase
 
 PASSAGE_TOKENS = 1_200
 """Tokens of a passage where no student is known."""
@@ -73,16 +75,9 @@ def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]
     return sorted(asked, key=lambda one: order[one[0].family])
 
 
-def batches_of(slots: Sequence[Slot], negative: int, *, window: int | None) -> list[tuple[Slot, ...]]:
-    """The slots of each call, in order, so that with its share of negative cases none asks for too many."""
-    number = max(1, -(-(len(slots) + negative) // batch_size(window)))
-    ends = [len(slots) * at // number for at in range(number + 1)]
-    return [tuple(slots[start:end]) for start, end in zip(ends, ends[1:], strict=False)]
-
-
 def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None) -> str:
     """What one call is shown: the task and what all need, then each fact with its passage, each passage once."""
-    tokens = material_tokens_of(window)
+    tokens = material_tokens(window)
     shared = shared_text(material, tokens // 2)
     facts = {slot.fact.id: slot for slot in slots}.values()
     passages = {slot.passage for slot in facts if slot.passage is not None}
@@ -98,3 +93,22 @@ def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None)
             text += f"\n\n{fact.place}:\n{passage_at(material, fact.place, most_tokens=min(each, PASSAGE_TOKENS))}"
         parts.append(f"`{fact.id}` ({fact.kind})\n\n{quoted(text)}")
     return "\n\n".join(parts)
+
+
+def with_fact(written: WrittenCase, slots: Sequence[Slot]) -> WrittenCase:
+    """The case with the family, the side and the passage of the fact that it names; one of no known fact is faulty."""
+    case = written.case
+    if case.use == "negative":
+        return replace(written, case=replace(case, family=None))
+    said = str(written.item.get("fact", "")).strip().strip("`")
+    mine = [slot for slot in slots if slot.fact.id == said]
+    if not mine:
+        ids = ", ".join(dict.fromkeys(slot.fact.id for slot in slots)) or "none"
+        problem = f"`fact` is {shortened(said, MOST_ID)!r}; the facts to ask for here are {ids}"
+        return replace(written, problems=(*written.problems, problem))
+    rung = str(written.item.get("rung", "")).strip().strip("`")
+    slot = next((slot for slot in mine if slot.rung == rung), mine[0])
+    fact = slot.fact
+    extra = {**case.extra, "topic": fact.family, "fact": fact.id, "rung": rung if rung in RUNGS else slot.rung}
+    case = replace(case, family=fact.family, use=fact.use, passage=slot.passage, extra=extra)
+    return replace(written, case=case)
