@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from upskill.domain.skill import SKILL_FILE
 from upskill.domain.trace_digest import Finding, Place
-from upskill.teaching.material import Material, lines_of
+from upskill.teaching.material import Material, lines_of, skill_texts
 
 _NUMBERS = re.compile(r"(\d{1,9})\s*(?:-|–|to|through)\s*(\d{1,9})|(\d{1,9})")
 _LINES = re.compile(r"\blines?\s+(\d{1,9})(?:\s*(?:-|–|to|through)\s*(\d{1,9}))?", re.IGNORECASE)
+_STRETCH = r"\d{1,9}(?:\s*(?:-|–|to|through)\s*\d{1,9})?"
+_STRETCHES = re.compile(rf"\blines?\s+({_STRETCH}(?:\s*(?:,|and)\s*(?:lines?\s+)?{_STRETCH})*)", re.IGNORECASE)
 _TRACE = re.compile(r"\btraces?\s+#?(\d{1,9})\b[\s,:#]*", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\bexamples?\s+#?(\d{1,9})\b", re.IGNORECASE)
 _STEPS = re.compile(r"\bsteps?\s+([\d,\s–#-]+(?:(?:to|through|and)\s+\d+)*)", re.IGNORECASE)
@@ -38,8 +39,8 @@ class KnownCitations:
 
     def __init__(self, material: Material) -> None:
         self._documents = {document.name: len(lines_of(document.text)) for document in material.documents}
-        skill = material.skill
-        self._texts = {**self._documents, **({} if skill is None else {SKILL_FILE: len(lines_of(skill.body))})}
+        skill = {} if material.skill is None else skill_texts(material.skill)
+        self._texts = {path: len(lines_of(text)) for path, text in skill.items()} | self._documents
         """Texts that are shown with line numbers, each with its last line."""
         self._examples = len(material.examples)
         self._has_task, self._has_skill = bool(material.task.strip()), material.skill is not None
@@ -88,21 +89,22 @@ class KnownCitations:
     def _lines_named(self, word: str) -> list[str] | None:
         """The stretches of lines of a document that the word names, cut to its length; `None` if it names no lines of
         one. Where there is one document and nothing else has lines, it need not be named."""
-        found = _LINES.search(word)
+        found = _STRETCHES.search(word)
         if found is None:
             return None
         before = word[: found.start()].strip("`\"',:;([ ")
-        name = next(
-            (name for name in (before, before.removeprefix("document ").strip("`\"' ")) if name in self._texts), None
-        )
+        names = (before, before.removeprefix("document ").strip("`\"' "))
+        name = next((name for name in names if name in self._texts), None)
         if name is None and not before and len(self._texts) == 1 and not self._locations:
             (name,) = self._texts
         if name is None:
             return None
         last = self._texts[name]
-        ranges = [_range(match) for match in _NUMBERS.finditer(word, found.start())]
-        title = name if name not in self._documents else f"document {name}"
-        return [f"{title} lines {a} to {min(b, last)}" for a, b in ranges if a <= last]
+        title = f"document {name}" if name in self._documents else name
+        ranges = map(_range, _NUMBERS.finditer(found[1]))
+        named = [f"{title} lines {first} to {min(end, last)}" for first, end in ranges if first <= last]
+        rest = word[found.end() :].strip(" ,;.)]`")
+        return [*named, *(self._lines_named(rest) or ())]
 
     def _locations_named(self, word: str) -> list[_Location]:
         traces = list(_TRACE.finditer(word))

@@ -3,11 +3,10 @@
 import re
 
 from upskill.domain import estimate_tokens
-from upskill.domain.skill import SKILL_FILE
 from upskill.domain.student_profile import CountTokens
 from upskill.domain.trace_digest import Finding
 from upskill.teaching.citations import KnownCitations
-from upskill.teaching.material import Material, lines_of
+from upskill.teaching.material import Material, lines_of, skill_texts
 
 _STRETCH = re.compile(r"(?:document )?(?P<name>.+) lines (?P<first>\d+) to (?P<last>\d+)")
 
@@ -18,7 +17,7 @@ def passage_at(material: Material, place: str, *, most_tokens: int, count: Count
     `task` is no place: a task says what is wanted, not what is known.
     """
     known = KnownCitations(material)
-    texts = (_text(material, known, name) for name in known.named_in([place]))
+    texts = (_text(material, known, name) for name in known.named_in(place.split(";")))
     whole = "\n\n".join(dict.fromkeys(text.strip("\n") for text in texts if text.strip()))
     return _cut(whole, most_tokens, count) if whole else None
 
@@ -30,11 +29,10 @@ def finding_text(finding: Finding) -> str:
 
 
 def _text(material: Material, known: KnownCitations, name: str) -> str:
-    texts = {document.name: document.text for document in material.documents}
-    if material.skill is not None:
-        texts.setdefault(SKILL_FILE, material.skill.body)
-        if name == "skill":
-            return material.skill.body
+    if name == "skill" and material.skill is not None:
+        return material.skill.body
+    texts = {} if material.skill is None else skill_texts(material.skill)
+    texts |= {document.name: document.text for document in material.documents}
     if name.removeprefix("document ") in texts:
         return texts[name.removeprefix("document ")]
     if (found := _STRETCH.fullmatch(name)) and found["name"] in texts:

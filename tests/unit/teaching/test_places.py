@@ -11,7 +11,12 @@ from upskill.teaching.material import Document, Material, numbered
 from upskill.teaching.places import passage_at
 
 GUIDE = Document(name="docs/guide.md", text="# Guide\n\nPort: 7413\nUser: keelhand\n\n## End\n")
-SKILL = Draft(name="tarn", description="Tarn.", body="# Tarn\n\nBegin with rouse.\nEnd with lull.\n")
+SKILL = Draft(
+    name="tarn",
+    description="Tarn.",
+    body="# Tarn\n\nBegin with rouse.\nEnd with lull.\n",
+    files={"a/b.md": b"one\ntwo\n"},
+)
 MATERIAL = Material(task="Set up tarnctl", documents=(GUIDE,), examples=("Which port?", "Which user?"))
 
 
@@ -26,6 +31,10 @@ MATERIAL = Material(task="Set up tarnctl", documents=(GUIDE,), examples=("Which 
         ("document docs/guide.md lines 7 to 9", []),
         (
             "docs/guide.md lines 1-2, 4",
+            ["document docs/guide.md lines 1 to 2", "document docs/guide.md lines 4 to 4"],
+        ),
+        (
+            "document docs/guide.md lines 1 to 2; document docs/guide.md lines 4 to 4",
             ["document docs/guide.md lines 1 to 2", "document docs/guide.md lines 4 to 4"],
         ),
         ("document other.md lines 1 to 2", []),
@@ -69,6 +78,7 @@ def test_steps_of_recorded_work_are_the_findings_that_were_seen_there() -> None:
 def test_lines_of_an_existing_skill_are_a_place() -> None:
     improved = Material(task="t", skill=SKILL)
     assert passage_at(improved, "SKILL.md lines 3 to 4", most_tokens=400) == "Begin with rouse.\nEnd with lull."
+    assert passage_at(improved, "a/b.md line 2", most_tokens=400) == "two"
     assert KnownCitations(improved).named_in(["SKILL.md line 3", "SKILL.md"]) == ("SKILL.md lines 3 to 3", "skill")
 
 
