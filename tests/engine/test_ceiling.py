@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from engine.conftest import Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
 from upskill.domain import Trial
 from upskill.errors import UsageError
+from upskill.settings import resolve_settings
+from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.regrade import regrade
 from upskill.workflows.evaluating.resume import resume
 
@@ -137,3 +140,45 @@ def test_a_run_whose_passages_have_changed_is_not_resumed(services: Make, run: R
         with pytest.raises(UsageError) as refused:
             resume(ran.run)
     assert any("passages have changed" in problem for problem in refused.value.problems)
+
+
+def test_a_ceiling_added_to_a_verdict_is_no_second_look(services: Make, run: Run) -> None:
+    folder = services()
+    with Provider(_reader) as provider:
+        options = {"base_url": provider.url, "repeats": None, "ledger": "looks.jsonl", "store": True}
+        first = run(folder, ["any"], **options)
+        asked = len(provider.requests)
+        added = run(folder, ["any"], ceiling="beside", **options)
+        new = provider.requests[asked:]
+        again = run(folder, ["any"], ceiling="beside", **options)
+        assert len(provider.requests) == asked + len(new), "a ceiling is bought once"
+    pairs = first.evaluation.students[0].lifts[0].pairs
+    assert len(new) == pairs
+    assert all("<passage>" in one.system for one in new), "answers of the verdict come from the store"
+    for ran in (added, again):
+        report = ran.evaluation.students[0]
+        assert report.sentence == first.evaluation.students[0].sentence
+        assert report.lifts[:1] == first.evaluation.students[0].lifts
+        assert report.ceiling is not None
+        assert report.ceiling.pairs == pairs
+    assert len(Path("looks.jsonl").read_text().splitlines()) == 1
+
+
+def test_the_estimate_counts_the_ceiling_of_cases_that_have_one(
+    services: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-used")
+    folder = services(passages=4)
+    settings = resolve_settings({"models": ("haiku",)}, environment={}, folder=tmp_path, user_folder=tmp_path)
+    order = EvaluationOrder(skill=folder, repeats=2)
+    plain, beside = (prepare(one, settings.values) for one in (order, replace(order, ceiling="beside")))
+    assert (plain.estimate.calls_at_most, beside.estimate.calls_at_most) == (40, 48)
+    assert (plain.estimate.price_at_most or 0) < (beside.estimate.price_at_most or 0)
+
+
+def test_what_a_cap_ends_in_the_ceiling_takes_no_pair_away(services: Make, run_at: Any) -> None:
+    # Three calls a turn: the cap leaves the last turn its pair, and not its ceiling.
+    ran, _ = run_at(services(), _reader, ceiling="beside", concurrency=1, max_calls=29)
+    report = ran.evaluation.students[0]
+    assert [lift.pairs for lift in report.lifts] == [10, 9]
+    assert report.end == "plan finished"
