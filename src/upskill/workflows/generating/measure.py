@@ -143,7 +143,13 @@ class StageMeasurer:
         earlier stages, and the baseline is used again by learn stages; none of it comes from the trial store or goes
         there.
         """
-        order = EvaluationOrder(skill=self._folder.no_skill(), repeats=repeats, ceiling="alone")
+        named = any(case.passage is not None for case in cases)
+        order = EvaluationOrder(
+            skill=self._folder.no_skill(),
+            repeats=repeats,
+            ceiling="alone" if named else None,
+            baseline_only=not named,
+        )
         values = replace(self._settings.values, models=tuple(students), store=False)
         return self._measure(stage, order, cases, values)
 
