@@ -42,6 +42,8 @@ class TeachingRecord:
     """The engine's name of it, and where it is served."""
     case_writer: str
     students: tuple[str, ...]
+    questions: int = 1
+    """The version of the questions that teachers are asked; a run goes on only with those that it began with."""
     stage: str = "material"
     """The last stage that has ended."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)

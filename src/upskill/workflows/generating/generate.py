@@ -73,6 +73,8 @@ def generate(
     return _run_stages(folder, record, inputs, progress)
 
 
+QUESTIONS = 2
+"""Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
 
@@ -83,6 +85,11 @@ def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunPr
     `max_cost` raises the cap; what was spent before counts.
     """
     record = read_teaching_run(run)
+    if record.questions != QUESTIONS:
+        raise UsageError(
+            f"{run}: cannot be resumed: an earlier version began it, which asked the teacher other questions",
+            hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
+        )
     folder = TeachingFolder(path=run)
     order = order_from(record.order)
     settings = recorded_settings(record.settings)
@@ -169,6 +176,7 @@ def _first_record(inputs: GenerateInputs) -> TeachingRecord:
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
+        questions=QUESTIONS,
         settings=settings_record(inputs.settings),
         notes=gathered.notes,
     )
