@@ -36,6 +36,8 @@ class Aptitude:
     """The share that passes with the passage in the prompt; `None` where no case names one."""
     lift: Lift | None
     """Ceiling minus baseline."""
+    cases: int = 0
+    """Learn cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
     """The ids of the learn cases that passed in either arm."""

@@ -52,7 +52,9 @@ def _measured(one: Aptitude) -> str:
         parts.append(f", and {one.ceiling:.0%} with the passage that holds the answer in the prompt")
     told = "".join(parts) + "."
     if one.ceiling is not None and one.rungs:
-        listed = ", ".join(f"{RUNG_NAMES.get(rung.rung, rung.rung)} {rung.ceiling} of {rung.cases}" for rung in one.rungs)
+        listed = ", ".join(
+            f"{RUNG_NAMES.get(rung.rung, rung.rung)} {rung.ceiling} of {rung.cases}" for rung in one.rungs
+        )
         told += f" By kind, with the passage: {listed}."
     if one.cut:
         told += f" {one.cut} of {one.trials} answers were cut at the longest answer."

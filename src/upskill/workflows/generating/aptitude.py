@@ -12,15 +12,50 @@ from pathlib import Path
 from statistics import fmean
 
 from upskill.domain import Arm, Case, Scored, Trial, harness_info
-from upskill.domain.student_profile import RUNGS, Aptitude, RungResult
-from upskill.domain.text import count
+from upskill.domain.student_profile import RUNGS, Aptitude, CountTokens, RungResult, StudentProfile
+from upskill.domain.text import count as counted
 from upskill.errors import ProviderError, StudentCannotProfit
 from upskill.measuring.aptitude import ceiling_lift, most_rounds, prospect
-from upskill.reporting.generated import aptitude_figures, rung_figures
+from upskill.reporting.aptitude import aptitude_figures, rung_figures
+from upskill.settings import Settings
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
+from upskill.workflows.generating.student_profile import skill_room, with_cases
 
 WITHOUT_TOOLS = "chat"
 NO_PASSAGE = "no learn case names a passage: only the baseline was measured, not what the material itself would add"
+
+
+def with_aptitude(
+    profile: StudentProfile,
+    cases: Sequence[Case],
+    measure: StageMeasurer,
+    *,
+    values: Settings,
+    count: CountTokens,
+    note: Callable[[str], None],
+) -> StudentProfile:
+    """The profile with what each student can do on the learn cases, now that there are cases.
+
+    A passage that has no room in the window is not shown to a student. Raises what `measure_aptitude` raises.
+    """
+    profile = with_cases(replace(profile, harness=measure.harness), cases, count)
+    room = skill_room(profile, count)
+    learn = [
+        case if case.passage is None or room is None or count(case.passage) <= room else replace(case, passage=None)
+        for case in cases
+        if case.use == "learn"
+    ]
+    if all(case.passage is None for case in learn):
+        note(NO_PASSAGE)
+    found = measure_aptitude(
+        measure,
+        learn,
+        students=profile.names,
+        temperature=values.temperature,
+        may_drop_tools=values.harness == "auto",
+        note=note,
+    )
+    return with_cases(replace(profile, harness=measure.harness, aptitudes=found), cases, count)
 
 
 def measure_aptitude(
@@ -43,8 +78,8 @@ def measure_aptitude(
     first = measure.without_skill(f"{stage}-1", cases, repeats=1, students=students)
     if may_drop_tools and harness_info(measure.harness).with_tools and _no_call_read(first):
         note(
-            f"{', '.join(students)}: no tool call could be read in {count(len(first.trials), 'trial')}; asked without "
-            "tools from now on (--harness agent insists on them)"
+            f"{', '.join(students)}: no tool call could be read in {counted(len(first.trials), 'trial')}, so tools are "
+            "not offered from now on (--harness agent would insist on them)"
         )
         measure.use_harness(WITHOUT_TOOLS)
         stage = f"{stage}-{WITHOUT_TOOLS}"
@@ -89,6 +124,7 @@ def aptitude_of(
         baseline=rate["baseline"] if lift is None else lift.rate_against,
         ceiling=rate["ceiling"] if lift is None else lift.rate,
         lift=lift,
+        cases=len({trial.case_id for trial, _ in scored}),
         rungs=_rungs(cases, passed),
         reachable=tuple(case.id for case in cases if any(passed[case.id, "baseline"] + passed[case.id, "ceiling"])),
         cut=sum(outcome.end == "cut" for _, outcome in scored),
@@ -105,8 +141,8 @@ def _rungs(cases: Sequence[Case], passed: dict[tuple[str, Arm], list[bool]]) -> 
     rungs = []
     for rung in RUNGS:
         if mine := [case for case in cases if case.extra.get("rung") == rung]:
-            counted = {arm: passing(mine, arm) for arm in ("baseline", "ceiling")}
-            rungs.append(RungResult(rung=rung, cases=len(mine), **counted))
+            baseline, ceiling = passing(mine, "baseline"), passing(mine, "ceiling")
+            rungs.append(RungResult(rung=rung, cases=len(mine), baseline=baseline, ceiling=ceiling))
     return tuple(rungs)
 
 
@@ -122,11 +158,4 @@ def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
         f"stopped before drafting, because the passages themselves add less than 10 points: {listed}",
         hint="choose another student (--eval-model) or other cases, or go on anyway with "
         f"`upskill generate --resume {run.as_posix()} --anyway`",
-    )
-
-
-def without_long_passages(cases: Sequence[Case], fits: Callable[[str], bool]) -> tuple[Case, ...]:
-    """The cases, without passages that have no room in a student's window."""
-    return tuple(
-        case if case.passage is None or fits(case.passage) else replace(case, passage=None) for case in cases
     )

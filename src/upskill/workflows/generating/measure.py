@@ -70,6 +70,23 @@ class Measure(Protocol):
         ...
 
 
+def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> None:
+    """Tell a person which stage begins, and with which students."""
+    evaluating = f"Evaluating on {', '.join(names)}..."
+    what, _, number = stage.rpartition("-")
+    if what.startswith("aptitude"):
+        progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
+    elif what == "learn":
+        progress.stage_begun(f"{evaluating} (attempt {number})")
+    elif stage == "held-out":
+        progress.stage_begun(f"{evaluating} (held-out cases, once)")
+    elif stage.startswith("search"):
+        progress.note(f"search: proposal {number}")
+    else:
+        words = {"negative": "tasks it must not change", "suspects": "cases that looked worse, again"}
+        progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, for the guard')})")
+
+
 HELD_OUT_TURNS = 80
 """The most turns of one student in the held-out test: two and a half rounds of the cases written by default."""
 SCREEN_ROUNDS = 3
@@ -134,9 +151,7 @@ class StageMeasurer:
         values = replace(self._settings.values, store=self._settings.values.store and not fresh)
         return self._measure(stage, order, cases, values, fresh=fresh)
 
-    def without_skill(
-        self, stage: str, cases: Sequence[Case], *, repeats: int, students: Sequence[str]
-    ) -> Measurement:
+    def without_skill(self, stage: str, cases: Sequence[Case], *, repeats: int, students: Sequence[str]) -> Measurement:
         """Measure some of the students without any skill, in the arms baseline and ceiling.
 
         Cases without a passage have no ceiling; where some name one, only those are asked. Earlier repeats come from
