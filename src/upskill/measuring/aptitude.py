@@ -5,14 +5,15 @@ that is random, and fresh repeats reduce it. A student that answers alike every 
 these cases is known exactly, and repeats would be copies.
 """
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Trial
+from upskill.measuring.copies import are_copies, collapse_copies
 from upskill.measuring.lift import measure_lift
-from upskill.measuring.pairs import Pair, pair_trials
+from upskill.measuring.pairs import pair_trials
 
 LEAST_GAIN = 0.10
 """A student that gains less from the passage itself gains less from any skill."""
@@ -31,25 +32,15 @@ def most_rounds(cases: int) -> int:
 def ceiling_lift(trials: Sequence[Trial], *, temperature: float | None) -> Lift | None:
     """Ceiling minus baseline, the mean over cases, with its 95% interval for these cases; `None` without a pair.
 
-    The interval is a point where the student answers alike every time: each repeated case was answered by the same
-    bytes in both arms, or nothing was repeated and the temperature is 0.
+    The interval is a point where the student answers alike every time: half of the cases or more were repeated and
+    the repeats are copies, or nothing was repeated and the temperature is 0.
     """
     pairing = pair_trials(trials, arm="ceiling", against="baseline")
-    lift = measure_lift(pairing)
-    if lift is None or not _is_exact(pairing.pairs, temperature=temperature):
-        return lift
-    return replace(lift, these_cases=Interval(low=lift.mean, high=lift.mean))
-
-
-def _is_exact(pairs: Sequence[Pair], *, temperature: float | None) -> bool:
-    answers: dict[tuple[str, int], list[str]] = defaultdict(list)
-    for pair in pairs:
-        for arm, answer in enumerate(pair.answers):
-            answers[pair.case_id, arm].append(answer)
-    repeated = [mine for mine in answers.values() if len(mine) > 1]
-    if not repeated:
-        return temperature == 0
-    return len(repeated) == len(answers) and all(mine[0] and len(set(mine)) == 1 for mine in repeated)
+    cases = Counter(pair.case_id for pair in pairing.pairs)
+    repeated = sum(pairs > 1 for pairs in cases.values())
+    exact = 2 * repeated >= len(cases) and are_copies(pairing.pairs) if repeated else temperature == 0
+    lift = measure_lift(collapse_copies(pairing) if exact else pairing)
+    return replace(lift, these_cases=Interval(low=lift.mean, high=lift.mean)) if lift is not None and exact else lift
 
 
 def prospect(lift: Lift | None) -> Prospect:
