@@ -125,8 +125,10 @@ def command(
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
+                refuse_what_resume_ignores(
+                    {"resume", "max_cost", "anyway", "require", "as_json", "quiet", "no_color", "yes"}
+                )
+                generated = resume_generate(resume, max_cost=max_cost, anyway=anyway, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(

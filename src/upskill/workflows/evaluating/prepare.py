@@ -45,6 +45,8 @@ class EvaluationOrder:
     ceiling: Ceiling | None = None
     """Run the ceiling arm too, without a skill and with the passage of each case: beside the others, where it decides
     nothing; or `alone` with the baseline, on the cases that name a passage, and then nothing of the skill is shown."""
+    baseline_only: bool = False
+    """For a part of a longer run: run the baseline alone, so that nothing is compared."""
     only: frozenset[str] | None = None
     """For a run that is resumed: the ids of the cases it began with."""
     known_states: tuple[Qualification, ...] = ()
@@ -263,9 +265,11 @@ def _plan(
     harness: str,
 ) -> TrialPlan:
     """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
-    arms = harness_info(harness).planned_arms(
-        baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling
-    )
+    arms: tuple[Arm, ...] = ("baseline",)
+    if not order.baseline_only:
+        arms = harness_info(harness).planned_arms(
+            baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling
+        )
     sequential = order.repeats is None and len(arms) > 1
     cap = order.turn_cap or measuring.default_cap(len(cases))
     return TrialPlan(

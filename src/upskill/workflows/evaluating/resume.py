@@ -31,6 +31,7 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             turn_cap=record.turn_cap or record.repeats * len(record.cases),
             baseline=len(record.arms) > 1,
             ceiling=recorded_ceiling(record),
+            baseline_only=record.arms == ("baseline",),
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
             only=frozenset(case.id for case in record.cases),
