@@ -49,5 +49,9 @@ class ProviderError(UpskillError):
     """A model cannot be reached, or not with what is configured."""
 
 
+class WindowExceeded(ProviderError):
+    """A skill and the longest case do not fit into a student's context window together."""
+
+
 class EngineError(UpskillError):
     """The engine or the run folder failed: a fault of ours or of the machine."""
