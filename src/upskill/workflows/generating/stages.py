@@ -32,11 +32,12 @@ from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.notes import cap_notes
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
+from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.measure import StageMeasurer
 from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, uses_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
-from upskill.workflows.generating.refine import Attempt, RefineResult, content_of, refine
+from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending
 from upskill.workflows.generating.teachers import ask_function
