@@ -49,8 +49,9 @@ def draft_skill(
 
     With lessons, the draft is made from them; without, from the material itself. Where the material holds a skill, that
     one is changed item by item, and its name and all that is not changed stay. `avoid`: names that are taken. `topics`:
-    what the learn cases are about. `clean` takes secrets out of the answer. `run` tries programs in a sandbox; without it they stay text. `count` counts tokens
-    as the student does; a body that is too long is shortened, and `on_draft` gets it as it was before.
+    what the learn cases are about. `clean` takes secrets out of the answer. `run` tries programs in a sandbox; without
+    it they stay text. `count` counts tokens as the student does; a body that is too long is shortened, and `on_draft`
+    gets it as it was before.
     """
     reader = DraftReader(
         known=KnownCitations(material),
@@ -62,9 +63,7 @@ def draft_skill(
     )
     skill = material.skill
     budget = budget_for(profile, count, old=skill)
-    question = _question(
-        material, lessons, reader, topics=tuple(topics), window=window, budget=budget, profile=profile
-    )
+    question = _question(material, lessons, reader, topics=tuple(topics), window=window, budget=budget, profile=profile)
     try:
         if skill is None:
             draft = ask_for(ask, question, reader.new)

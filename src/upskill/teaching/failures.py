@@ -1,5 +1,5 @@
-"""The failed trials on learn cases as a teacher sees them: the task with its files, the passage it rests on, the answers
-with and without the skill, what each check asked and saw.
+"""The failed trials on learn cases as a teacher sees them: the task with its files, the passage it rests on, the
+answers with and without the skill, what each check asked and saw.
 
 No reference answer and no held-out case: the caller passes learn cases only.
 """
@@ -44,7 +44,7 @@ class Failure:
     without: str = ""
     """The same student's answer without the skill."""
     reachable: bool | None = None
-    """Whether the student passed the case in aptitude, at least with the passage; `None` where that was not measured."""
+    """Whether the student passed the case in aptitude, in either arm; `None` where that was not measured."""
 
 
 def failure_of(

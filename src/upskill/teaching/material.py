@@ -60,12 +60,16 @@ def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int)
 
 
 def material_needed(material: Material, needed: str, *, budget: int) -> str:
-    """The digest and the documents within a budget of tokens; of what is too long, the pieces that share most words with
-    what is needed, in their order. Empty where there are none."""
+    """The digest and the documents within a budget of tokens; empty where there are none.
+
+    Of what is too long, the pieces that share most words with what is needed, in their order.
+    """
     texts = _texts(material)
     if sum(estimate_tokens(text) for _, text in texts) > budget:
         words = _words(needed)
-        cut = [(title, piece) for title, text in texts for piece in pieces(text, most_tokens=max(LEAST_SHOWN, budget // 8))]
+        cut = [
+            (title, piece) for title, text in texts for piece in pieces(text, most_tokens=max(LEAST_SHOWN, budget // 8))
+        ]
         best = sorted(range(len(cut)), key=lambda at: -len(words & _words(cut[at][1])))
         chosen: list[int] = []
         for at in best:

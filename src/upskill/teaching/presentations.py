@@ -1,5 +1,7 @@
-"""The same content in other presentations: worked examples, questions with answers, a table. Which one a student profits
-from is measured, not known here."""
+"""The same content in other presentations: worked examples, questions with answers, a table.
+
+Which one a student profits from is measured, not known here.
+"""
 
 import json
 from typing import Literal, get_args
@@ -36,9 +38,9 @@ def other_presentations(
     window: int | None = None,
     clean: Clean = clean_by_patterns,
 ) -> dict[Presentation, Draft]:
-    """The draft in other presentations, each within the students' budget; those that a teacher could not give are missing.
+    """The draft in other presentations, each within the students' budget.
 
-    Raises `TeacherUnusable` where it gave none, and what `ask` raises.
+    Those that a teacher could not give are missing. Raises `TeacherUnusable` where it gave none, and what `ask` raises.
     """
     budget = budget_for(profile, count)
     found = ask_for(

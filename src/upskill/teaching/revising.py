@@ -41,8 +41,8 @@ WHOLE_BODY = "the whole body"
 _LEAVE = "Leave what works as it is. Do not polish, do not rearrange, do not write the skill anew."
 _REWRITE = (
     "With this skill the student fails nearly everything that it could pass, so small edits may not be enough: you may "
-    "give `sections` instead, a whole new body (`heading` without `#`, `text` in Markdown), with `edits` empty. Think of "
-    "another form: fewer statements, other words, an example of the answer itself."
+    "give `sections` instead, a whole new body (`heading` without `#`, `text` in Markdown), with `edits` empty. Think "
+    "of another form: fewer statements, other words, an example of the answer itself."
 )
 
 

@@ -56,7 +56,7 @@ def budget_for(profile: StudentProfile | None, count: CountTokens, *, old: Draft
     A draft `old` that is changed and already longer may stay so, and grow by a quarter where no small window forbids.
     """
     tokens = BODY_TOKENS if profile is None else max(1, profile.skill_tokens)
-    if old is None or (there := count(old.body)) <= tokens and _lines(old.body) <= MOST_BODY_LINES:
+    if old is None or ((there := count(old.body)) <= tokens and _lines(old.body) <= MOST_BODY_LINES):
         return SkillBudget(tokens=tokens, count=count)
     more = 1.0 if profile is not None and profile.is_small else GROWTH
     lines = max(MOST_BODY_LINES, int(_lines(old.body) * more))
@@ -72,9 +72,9 @@ def within_budget(
     window: int | None = None,
     clean: Clean = clean_by_patterns,
 ) -> Draft:
-    """The draft, short enough: shortened by the teacher in two tries, then by dropping sections. Raises what `ask` does.
+    """The draft, short enough: shortened by the teacher in two tries, then by dropping sections.
 
-    `window` is the teacher's.
+    `window` is the teacher's. Raises what `ask` raises, and nothing else.
     """
     for _ in range(SHORTENINGS):
         if budget.fits(draft.body):

@@ -42,7 +42,7 @@ class Attempt:
         return f"{self.passes} of {len(self.passed)}"
 
     def reached(self, profile: StudentProfile | None) -> float:
-        """The share of trials that passed, of those that aptitude showed to be reachable; of all where it showed none."""
+        """The share that passed of the trials that aptitude showed to be reachable; of all where it showed none."""
         mine = dict.fromkeys(student for student, _ in self.passed)
         within = {student: None if profile is None else profile.reachable(student) for student in mine}
         reachable = [key for key in self.passed if (cases := within[key[0]]) is None or key[1] in cases]

@@ -73,16 +73,25 @@ def refine(
     the best so far.
 
     An attempt replaces the best only if its lift over it is above zero (`best_of`); else the earlier stays. Where a
-    person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a draft of it that
-    was already made, which counts as a revision. Then the first change is measured even if nothing fails, and the draft
-    it began with loses a tie: what was asked for gets its held-out test. `exists` says that `start` is a skill in use:
-    it is never cut and gets no other presentations.
+    person asked for a change of a skill that exists, `wish` says it to the teacher, and `proposed` is a draft of it
+    that was already made, which counts as a revision. Then the first change is measured even if nothing fails, and the
+    draft it began with loses a tie: what was asked for gets its held-out test. `exists` says that `start` is a skill in
+    use: it is never cut and gets no other presentations.
 
-    `count` counts tokens as the students do, `window` is the teacher's, `clean` takes secrets out of a text. Raises what
-    `measure` and `ask` raise; a teacher whose answers cannot be used ends it with what there is.
+    `count` counts tokens as the students do, `window` is the teacher's, `clean` takes secrets out of a text. Raises
+    what `measure` and `ask` raise; a teacher whose answers cannot be used ends it with what there is.
     """
-    kept_to = {"profile": profile, "count": count, "window": window, "clean": clean}
-    by_teacher = partial(revise, lessons=lessons, ask=ask, wish=wish, material=material, **kept_to)
+    by_teacher: Revise = partial(
+        revise,
+        lessons=lessons,
+        ask=ask,
+        wish=wish,
+        material=material,
+        profile=profile,
+        count=count,
+        window=window,
+        clean=clean,
+    )
     loop = _Loop(
         cases=tuple(cases),
         measure=measure,
@@ -98,7 +107,9 @@ def refine(
         loop.attempt(proposed, revises=1)
     if not exists and loop.wants_presentations:
         try:
-            loop.present(other_presentations(first.draft, ask, **kept_to))
+            loop.present(
+                other_presentations(first.draft, ask, profile=profile, count=count, window=window, clean=clean)
+            )
         except TeacherUnusable as unusable:
             loop.unpresented = unusable.message
     if (why := loop.cut_short) is not None:

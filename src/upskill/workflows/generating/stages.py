@@ -8,13 +8,14 @@ from functools import partial
 from pydantic import TypeAdapter
 
 from upskill import checks, storage
-from upskill.domain import Case, Lesson
+from upskill.domain import Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
 from upskill.domain.family import by_family, family_notes, with_merged_families
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
+from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.measuring import more_cases_hint
-from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
+from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
 from upskill.reporting.generated import attempt_lines, generated_json
@@ -23,23 +24,23 @@ from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
-from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
+from upskill.teaching.presentations import PROSE
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.notes import cap_notes
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.measure import StageMeasurer
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, uses_of
+from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, topics_of, uses_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.save import save_draft, shown_path
-from upskill.workflows.generating.spending import PriorSpending
+from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.generating.write_cases import write_cases_for
 from upskill.workflows.progress import RunProgress
@@ -60,6 +61,10 @@ class GenerateStages:
         self._redactor = redactor_from(os.environ)
         self._journal = folder.journal
         self._notes: list[str] = list(inputs.gathered.notes)
+        self._profile: StudentProfile | None = None
+        self._count: CountTokens = estimate_tokens
+        self.best_draft: str | None = None
+        """The best new draft so far, for a person: where it lies and how it did. `None` before there is one."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the material to what is saved."""
@@ -67,7 +72,7 @@ class GenerateStages:
         ask = self._ask(roles.teacher, roles.teacher_served)
         self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
-        lessons, draft = self._draft(ask)
+        lessons, draft = self._draft(ask, cases)
         if not self._inputs.order.evaluate:
             return self._save(draft, cases, None, None)
         measure = StageMeasurer(
@@ -139,7 +144,7 @@ class GenerateStages:
         sideless = (case if case.use == "negative" else replace(case, use=None) for case in new)
         return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
 
-    def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
+    def _draft(self, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._inputs.gathered.material, self._inputs.roles.teacher_served.window
         lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
@@ -151,14 +156,25 @@ class GenerateStages:
             lessons,
             ask,
             avoid=self._inputs.order.avoid,
+            topics=topics_of(cases),
             window=window,
+            profile=self._profile,
+            count=self._count,
             clean=self._redactor.clean,
             run=self._try_programs(),
+            on_draft=self._note_best,
         )
         draft = self._inputs.named(draft)
-        self._folder.keep_draft(draft)
+        self._note_best(draft)
         self._ended("draft")
         return lessons, draft
+
+    def _note_best(self, draft: Draft, learn: str = "not measured") -> None:
+        """Keep a draft, and how it did on the learn cases, for a run that ends early."""
+        draft, old = self._inputs.named(draft), self._inputs.old
+        path = shown_path(self._folder.keep_draft(draft))
+        if old is None or content_of(draft) != content_of(old):
+            self.best_draft = f"the best draft so far is {path} (learn cases: {learn})"
 
     def _try_programs(self) -> RunProgram | None:
         """Runs programs of a draft in a sandbox; `None` where there is none, and they are not tried."""
@@ -173,7 +189,8 @@ class GenerateStages:
     def _report_stage(self, stage: str) -> None:
         names = ", ".join(student.name for student in self._inputs.roles.students)
         what, _, number = stage.rpartition("-")
-        if what == "learn":
+        if what == "learn" or stage.startswith("learn-"):
+            number = stage.removeprefix("learn-").split("-")[0]
             self._progress.stage_begun(f"Evaluating on {names}... (attempt {number})")
         elif stage == "held-out":
             self._progress.stage_begun(f"Evaluating on {names}... (held-out cases, once)")
@@ -192,8 +209,11 @@ class GenerateStages:
         if not learn:
             return None
 
-        def on_attempt(attempt: Attempt) -> None:
+        def on_attempt(attempt: Attempt, best: Attempt) -> None:
             self._folder.keep_draft(attempt.draft)
+            self._note_best(best.draft, f"{best.share} passed")
+            if attempt.presentation != PROSE and not attempt.edits:
+                self._progress.note(f"the same content as {attempt.presentation}:")
             if attempt.evaluation is not None:
                 for line in attempt_lines(attempt.evaluation, cases=len(learn)):
                     self._progress.note(line)
@@ -204,8 +224,12 @@ class GenerateStages:
             draft if old is None else old,
             cases=learn,
             measure=measure,
-            ask=_ending_at_a_cap(ask),
+            ask=ending_at_a_cap(ask),
             lessons=lessons,
+            material=self._inputs.gathered.material,
+            profile=self._profile,
+            count=self._count,
+            exists=old is not None,
             revisions=self._inputs.order.revisions,
             effort=self._inputs.order.effort,
             wish=self._inputs.gathered.wish,
@@ -215,6 +239,8 @@ class GenerateStages:
             on_attempt=on_attempt,
         )
         best = refined.best
+        if refined.note is not None:
+            self._notes.append(refined.note)
         if len(refined.attempts) > 1:
             self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
         self._ended("refined")
@@ -331,20 +357,6 @@ def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
     return () if hint is None or families == len(held_out) else (hint,)
 
 
-def _ending_at_a_cap(ask: Ask) -> Ask:
-    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
-
-    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        try:
-            return ask(questions)
-        except NoAnswer as error:
-            if error.fault != "budget":
-                raise
-            raise TeacherUnusable(str(error)) from None
-
-    return asked
-
-
 def _is_settled(proof: Proof) -> bool:
     """Whether an outage came too late to change anything."""
     return not proof.students or all(one.verdict not in ("invalid", "undecided") for one in proof.students)
@@ -361,7 +373,12 @@ def _measured_notes(proof: Proof | None) -> tuple[str, ...]:
 
 def _summaries(refined: RefineResult | None) -> tuple[AttemptSummary, ...]:
     return tuple(
-        AttemptSummary(number=attempt.number, passed=attempt.passes, of=len(attempt.passed))
+        AttemptSummary(
+            number=attempt.number,
+            passed=attempt.passes,
+            of=len(attempt.passed),
+            presentation=attempt.presentation,
+        )
         for attempt in (refined.attempts if refined is not None else ())
     )
 
