@@ -12,7 +12,7 @@ from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
-from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.errors import EngineError, UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
@@ -318,12 +318,12 @@ def _require_window(
     given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
     needed, said = _longest(endpoint, requests, given, plan.cases)
     if needed > window and given == "baseline":
-        raise ProviderError(
+        raise WindowExceeded(
             f"{endpoint.name}: the longest case does not fit; it is {said}, the model's window is {window:,}",
             hint="shorten the case, or serve the model with a larger context",
         )
     if needed > window:
-        raise ProviderError(
+        raise WindowExceeded(
             f"{endpoint.name}: {skill.name} does not fit; skill and longest case are {said}, "
             f"the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
