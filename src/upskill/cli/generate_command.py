@@ -109,9 +109,10 @@ def command(
     on cases that the teacher never saw.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
-    not be done or no verdict possible, 130 interrupted.
+    not be done, no verdict possible, or questions are open and --no-wait was given, 130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
+    from upskill.models.handoff import HandoffOpen
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.generating.generate import (
@@ -126,10 +127,11 @@ def command(
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores(
-                    {"resume", "max_cost", "anyway", "require", "as_json", "quiet", "no_color", "yes"}
+                heeded = {"resume", "max_cost", "anyway", "no_wait", "require", "as_json", "quiet", "no_color", "yes"}
+                refuse_what_resume_ignores(heeded)
+                generated = resume_generate(
+                    resume, max_cost=max_cost, anyway=anyway, wait=not no_wait, progress=progress
                 )
-                generated = resume_generate(resume, max_cost=max_cost, anyway=anyway, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -159,6 +161,10 @@ def command(
     except PlanWritten as written:
         click.echo(written.message, err=as_json)
         return EXIT_DONE
+    except HandoffOpen as waiting:
+        # Not an error: this is what --no-wait asks for.
+        print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), err=True)
+        return EXIT_FAILED
     except KeyboardInterrupt as interrupted:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:

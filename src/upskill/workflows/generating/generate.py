@@ -18,7 +18,8 @@ from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
 from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
-from upskill.models import NoAnswer
+from upskill.models import Endpoint, HandoffOpen, NoAnswer
+from upskill.models.handoff import Side, open_line
 from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import record_text
@@ -43,6 +44,8 @@ from upskill.workflows.generating.plan import (
     read_own_cases,
 )
 from upskill.workflows.generating.stages import GenerateStages
+from upskill.workflows.generating.teachers import with_absolute_handoff
+from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 __all__ = ["GenerateOrder", "GeneratePlan", "PlanWritten", "generate", "plan_generate", "resume_generate"]
@@ -60,7 +63,7 @@ def generate(
 
     Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
     """
-    settings = with_cap(settings)
+    settings = with_absolute_handoff(with_cap(settings))
     plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
@@ -92,11 +95,17 @@ _PROFILE = TypeAdapter(StudentProfile)
 
 
 def resume_generate(
-    run: Path, *, max_cost: float | None = None, anyway: bool = False, progress: RunProgress = SILENT_RUN
+    run: Path,
+    *,
+    max_cost: float | None = None,
+    anyway: bool = False,
+    wait: bool = True,
+    progress: RunProgress = SILENT_RUN,
 ) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
-    `max_cost` raises the cap; what was spent before counts. `anyway` goes on where aptitude stopped it.
+    `max_cost` raises the cap; what was spent before counts. `anyway` goes on where aptitude stopped it. `wait` says
+    whether answers of a hand-off are waited for.
     """
     record = read_teaching_run(run)
     if record.questions != QUESTIONS:
@@ -105,7 +114,7 @@ def resume_generate(
             hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
         )
     folder = TeachingFolder(path=run)
-    order = order_from(record.order)
+    order = replace(order_from(record.order), wait=wait)
     if anyway and not order.anyway:
         order = replace(order, anyway=True)
         record = replace(record, order={**record.order, "anyway": True})
@@ -140,7 +149,7 @@ def resume_generate(
 def _run_stages(
     folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress
 ) -> GenerateResult:
-    with storage.only_one_in(folder.path):
+    with storage.only_one_in(folder.path), asking_in(_handoffs(inputs, folder)):
         record = replace(record, status="running", finished_at=None)
         folder.write_record(record)
         progress.run_created(folder.path)
@@ -148,9 +157,10 @@ def _run_stages(
         try:
             return stages.run()
         except BaseException as error:
-            _record_end(
-                folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt | PlanWritten) else "failed"
-            )
+            resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
+            _record_end(folder, stages.record, "interrupted" if resumable else "failed")
+            if isinstance(error, HandoffOpen):
+                raise _handed_off(inputs, folder) from None
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
             told = _unanswered(error, folder) if isinstance(error, NoAnswer) else error
@@ -159,6 +169,24 @@ def _run_stages(
             if told is error:
                 raise
             raise told from None
+
+
+def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path, Side]]:
+    """The folders in which questions are handed off, by who is asked."""
+    roles: list[tuple[Endpoint, Side]] = [(inputs.roles.teacher, "skill")]
+    if inputs.writes_cases:
+        roles.append((inputs.roles.writer, "cases"))
+    return [(handoff_folder(one, run=folder.path), side) for one, side in roles if one.is_handoff]
+
+
+def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
+    """All that is open, and how to go on."""
+    sides = [one / side for one, side in _handoffs(inputs, folder)]
+    open_by_side = [[one.question for one in handoff_status(side).open] for side in sides]
+    return HandoffOpen(
+        "; ".join(open_line(questions) for questions in open_by_side if questions),
+        hint=f"answer with `upskill handoff DIR`, then go on with {resume_command(folder.path)}",
+    )
 
 
 def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
