@@ -93,7 +93,10 @@ def test_only_cases_with_a_passage_have_a_ceiling(services: Make, run_at: Any) -
     report = ran.evaluation.students[0]
     assert report.end == "plan finished"
     assert report.lifts[1].pairs == 4
-    assert any("the ceiling is measured on 4" in note for note in ran.evaluation.notes)
+    assert any(
+        "6 of 10 cases without a passage: the ceiling is measured on the other 4" in note
+        for note in ran.evaluation.notes
+    )
 
 
 def test_alone_no_skill_is_shown_and_cases_without_a_passage_are_not_asked(services: Make, run_at: Any) -> None:
@@ -182,3 +185,19 @@ def test_what_a_cap_ends_in_the_ceiling_takes_no_pair_away(services: Make, run_a
     report = ran.evaluation.students[0]
     assert [lift.pairs for lift in report.lifts] == [10, 9]
     assert report.end == "plan finished"
+
+
+def test_a_student_with_tools_gets_the_passage_and_no_skill_folder(services: Make, run: Run, script: Any) -> None:
+    looks = [{"tool": "shell", "arguments": {"command": "ls -d /skills || echo no folder"}}]
+    student = script(
+        {"arm": "ceiling", "turn": 1, "replies": looks},
+        {"arm": "ceiling", "when": "no folder", "replies": list(PORTS.values())[:1]},
+        {"replies": ["unknown"]},
+    )
+    ran = run(services(passages=1), [student], ceiling="beside", harness="agent")
+    report = ran.evaluation.students[0]
+    assert [arm.arm for arm in report.arms] == ["baseline", "offered", "with_skill", "ceiling"]
+    assert [(arm.passed, arm.trials) for arm in report.arms] == [(0, 10), (0, 10), (0, 10), (1, 1)]
+    assert report.compared == ("offered", "baseline")
+    assert report.ceiling is not None
+    assert report.ceiling.mean == 1.0

@@ -70,7 +70,7 @@ def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
     where = " on these very cases" if lift.cases_like_these is None else ""
     arm = report.arm("ceiling")
     asked = cases if arm is None or arm.asked_cases is None else arm.asked_cases
-    on = f", {asked} of {cases} cases" if asked != cases else ""
+    on = f"; {asked} of {cases} cases have a passage" if asked != cases else ""
     return (
         f"with the passage itself in the prompt: {points(lift.mean)} points "
         f"({confidence_interval(lift, interval)}{where}, {count(lift.pairs, 'pair')}{on})"

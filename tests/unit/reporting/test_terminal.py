@@ -161,7 +161,8 @@ def test_figures_end_where_their_names_end() -> None:
 def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
     cases = evaluation().cases
     assert cases > 4
-    said = f"ith the passage itself in the prompt: +55 points (95% CI +30 to +75, 12 pairs, 4 of {cases} cases)"
+    figures = f"+55 points (95% CI +30 to +75, 12 pairs; 4 of {cases} cases have a passage)"
+    said = f"ith the passage itself in the prompt: {figures}"
     one, several = evaluation(ceiling_report()), evaluation(ceiling_report(), ceiling_report())
     for found in (one, several):
         assert said in "\n".join(shown(found, width=400))

@@ -179,7 +179,8 @@ def _ceiling_cases(order: EvaluationOrder, cases: tuple[Case, ...], path: Path) 
             "see docs/how-to/write-cases.md",
         )
     missing = len(cases) - len(named)
-    notes = (f"{count(missing, 'case')} without a passage: the ceiling is measured on {len(named)}",) if missing else ()
+    without = f"{missing} of {len(cases)} cases without a passage: the ceiling is measured on the other {len(named)}"
+    notes = (without,) if missing else ()
     return CountedCases(cases=named if order.ceiling == "alone" else cases, notes=notes)
 
 
@@ -344,7 +345,7 @@ def _passage_notes(
         return ()
     return (
         f"{endpoint.name}: the longest case with its passage is {said}, the model's window is {window:,}; what does "
-        "not fit fails, and makes the ceiling lower than it is: shorten the passage",
+        "not fit fails, so the ceiling comes out too low; shorten the passage",
     )
 
 
