@@ -113,7 +113,13 @@ def command(
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
-    from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
+    from upskill.workflows.generating.generate import (
+        GenerateOrder,
+        PlanWritten,
+        generate,
+        plan_generate,
+        resume_generate,
+    )
 
     progress = TeachingProgress(quiet=quiet, no_color=no_color)
     try:
@@ -149,6 +155,9 @@ def command(
                 generated = generate(
                     order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
+    except PlanWritten as written:
+        click.echo(written.message, err=as_json)
+        return EXIT_DONE
     except KeyboardInterrupt:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:

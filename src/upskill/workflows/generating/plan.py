@@ -20,6 +20,7 @@ from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_M
 from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.fact_plan import read_plan_file
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -177,14 +178,19 @@ def plan_generate(
         progress=progress,
         piped=piped,
     )
+    # Absolute: a run may be resumed from another folder.
+    plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     roles = roles_for(settings, evaluate=order.evaluate)
     inputs = GenerateInputs(
-        order=replace(order, avoid=taken_names(target), target=target, sources=_absolute(order.sources)),
+        order=replace(
+            order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
+        ),
         gathered=gathered,
         roles=roles,
         settings=recorded_cap(settings, roles),
         own_cases=own,
     )
+    _check_plan_file(inputs)
     values = roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
@@ -201,6 +207,16 @@ def first_profile(inputs: GenerateInputs) -> StudentProfile:
     final = () if inputs.writes_cases else inputs.own_cases
     harness = choose_harness(values.harness, final) if final else values.harness
     return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
+
+
+def _check_plan_file(inputs: GenerateInputs) -> None:
+    """Raises where a plan was named that cannot be used, before anything is spent."""
+    file = inputs.order.plan_file
+    if file is None:
+        return
+    if not inputs.writes_cases:
+        raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
+    read_plan_file(file, inputs.gathered.material, inputs.order.counts)
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
+from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
 from upskill.workflows.generating.order import Roles
 from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand
@@ -114,28 +115,50 @@ class GenerateStages:
         cases = own.cases
         if self._inputs.writes_cases:
             self._progress.stage_begun("Generating test cases...")
-            written = write_cases_for(
-                self._inputs.gathered.material,
-                ask,
-                skill=None,
-                counts=self._inputs.order.counts,
-                backend=self._inputs.order.sandbox,
-                progress=self._progress,
-                window=self._inputs.roles.writer_served.window,
-            )
-            for dropped in written.dropped:
-                self._notes.append(f"dropped: {dropped}")
-            cases = self._joined(cases_by_hand(cases), written.cases)
+            cases = self._written(ask, cases_by_hand(cases))
         cases = split_cases(cases, self._inputs.order.counts)
         self._notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
 
-    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
+    def _written(self, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, ...]:
+        """Cases that a teacher writes from a plan of facts, and those of a person."""
+        order, material = self._inputs.order, self._inputs.gathered.material
+        window = self._inputs.roles.writer_served.window
+        plan = plan_of_run(
+            self._folder,
+            order.plan_file,
+            material,
+            ask,
+            counts=order.counts,
+            window=window,
+            profile=self._profile,
+            progress=self._progress,
+        )
+        if plan is None:
+            self._notes.append(NO_PLAN)
+        written = write_cases_for(
+            material,
+            ask,
+            skill=None,
+            counts=order.counts,
+            backend=order.sandbox,
+            progress=self._progress,
+            window=window,
+            plan=plan,
+            profile=self._profile,
+            count=self._count,
+            known=by_hand,
+        )
+        self._notes += (f"dropped: {dropped}" for dropped in written.dropped)
+        return self._joined(by_hand, written.cases, planned=plan is not None)
+
+    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
         """Both, without written cases that repeat a person's: one could be learned from and the other held out.
 
-        Written ones lose their side where there are others: families that now span both are split as one.
+        Without a plan, written ones lose their side where there are others: families that now span both are split as
+        one. With a plan none is like a person's.
         """
         if not by_hand:
             return tuple(written)
@@ -146,7 +169,7 @@ class GenerateStages:
                 self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-        sideless = (case if case.use == "negative" else replace(case, use=None) for case in new)
+        sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
         return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
 
     def _aptitude(self, cases: Sequence[Case], measure: StageMeasurer) -> None:
