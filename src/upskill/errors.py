@@ -53,5 +53,9 @@ class StudentCannotProfit(UpskillError):
     """The students gain too little from the material itself for any skill to help them."""
 
 
+class WindowExceeded(ProviderError):
+    """A skill and the longest case do not fit into a student's context window together."""
+
+
 class EngineError(UpskillError):
     """The engine or the run folder failed: a fault of ours or of the machine."""

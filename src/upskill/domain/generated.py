@@ -18,6 +18,8 @@ class AttemptSummary:
     passed: int
     of: int
     """Trials with the skill that were scored, of all students together."""
+    presentation: str = "prose"
+    """The form of the draft's body: prose, examples, questions or table."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
-from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.errors import EngineError, UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
@@ -319,7 +319,7 @@ def _require_window(
     tokens = count_tokens(endpoint, text)
     needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
     if needed > window:
-        raise ProviderError(
+        raise WindowExceeded(
             f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
             f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",

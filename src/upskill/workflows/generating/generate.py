@@ -56,7 +56,10 @@ def generate(
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
-    """Make a skill, or a better one. Raises before any call if it could not succeed."""
+    """Make a skill, or a better one. Raises before any call if it could not succeed.
+
+    Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
+    """
     settings = with_cap(settings)
     plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
@@ -148,11 +151,14 @@ def _run_stages(
             _record_end(
                 folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt | PlanWritten) else "failed"
             )
-            if isinstance(error, NoAnswer):
-                raise _unanswered(error, folder) from None
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-            raise
+            told = _unanswered(error, folder) if isinstance(error, NoAnswer) else error
+            if stages.best_draft is not None:
+                told.add_note(stages.best_draft)
+            if told is error:
+                raise
+            raise told from None
 
 
 def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:

@@ -76,8 +76,8 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     what, _, number = stage.rpartition("-")
     if what.startswith("aptitude"):
         progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
-    elif what == "learn":
-        progress.stage_begun(f"{evaluating} (attempt {number})")
+    elif stage.startswith("learn-"):
+        progress.stage_begun(f"{evaluating} (attempt {stage.split('-')[1]})")
     elif stage == "held-out":
         progress.stage_begun(f"{evaluating} (held-out cases, once)")
     elif stage.startswith("search"):

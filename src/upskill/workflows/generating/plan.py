@@ -261,6 +261,12 @@ def uses_of(cases: Sequence[Case]) -> dict[str, int]:
     return {"learn": found["learn"], "held_out": found["held-out"], "negative": found["negative"]}
 
 
+def topics_of(cases: Sequence[Case]) -> tuple[str, ...]:
+    """What the learn cases are about; the others are nobody's business."""
+    named = (str(case.extra["topic"]) for case in cases if case.use == "learn" and case.extra.get("topic"))
+    return tuple(dict.fromkeys(named))
+
+
 def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
     """Those that a person wrote, which stay beside those that a teacher writes."""
     return tuple(case for case in cases if case.use is None)

@@ -27,7 +27,12 @@ def measured_notes(proof: Proof | None) -> tuple[str, ...]:
 def attempt_summaries(refined: RefineResult | None) -> tuple[AttemptSummary, ...]:
     """How each attempt did on the learn cases."""
     return tuple(
-        AttemptSummary(number=attempt.number, passed=attempt.passes, of=len(attempt.passed))
+        AttemptSummary(
+            number=attempt.number,
+            passed=attempt.passes,
+            of=len(attempt.passed),
+            presentation=attempt.presentation,
+        )
         for attempt in (refined.attempts if refined is not None else ())
     )
 

@@ -15,7 +15,7 @@ from upskill.domain.generated import GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.measuring import more_cases_hint
-from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
+from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
 from upskill.reporting.aptitude import aptitude_lines
@@ -25,25 +25,26 @@ from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
-from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
+from upskill.teaching.presentations import PROSE
 from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
+from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
 from upskill.workflows.generating.order import Roles
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand
+from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, topics_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
-from upskill.workflows.generating.refine import Attempt, RefineResult, content_of, refine
+from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.save import save_draft, shown_path
-from upskill.workflows.generating.spending import PriorSpending
+from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for
 from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.generating.write_cases import write_cases_for
@@ -70,6 +71,8 @@ class GenerateStages:
         self._profile = inputs.profile
         """What writers are told of the students; each stage that learns more of them replaces it."""
         self._count: CountTokens = counter_for(inputs.roles.served) if inputs.profile is not None else estimate_tokens
+        self.best_draft: str | None = None
+        """The best new draft so far, for a person: where it lies and how it did. `None` before there is one."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the material to what is saved."""
@@ -78,7 +81,7 @@ class GenerateStages:
         self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
         if not self._inputs.order.evaluate:
-            return self._save(self._draft(ask)[1], cases, None, None)
+            return self._save(self._draft(ask, cases)[1], cases, None, None)
         measure = StageMeasurer(
             self._folder,
             settings=roles.student_settings,
@@ -89,7 +92,7 @@ class GenerateStages:
             on_stage=partial(report_stage, names=_names(roles), progress=self._progress),
         )
         self._aptitude(cases, measure)
-        lessons, draft = self._draft(ask)
+        lessons, draft = self._draft(ask, cases)
         refined = self._refine(draft, lessons, cases, measure, ask)
         best = draft if refined is None else refined.best.draft
         proof = self._prove(best, cases, measure)
@@ -191,7 +194,7 @@ class GenerateStages:
         self._notes.append(line)
         self._progress.note(line)
 
-    def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
+    def _draft(self, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._inputs.gathered.material, self._inputs.roles.teacher_served.window
         lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
@@ -203,14 +206,25 @@ class GenerateStages:
             lessons,
             ask,
             avoid=self._inputs.order.avoid,
+            topics=topics_of(cases),
             window=window,
+            profile=self._profile,
+            count=self._count,
             clean=self._redactor.clean,
             run=self._try_programs(),
+            on_draft=self._note_best,
         )
         draft = self._inputs.named(draft)
-        self._folder.keep_draft(draft)
+        self._note_best(draft)
         self._ended("draft")
         return lessons, draft
+
+    def _note_best(self, draft: Draft, learn: str = "not measured") -> None:
+        """Keep a draft, and how it did on the learn cases, for a run that ends early."""
+        draft, old = self._inputs.named(draft), self._inputs.old
+        path = shown_path(self._folder.keep_draft(draft))
+        if old is None or content_of(draft) != content_of(old):
+            self.best_draft = f"the best draft so far is {path} (learn cases: {learn})"
 
     def _try_programs(self) -> RunProgram | None:
         """Runs programs of a draft in a sandbox; `None` where there is none, and they are not tried."""
@@ -229,8 +243,11 @@ class GenerateStages:
         if not learn:
             return None
 
-        def on_attempt(attempt: Attempt) -> None:
+        def on_attempt(attempt: Attempt, best: Attempt) -> None:
             self._folder.keep_draft(attempt.draft)
+            self._note_best(best.draft, f"{best.share} passed")
+            if attempt.presentation != PROSE and not attempt.edits:
+                self._progress.note(f"the same content as {attempt.presentation}:")
             if attempt.evaluation is not None:
                 for line in attempt_lines(attempt.evaluation, cases=len(learn)):
                     self._progress.note(line)
@@ -241,8 +258,12 @@ class GenerateStages:
             draft if old is None else old,
             cases=learn,
             measure=measure,
-            ask=_ending_at_a_cap(ask),
+            ask=ending_at_a_cap(ask),
             lessons=lessons,
+            material=self._inputs.gathered.material,
+            profile=self._profile,
+            count=self._count,
+            exists=old is not None,
             revisions=self._inputs.order.revisions,
             effort=self._inputs.order.effort,
             wish=self._inputs.gathered.wish,
@@ -252,6 +273,8 @@ class GenerateStages:
             on_attempt=on_attempt,
         )
         best = refined.best
+        if refined.note is not None:
+            self._notes.append(refined.note)
         if len(refined.attempts) > 1:
             self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
         self._ended("refined")
@@ -372,17 +395,3 @@ def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
     families = len(by_family(held_out))
     hint = more_cases_hint(cases=len(held_out), families=families)
     return () if hint is None or families == len(held_out) else (hint,)
-
-
-def _ending_at_a_cap(ask: Ask) -> Ask:
-    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
-
-    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        try:
-            return ask(questions)
-        except NoAnswer as error:
-            if error.fault != "budget":
-                raise
-            raise TeacherUnusable(str(error)) from None
-
-    return asked

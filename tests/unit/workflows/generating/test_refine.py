@@ -12,8 +12,9 @@ from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
 from upskill.errors import EngineError, ProviderError
 from upskill.models import NoAnswer, Question, Reply
+from upskill.workflows.generating.attempts import Attempt, best_of, outcomes
 from upskill.workflows.generating.measure import Measurement
-from upskill.workflows.generating.refine import Attempt, Effort, best_of, outcomes, refine
+from upskill.workflows.generating.refine import Effort, refine
 
 DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
 LEARN = make_cases(10, "learn")
@@ -42,7 +43,13 @@ def measure(*passes: int, students: Sequence[str] = ("small",)) -> SimulatedMeas
 def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     heard: list[Attempt] = []
-    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 5, 4, 7, 9), ask=teacher, on_attempt=heard.append)
+    refined = refine(
+        DRAFT,
+        cases=LEARN,
+        measure=measure(2, 5, 4, 7, 9),
+        ask=teacher,
+        on_attempt=lambda attempt, _: heard.append(attempt),
+    )
     assert [attempt.share for attempt in refined.attempts] == ["2 of 10", "5 of 10", "4 of 10", "7 of 10"]
     assert refined.best.number == 4
     assert refined.stopped == "3 revisions made"
