@@ -22,17 +22,17 @@ def student_told(profile: StudentProfile | None) -> str:
     )
 
 
+def _counted(profile: StudentProfile) -> str:
+    if profile.exact:
+        return "as the student's own tokenizer counts them"
+    return "estimated at four bytes each" if profile.window is None else "estimated at three for eight bytes"
+
+
 def reader_told(profile: StudentProfile | None) -> str:
     """What the writer of a skill is told of its reader: the student, and how to write where it is small."""
     if profile is None:
         return "Of the student nothing is known: leave out only what any language model does right unasked."
     return student_told(profile) + (f"\n\n{prompt('small_student')}" if profile.is_small else "")
-
-
-def _counted(profile: StudentProfile) -> str:
-    if profile.exact:
-        return "as the student's own tokenizer counts them"
-    return "estimated at four bytes each" if profile.window is None else "estimated at three for eight bytes"
 
 
 def _how(harness: str) -> str:

@@ -12,6 +12,8 @@ from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.material import Material
+from upskill.teaching.presentations import OTHERS
+from upskill.teaching.skill_budget import SHORTENINGS
 from upskill.trials import TrialLimits, load_harness
 from upskill.workflows.evaluating.estimate import (
     EXPECTED_ANSWER_TOKENS,
@@ -23,10 +25,10 @@ from upskill.workflows.generating.measure import SCREEN_ROUNDS, held_out_turns
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
+PLAN_TOKENS = 1_500
+"""One answer with facts of the material."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
-FACT_TOKENS = 80
-"""One fact of the plan that cases are written from."""
 DRAFT_TOKENS = 2_500
 REVISION_TOKENS = 1_500
 FAILURES_TOKENS = 4_000
@@ -74,6 +76,12 @@ class TeachingWorkload:
     """Questions for lessons."""
     revisions: int
     proposals_per_revision: int = 1
+    plan: int = 0
+    """Questions for a plan of facts."""
+    passages: bool = False
+    """Whether cases name the passage that they rest on, so that the ceiling is measured."""
+    small_student: bool = False
+    """Whether the draft is surely tried in other presentations; else it may be."""
     evaluates: bool = True
     harness: str = DEFAULT_HARNESS
 
@@ -93,12 +101,16 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
+    presents = int(_may_present(teaching))
+    written = teaching.drafts + presents * len(OTHERS) + revisions
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
-        (writer, bool(cases), bool(cases), seen, FACT_TOKENS * cases),
+        (writer, teaching.plan, teaching.plan, seen // max(1, teaching.plan), PLAN_TOKENS),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
+        (teacher, presents * teaching.small_student, presents, PROMPT_TOKENS + DRAFT_TOKENS, 3 * DRAFT_TOKENS),
+        (teacher, 0, SHORTENINGS * written, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
         (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
     ]
     expected: float | None = 0.0
@@ -173,14 +185,32 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     given = len(harness_info(teaching.harness).arms) - 1
     compared = 2 if old else 1 + given
     change = 1 if old and teaching.drafts else 0
-    learn = counts.learn * (1 + given * (1 + max(change, min(1, teaching.revisions))))
-    learn_most = counts.learn * (1 + given * (1 + max(change, teaching.revisions)))
+    shown = len(OTHERS) if _may_present(teaching) else 0
+    learn = counts.learn * (1 + given * (1 + shown * teaching.small_student + max(change, min(1, teaching.revisions))))
+    learn_most = counts.learn * (1 + given * (1 + shown + max(change, teaching.revisions)))
+    learn += counts.learn * teaching.passages
+    learn_most += _most_aptitude(teaching)
     if not counts.held_out:
         return learn, learn_most
     held_out_most = compared * held_out_turns(counts.held_out)
     guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
     suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
     return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+
+
+def _most_aptitude(teaching: TeachingWorkload) -> int:
+    """Trials of a student before anything is drafted, besides the baseline that learn stages use again."""
+    learn = teaching.counts.learn
+    if not learn:
+        return 0
+    trials = learn * (2 * measuring.most_rounds(learn) - 1) if teaching.passages else 0
+    # With tools that it turns out not to use, one round was for nothing.
+    return trials + (learn * (1 + teaching.passages) if harness_info(teaching.harness).with_tools else 0)
+
+
+def _may_present(teaching: TeachingWorkload) -> bool:
+    """Whether the content of a draft may be tried in other presentations: that of a new skill that is measured."""
+    return teaching.evaluates and teaching.material.skill is None
 
 
 def _pace(students: Sequence[Student], settings: Settings) -> float | None:

@@ -77,8 +77,7 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     if what.startswith("aptitude"):
         progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
     elif stage.startswith("learn-"):
-        number = stage.removeprefix("learn-").split("-")[0]
-        progress.stage_begun(f"{evaluating} (attempt {number})")
+        progress.stage_begun(f"{evaluating} (attempt {stage.split('-')[1]})")
     elif stage == "held-out":
         progress.stage_begun(f"{evaluating} (held-out cases, once)")
     elif stage.startswith("search"):

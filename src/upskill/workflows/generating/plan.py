@@ -14,6 +14,7 @@ from upskill.errors import UsageError
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
+from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.lessons import lesson_calls
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
@@ -201,6 +202,14 @@ def plan_generate(
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
 
 
+def first_profile(inputs: GenerateInputs) -> StudentProfile:
+    """What is known of the students before cases are written. Raises where no skill would fit their window."""
+    served, values = inputs.roles.served, inputs.roles.student_settings.values
+    final = () if inputs.writes_cases else inputs.own_cases
+    harness = choose_harness(values.harness, final) if final else values.harness
+    return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
+
+
 def _check_plan_file(inputs: GenerateInputs) -> None:
     """Raises where a plan was named that cannot be used, before anything is spent."""
     file = inputs.order.plan_file
@@ -209,14 +218,6 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
     if not inputs.writes_cases:
         raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
     read_plan_file(file, inputs.gathered.material, inputs.order.counts)
-
-
-def first_profile(inputs: GenerateInputs) -> StudentProfile:
-    """What is known of the students before cases are written. Raises where no skill would fit their window."""
-    served, values = inputs.roles.served, inputs.roles.student_settings.values
-    final = () if inputs.writes_cases else inputs.own_cases
-    harness = choose_harness(values.harness, final) if final else values.harness
-    return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
@@ -234,6 +235,9 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         lessons=lesson_calls(material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
+        plan=_plan_questions(inputs),
+        passages=inputs.writes_cases or any(case.passage is not None for case in inputs.own_cases),
+        small_student=inputs.profile is not None and inputs.profile.is_small,
         evaluates=order.evaluate,
         harness=harness,
     )
@@ -244,6 +248,14 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         students=[student_of(endpoint, values) for endpoint in roles.students],
         settings=values,
     )
+
+
+def _plan_questions(inputs: GenerateInputs) -> int:
+    """Questions for the plan of facts: none where no case is written, or where a person has a plan."""
+    file = inputs.order.plan_file
+    if not inputs.writes_cases or (file is not None and Path(file).exists()):
+        return 0
+    return plan_calls(inputs.gathered.material, window=inputs.roles.writer_served.window)
 
 
 def _counts(inputs: GenerateInputs) -> CaseCounts:

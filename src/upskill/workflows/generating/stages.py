@@ -7,14 +7,12 @@ from functools import partial
 
 from pydantic import TypeAdapter
 
-from upskill import checks, storage
+from upskill import storage
 from upskill.domain import Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
-from upskill.domain.family import by_family, family_notes, with_merged_families
 from upskill.domain.generated import GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens
 from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.measuring import more_cases_hint
 from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
@@ -25,20 +23,18 @@ from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
-from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
 from upskill.teaching.presentations import PROSE
 from upskill.teaching.programs import RunProgram, sandboxed
-from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
 from upskill.workflows.generating.attempts import Attempt, content_of
-from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
+from upskill.workflows.generating.case_stage import CaseStage
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
 from upskill.workflows.generating.order import Roles
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, topics_of
+from upskill.workflows.generating.plan import GenerateInputs, topics_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
@@ -47,7 +43,6 @@ from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for
 from upskill.workflows.generating.teachers import ask_function
-from upskill.workflows.generating.write_cases import write_cases_for
 from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
 
@@ -112,71 +107,11 @@ class GenerateStages:
 
     def _cases(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are final before the draft is written."""
-        problems = partial(checks.check_problems, judge=True)
-        saved = self._folder.read_cases(check_problems=problems)
-        if saved is not None:
-            return saved
-        own = without_copies(self._inputs.own_cases)
-        self._notes += own.notes
-        cases = own.cases
-        if self._inputs.writes_cases:
-            self._progress.stage_begun("Generating test cases...")
-            cases = self._written(ask, cases_by_hand(cases))
-        cases = split_cases(cases, self._inputs.order.counts)
-        self._notes += (*family_notes(cases), *_few_families(cases))
-        self._folder.write_cases(cases)
+        stage = CaseStage(self._folder, self._inputs, profile=self._profile, count=self._count, progress=self._progress)
+        cases = stage.run(ask)
+        self._notes += stage.notes
         self._ended("cases")
         return cases
-
-    def _written(self, ask: Ask, by_hand: Sequence[Case]) -> tuple[Case, ...]:
-        """Cases that a teacher writes from a plan of facts, and those of a person."""
-        order, material = self._inputs.order, self._inputs.gathered.material
-        window = self._inputs.roles.writer_served.window
-        plan = plan_of_run(
-            self._folder,
-            order.plan_file,
-            material,
-            ask,
-            counts=order.counts,
-            window=window,
-            profile=self._profile,
-            progress=self._progress,
-        )
-        if plan is None:
-            self._notes.append(NO_PLAN)
-        written = write_cases_for(
-            material,
-            ask,
-            skill=None,
-            counts=order.counts,
-            backend=order.sandbox,
-            progress=self._progress,
-            window=window,
-            plan=plan,
-            profile=self._profile,
-            count=self._count,
-            known=by_hand,
-        )
-        self._notes += (f"dropped: {dropped}" for dropped in written.dropped)
-        return self._joined(by_hand, written.cases, planned=plan is not None)
-
-    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
-        """Both, without written cases that repeat a person's: one could be learned from and the other held out.
-
-        Without a plan, written ones lose their side where there are others: families that now span both are split as
-        one. With a plan none is like a person's.
-        """
-        if not by_hand:
-            return tuple(written)
-        known = {case.id for case in by_hand}
-        new: list[Case] = []
-        for case, double in without_doubles(written, known=by_hand):
-            if double is not None:
-                self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
-            else:
-                new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-        sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
-        return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
 
     def _aptitude(self, cases: Sequence[Case], measure: StageMeasurer) -> None:
         """What the students can do on learn cases without any skill. Raises where no skill can help them."""
@@ -390,11 +325,3 @@ class GenerateStages:
 
 def _names(roles: Roles) -> tuple[str, ...]:
     return tuple(student.name for student in roles.students)
-
-
-def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
-    """A note where held-out cases share so few families that little can be said of others."""
-    held_out = [case for case in cases if case.use == "held-out"]
-    families = len(by_family(held_out))
-    hint = more_cases_hint(cases=len(held_out), families=families)
-    return () if hint is None or families == len(held_out) else (hint,)

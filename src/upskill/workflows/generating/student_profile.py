@@ -6,19 +6,17 @@ from dataclasses import replace
 from functools import cache
 
 from upskill.domain import Case, Skill, estimate_tokens, harness_info
-from upskill.domain.student_profile import CountTokens, StudentProfile
+from upskill.domain.student_profile import SMALL_WINDOW, CountTokens, StudentProfile
 from upskill.errors import ProviderError
 from upskill.models import Endpoint, ServedModel
 from upskill.models.preflight import count_tokens
 from upskill.settings import ResolvedSettings, Settings
+from upskill.teaching.draft_rules import BODY_TOKENS
 from upskill.trials import Requests
 from upskill.trials.tool_specs import TOOLS
 
-MOST_SKILL_TOKENS = 1_200
 LEAST_SKILL_TOKENS = 64
 """A student with less room than this can be taught nothing."""
-SMALL_WINDOW = 8_192
-"""Up to this window an answer of the default length would take the room that question and skill need."""
 _LONGEST_COUNTED = 3
 """The longest cases in characters are counted in tokens: the longest in tokens is among them."""
 
@@ -71,7 +69,7 @@ def build_profile(
         output_tokens=settings.max_output_tokens,
         harness=harness,
         case_tokens=None if window is None else window // 5,
-        skill_tokens=MOST_SKILL_TOKENS,
+        skill_tokens=BODY_TOKENS,
         exact=count_tokens(endpoint, "a") is not None,
     )
     profile = with_cases(profile, cases, count)
@@ -91,7 +89,7 @@ def with_cases(profile: StudentProfile, cases: Iterable[Case], count: CountToken
     if prompts and profile.window is not None:
         profile = replace(profile, case_tokens=max(map(count, prompts)))
     room = skill_room(profile, count)
-    budget = MOST_SKILL_TOKENS if room is None else max(LEAST_SKILL_TOKENS, min(MOST_SKILL_TOKENS, room))
+    budget = BODY_TOKENS if room is None else max(LEAST_SKILL_TOKENS, min(BODY_TOKENS, room))
     return replace(profile, skill_tokens=budget)
 
 
