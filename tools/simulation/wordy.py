@@ -110,7 +110,7 @@ def wordy_loop(rng: random.Random) -> WordyLoop:
     refined = refine(
         draft,
         cases=LEARN,
-        measure=measure,  # type: ignore[arg-type]  # its options are those of the protocol
+        measure=measure,
         ask=teacher,
         material=replace(material, examples=("x",)),
         profile=profile,
