@@ -114,14 +114,22 @@ def command(
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
-    from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
+    from upskill.workflows.generating.generate import (
+        GenerateOrder,
+        PlanWritten,
+        generate,
+        plan_generate,
+        resume_generate,
+    )
 
     progress = TeachingProgress(quiet=quiet, no_color=no_color)
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
+                refuse_what_resume_ignores(
+                    {"resume", "max_cost", "anyway", "require", "as_json", "quiet", "no_color", "yes"}
+                )
+                generated = resume_generate(resume, max_cost=max_cost, anyway=anyway, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -148,6 +156,9 @@ def command(
                 generated = generate(
                     order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
+    except PlanWritten as written:
+        click.echo(written.message, err=as_json)
+        return EXIT_DONE
     except KeyboardInterrupt as interrupted:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:

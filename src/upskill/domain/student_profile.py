@@ -13,6 +13,8 @@ SMALL_WINDOW = 8_192
 
 RUNGS = ("answer", "snippet", "file")
 """How much a case asks for: one line, a few lines, a whole file or program. A written case names its own in `extra`."""
+RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
+"""The rungs as people call them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +39,8 @@ class Aptitude:
     """The share that passes with the passage in the prompt; `None` where no case names one."""
     lift: Lift | None
     """Ceiling minus baseline."""
+    cases: int = 0
+    """Learn cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
     """The ids of the learn cases that passed in either arm."""

@@ -11,6 +11,7 @@ from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
+from upskill.reporting.aptitude import aptitude_json
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
@@ -135,6 +136,7 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         "required": requirements_json(generate_requirements(generated, required)),
         "run": generated.run,
         "notes": list(generated.notes),
+        "aptitude": aptitude_json(generated.aptitude),
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import readable_text
 from upskill.domain.trace_digest import TraceDigest
 from upskill.teaching.markdown import pieces
@@ -41,6 +42,16 @@ class Material:
     documents: tuple[Document, ...] = ()
     skill: Draft | None = None
     """The skill that is to be improved."""
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, as citations count them."""
+    return text.removesuffix("\n").split("\n")
+
+
+def numbered(text: str, *, first: int = 1) -> str:
+    """The text as it is shown where its lines can be cited: each with its number in front."""
+    return "\n".join(f"{number}| {line}" for number, line in enumerate(lines_of(text), first))
 
 
 def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int) -> str:
@@ -111,6 +122,12 @@ def _lessons(lessons: Sequence[Lesson], *, budget: int) -> str:
         lines.append(line)
     head = "## Lessons found in the material, best supported first"
     return f"{head}\n\n{quoted(chr(10).join(lines))}"
+
+
+def skill_texts(skill: Draft) -> dict[str, str]:
+    """The body of a skill and its text files, by the paths under which their lines are cited."""
+    read = {path: readable_text(data) for path, data in sorted(skill.files.items())}
+    return {SKILL_FILE: skill.body, **{path: text for path, text in read.items() if text is not None}}
 
 
 def skill_text(skill: Draft) -> str:

@@ -11,17 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from pydantic import TypeAdapter
+
 from upskill import checks, storage
 from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import NoAnswer
 from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
+from upskill.storage.records import record_text
 from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.record import recorded_settings, settings_record, versions
+from upskill.workflows.generating.fact_plan import PlanWritten
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -40,7 +45,7 @@ from upskill.workflows.generating.plan import (
 from upskill.workflows.generating.stages import GenerateStages
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume_generate"]
+__all__ = ["GenerateOrder", "GeneratePlan", "PlanWritten", "generate", "plan_generate", "resume_generate"]
 
 
 def generate(
@@ -70,24 +75,40 @@ def generate(
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
+    if inputs.profile is not None:
+        folder.save(PROFILE, record_text(_PROFILE, inputs.profile))
     inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
     record = _first_record(inputs)
     folder.write_record(record)
     return _run_stages(folder, record, inputs, progress)
 
 
+QUESTIONS = 2
+"""Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
+PROFILE = "student.json"
+_PROFILE = TypeAdapter(StudentProfile)
 
 
-def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunProgress = SILENT_RUN) -> GenerateResult:
+def resume_generate(
+    run: Path, *, max_cost: float | None = None, anyway: bool = False, progress: RunProgress = SILENT_RUN
+) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
-    `max_cost` raises the cap; what was spent before counts.
+    `max_cost` raises the cap; what was spent before counts. `anyway` goes on where aptitude stopped it.
     """
     record = read_teaching_run(run)
+    if record.questions != QUESTIONS:
+        raise UsageError(
+            f"{run}: cannot be resumed: an earlier version began it, which asked the teacher other questions",
+            hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
+        )
     folder = TeachingFolder(path=run)
     order = order_from(record.order)
+    if anyway and not order.anyway:
+        order = replace(order, anyway=True)
+        record = replace(record, order={**record.order, "anyway": True})
     settings = recorded_settings(record.settings)
     if max_cost is not None:
         values = replace(settings.values, max_cost=max_cost)
@@ -103,8 +124,15 @@ def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunPr
             f"{run}: cannot be resumed: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
             hint="start a new run instead",
         )
+    # Writers are told of the students as when it began, so that what they answered is found again.
+    told = folder.saved(PROFILE)
     inputs = GenerateInputs(
-        order=order, gathered=gathered, roles=roles, settings=settings, own_cases=_saved_own_cases(folder)
+        order=order,
+        gathered=gathered,
+        roles=roles,
+        settings=settings,
+        own_cases=_saved_own_cases(folder),
+        profile=None if told is None else _PROFILE.validate_json(told),
     )
     return _run_stages(folder, record, inputs, progress)
 
@@ -120,8 +148,10 @@ def _run_stages(
         try:
             return stages.run()
         except BaseException as error:
-            _record_end(folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
-            if isinstance(error, UpskillError) and error.hint is None:
+            _record_end(
+                folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt | PlanWritten) else "failed"
+            )
+            if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
             told = _unanswered(error, folder) if isinstance(error, NoAnswer) else error
             if stages.best_draft is not None:
@@ -175,6 +205,7 @@ def _first_record(inputs: GenerateInputs) -> TeachingRecord:
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
+        questions=QUESTIONS,
         settings=settings_record(inputs.settings),
         notes=gathered.notes,
     )

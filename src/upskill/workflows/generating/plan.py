@@ -9,6 +9,7 @@ from typing import BinaryIO
 from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import UsageError
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
@@ -19,17 +20,20 @@ from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_M
 from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.fact_plan import read_plan_file
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
     Roles,
     Target,
     improved_skill,
+    recorded_cap,
     roles_for,
     taken_names,
     target_for,
     with_cap,
 )
+from upskill.workflows.generating.student_profile import build_profile, counter_for, profile_lines
 
 LEAST_OWN_CASES = 4
 """A skill that is improved and has fewer cases gets new ones."""
@@ -45,6 +49,8 @@ class GenerateInputs:
     settings: ResolvedSettings
     own_cases: tuple[Case, ...]
     """Cases that were named, or that the skill has."""
+    profile: StudentProfile | None = None
+    """What writers are told of the students, before there are cases; `None` where nothing is measured."""
 
     @property
     def writes_cases(self) -> bool:
@@ -119,6 +125,8 @@ class GeneratePlan:
             lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
         if self.inputs.order.evaluate:
             lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+        if self.inputs.profile is not None:
+            lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
         if self.inputs.gathered.redacted:
             lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
@@ -170,19 +178,45 @@ def plan_generate(
         progress=progress,
         piped=piped,
     )
+    # Absolute: a run may be resumed from another folder.
+    plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
+    roles = roles_for(settings, evaluate=order.evaluate)
     inputs = GenerateInputs(
-        order=replace(order, avoid=taken_names(target), target=target, sources=_absolute(order.sources)),
+        order=replace(
+            order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
+        ),
         gathered=gathered,
-        roles=roles_for(settings, evaluate=order.evaluate),
-        settings=settings,
+        roles=roles,
+        settings=recorded_cap(settings, roles),
         own_cases=own,
     )
-    values = inputs.roles.student_settings.values
+    _check_plan_file(inputs)
+    values = roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
-        judge_for(values, {student.name: student for student in inputs.roles.students}, own)
+        judge_for(values, {student.name: student for student in roles.students}, own)
+    if order.evaluate:
+        inputs = replace(inputs, profile=first_profile(inputs))
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
+
+
+def first_profile(inputs: GenerateInputs) -> StudentProfile:
+    """What is known of the students before cases are written. Raises where no skill would fit their window."""
+    served, values = inputs.roles.served, inputs.roles.student_settings.values
+    final = () if inputs.writes_cases else inputs.own_cases
+    harness = choose_harness(values.harness, final) if final else values.harness
+    return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
+
+
+def _check_plan_file(inputs: GenerateInputs) -> None:
+    """Raises where a plan was named that cannot be used, before anything is spent."""
+    file = inputs.order.plan_file
+    if file is None:
+        return
+    if not inputs.writes_cases:
+        raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
+    read_plan_file(file, inputs.gathered.material, inputs.order.counts)
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
