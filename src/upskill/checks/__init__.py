@@ -73,7 +73,10 @@ def offers() -> tuple[CheckOffer, ...]:
     """The kinds that a teacher may write checks of, in the order of the registry."""
     return tuple(
         CheckOffer(
-            kind=kind.name, guidance=kind.guidance, schema=kind.schema, runs_programs="sandbox" in kind.needs({})
+            kind=kind.name,
+            guidance=" ".join((kind.guidance, *kind.rules)) if kind.guidance else "",
+            schema=kind.schema,
+            runs_programs="sandbox" in kind.needs({}),
         )
         for kind in KINDS.values()
         if kind.schema is not None

@@ -61,9 +61,15 @@ class Command(ObjectKind):
         '`{"command": {"run": ["python3", "-I", "-B", "check.py"], "files": [{"path": "check.py", "text": '
         '"…"}], "programs": []}}`: a program ends with exit code 0 in a fresh folder without network that '
         "holds the files of the case, over them the student's, over them the check's own; the text of the "
-        "answer is on standard input. Only the exit code decides. Python 3 with its standard library and "
-        "the usual shell tools are there; name any other program in `programs`. Run what the student wrote "
-        "as a process of its own and compare what it prints with values that are not in `input`."
+        "answer is on standard input. Run what the student wrote as a process of its own and compare what it prints "
+        "with values that are not in `input`."
+    )
+    rules = (
+        "Only the exit code decides: 0 passes.",
+        f"It has {SECONDS:.0f} seconds; a crash or a time-out fails the answer.",
+        "`python3` is the system's, with its standard library only, and may be older than 3.11: no `tomllib`, use a "
+        "`toml` check.",
+        "The usual shell tools are there; name any other program in `programs`.",
     )
 
     def problems(self, spec: Json) -> list[str]:

@@ -7,6 +7,7 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
+from upskill.checks.answer_text import forms_of
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Kind, Submission, shown, string_problems, strings_of
 from upskill.domain.answer_schemas import TEXT, TEXTS
@@ -87,6 +88,7 @@ class Contains(_WordsKind):
         '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
         'written. `{"excludes": ["systemctl"]}`: none is.'
     )
+    rules = ("White space counts as written.", "Fences and everything else in the answer are searched too.")
 
     def expected(self, spec: Json) -> list[str]:
         return strings_of(spec)
@@ -106,6 +108,7 @@ class Excludes(_WordsKind):
     name = "excludes"
     only_forbids = True
     schema = TEXTS
+    rules = Contains.rules
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Any string that is found is shown where it stands."""
@@ -119,19 +122,23 @@ class Excludes(_WordsKind):
 
 
 class Equals(_WordsKind):
-    """Passes when the answer is the spec, letter for letter."""
+    """Passes when the answer is the spec, letter for letter, but for what models wrap around an answer."""
 
     name = "equals"
     many = False
     schema = TEXT
     guidance = '`{"equals": "7413"}`: the whole answer is this.'
+    rules = (
+        "White space, one fence or one pair of backticks around the whole answer do not count.",
+        "Everything else does: case, inner white space, a full stop, a word before it.",
+    )
 
     def expected(self, spec: Json) -> list[str]:
         return strings_of(spec)
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
-        """White space before and after the answer does not count; inside it does. Accents may be spelt either way."""
-        if _normal(submission.answer.text) == _normal(str(spec)):
+        """`rules` say what does not count. Accents may be spelt either way."""
+        if _normal(str(spec)) in map(_normal, forms_of(submission.answer.text)):
             return CheckOutcome(True, "equal")
         return CheckOutcome(False, f"the answer is {shown(submission.answer.text.strip())}")
 

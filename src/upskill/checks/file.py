@@ -6,7 +6,7 @@ from upskill.checks.answer_files import answer_files_of
 from upskill.checks.contains import find_token
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Need, ObjectKind, Submission, shown, string_problems, strings_of, type_name
-from upskill.checks.regex import pattern_problems, search
+from upskill.checks.regex import pattern_problems, search_any
 from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
 from upskill.domain.case import Json
 from upskill.domain.text import decoded
@@ -22,6 +22,10 @@ class File(ObjectKind):
     guidance = (
         '`{"file": {"path": "build.toml", "contains": ["edition"], "excludes": ["universal"], "matches": "(?m)^name"}}`'
         ": a file that the student wrote."
+    )
+    rules = (
+        "`contains` and `excludes` are as the checks; `matches` is tried with and without white space at both ends.",
+        "Without tools, a block without a name that is the only one of the answer is the file.",
     )
 
     def problems(self, spec: Json) -> list[str]:
@@ -70,7 +74,7 @@ def _check_text(wanted: Mapping[str, Json], text: str, *, name: str) -> CheckOut
     if found:
         return CheckOutcome(False, f"{name}: found " + ", ".join(map(shown, found)))
     if "matches" in wanted:
-        match = search(str(wanted["matches"]), text)
+        match = search_any(str(wanted["matches"]), (text, text.strip()))
         if match is None:
             return CheckOutcome(False, f"{name}: no match for {shown(str(wanted['matches']))}")
         return CheckOutcome(True, f"{name}: matched {shown(match)}")

@@ -41,6 +41,10 @@ class Judge(ObjectKind):
     keys = ("rubric", "statements", "expected", "against")
     short_for = "rubric"
     judges = True
+    rules = (
+        "The judge reads the text as it is and the files of the answer.",
+        f"At most {MOST_SHOWN:,} characters of each are read.",
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A rubric, or an object with `rubric`, `statements` or `expected`, and perhaps `against`."""

@@ -42,6 +42,8 @@ class Kind(ABC):
     """The JSON Schema of a spec that a teacher writes; `None` where teachers may not write such checks."""
     guidance: str = ""
     """What a teacher is told about it, with an example; empty where the text for another kind covers it."""
+    rules: tuple[str, ...] = ()
+    """How it reads an answer, a short sentence each: for teachers after the guidance, and for the reference page."""
     judges: ClassVar[bool] = False
     """Whether a model decides."""
     only_words: ClassVar[bool] = False

@@ -27,6 +27,10 @@ class Python(ObjectKind):
     name = "python"
     keys = ("name", "with")
     short_for = "name"
+    rules = (
+        "The function runs in upskill's own Python, with all that is installed beside it, and without a time limit.",
+        "It sees the text as it is and the files of the answer.",
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """The name of an installed plug-in, or an object with `name` and `with`."""

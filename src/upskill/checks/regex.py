@@ -2,10 +2,11 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from upskill.checks.answer_text import forms_of
 from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import Kind, Submission, shown, string_problems
 from upskill.domain.answer_schemas import TEXT
@@ -30,6 +31,10 @@ class Regex(Kind):
     only_words = True
     schema = TEXT
     guidance = r'`{"regex": "(?i)\\b47\\s*s(econds)?\\b"}`: a pattern (Python) is found in the answer.'
+    rules = (
+        "`^` and `$` stand for both ends of the answer; `(?m)` lets them stand at lines.",
+        "White space, one fence or one pair of backticks around the whole answer do not stop a match.",
+    )
 
     def problems(self, spec: Json) -> list[str]:
         """A pattern that compiles, within bounds, and does not match an empty answer."""
@@ -59,7 +64,7 @@ class Regex(Kind):
         return str(spec)
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
-        match = search(str(spec), submission.answer.text)
+        match = search_any(str(spec), forms_of(submission.answer.text))
         if match is None:
             return CheckOutcome(False, f"no match for {shown(str(spec))}")
         return CheckOutcome(True, f"matched {shown(match)}")
@@ -76,6 +81,11 @@ def search(pattern: str, text: str) -> str | None:
     # Other threads continue while it searches.
     match = _compile(pattern).search(text, timeout=SECONDS, concurrent=True)
     return None if match is None else match.group(0)
+
+
+def search_any(pattern: str, texts: Iterable[str]) -> str | None:
+    """What a pattern matched in the first of these texts in which it is found."""
+    return next((match for text in texts if (match := search(pattern, text)) is not None), None)
 
 
 @lru_cache(maxsize=1_000)

@@ -13,7 +13,7 @@ from upskill.checks.grading_context import CheckOutcome
 from upskill.checks.kind import NOTHING, Need, ObjectKind, Submission, shown, type_name
 from upskill.checks.regex import pattern_problems, search
 from upskill.checks.schema import schema_errors, schema_problems
-from upskill.checks.value_at import ValueMissing, same, steps_of, value_at
+from upskill.checks.value_at import ValueMissing, differences, shown_value, steps_of, value_at
 from upskill.domain.answer_schemas import TEXT, TEXTS, Schema, object_of
 from upskill.domain.case import Json
 from upskill.domain.text import decoded
@@ -26,10 +26,17 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
     "a place; without `path` the answer's text or its only code block. `matches` takes a pattern, "
-    '`"absent": true` wants nothing there.'
+    '`"absent": true` wants nothing there. Without `at`, `equals` is the whole document with exactly these keys, as '
+    '`{"toml": {"path": "build.toml", "equals": "{\\"general\\": {\\"name\\": \\"relu\\"}}"}}`: JSON in a text.'
+)
+_RULES = (
+    "White space, the order of keys and comments do not count (JSON may have none); the order of a list does.",
+    '`"5"`, `5` and `true` differ; so do `5` and `5.0`, except in JSON.',
+    'In `at`, `["a.b"]` is a key with a dot, `[0]` an item, also of a document that is a list, `[-1]` the last.',
 )
 _VALUE: Schema = {"anyOf": [TEXT, {"type": "number"}, {"type": "boolean"}, TEXTS]}
-_SCHEMA = object_of(("at",), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
+_SCHEMA = object_of((), path=TEXT, at=TEXT, equals=_VALUE, matches=TEXT, absent={"type": "boolean"})
+MOST_DIFFERENCES_SHOWN = 4
 
 
 class ParseError(Exception):
@@ -54,6 +61,7 @@ class StructuredText(ObjectKind):
         """`parse` raises `ParseError`. With `exact_numbers`, 5 and 5.0 are two values, as in TOML and YAML."""
         self.name = name
         self.guidance = guidance
+        self.rules = _RULES
         self._parse = parse
         self._languages = languages
         self._exact = exact_numbers
@@ -79,6 +87,8 @@ class StructuredText(ObjectKind):
                 problems.append(f"`{kind}`: `at` must be a place such as general.cuda.minver or sources[0]")
         elif "absent" in spec:
             problems.append(f"`{kind}`: `absent` needs `at`, the place where nothing may be")
+        elif kind == "toml" and not isinstance(spec.get("equals", {}), dict):
+            problems.append("`toml`: without `at`, `equals` is the whole document, so it must be an object")
         return problems
 
     def needs(self, spec: Json) -> frozenset[Need]:
@@ -130,13 +140,22 @@ class StructuredText(ObjectKind):
         if wanted.get("absent"):
             return CheckOutcome(False, f"{where}: there is {shown_value(found)}")
         if "equals" in wanted:
-            return CheckOutcome(same(found, wanted["equals"], exact=self._exact), f"{where} is {shown_value(found)}")
+            return self._check_equal(found, wanted["equals"], where=where)
         if "matches" in wanted:
             if not isinstance(found, str):
                 return CheckOutcome(False, f"{where} is {shown_value(found)}, which is no text")
             match = search(str(wanted["matches"]), found)
             return CheckOutcome(match is not None, f"{where} is {shown(found)}")
         return CheckOutcome(True, f"{where} is {shown_value(found)}")
+
+    def _check_equal(self, found: Json, wanted: Json, *, where: str) -> CheckOutcome:
+        """Of a table or a list that differs, what differs is said and not what is there."""
+        told = list(differences(found, wanted, exact=self._exact))
+        if not told or type(found) is not type(wanted) or not isinstance(found, dict | list):
+            return CheckOutcome(not told, f"{where} is {shown_value(found)}")
+        more = len(told) - MOST_DIFFERENCES_SHOWN
+        listed = "; ".join(told[:MOST_DIFFERENCES_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        return CheckOutcome(False, f"{where} differs: {listed}")
 
 
 def _text_of_file(path: str, submission: Submission) -> tuple[str, str]:
@@ -148,12 +167,6 @@ def _text_of_file(path: str, submission: Submission) -> tuple[str, str]:
     if text is None:
         raise ParseError(f"{path} is not text (UTF-8)")
     return path, text
-
-
-def shown_value(value: Json) -> str:
-    """A value on one line, cut."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:80] + "…"
 
 
 def plain(value: Any, *, depth: int = 0) -> Json:

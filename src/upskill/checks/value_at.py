@@ -1,6 +1,7 @@
-"""The path to a value in a parsed file, written as `general.cuda.capabilities[0]`, and equality of values."""
+"""The path to a value in a parsed file, written as `general.cuda.capabilities[0]`, and how values are compared."""
 
 import re
+from collections.abc import Iterator
 
 from upskill.domain.case import Json
 
@@ -74,3 +75,23 @@ def same(one: Json, other: Json, *, exact: bool) -> bool:
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key], exact=exact) for key in one)
     return type(one) is type(other) and one == other
+
+
+def differences(found: Json, wanted: Json, *, exact: bool, at: tuple[Step, ...] = ()) -> Iterator[str]:
+    """What makes two values differ, in words: keys that are missing, keys too many, and other values."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        yield from (f"missing {written([*at, key])}" for key in wanted if key not in found)
+        yield from (f"extra {written([*at, key])}" for key in found if key not in wanted)
+        for key in (key for key in wanted if key in found):
+            yield from differences(found[key], wanted[key], exact=exact, at=(*at, key))
+    elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
+        for number, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            yield from differences(one, other, exact=exact, at=(*at, number))
+    elif not same(found, wanted, exact=exact):
+        yield f"{written([*at]) or 'the top'} is {shown_value(found)}, not {shown_value(wanted)}"
+
+
+def shown_value(value: Json) -> str:
+    """A value on one line, cut."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:80] + "…"

@@ -114,7 +114,13 @@ def command(
     from upskill.models.handoff import HandoffOpen
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
-    from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
+    from upskill.workflows.generating.generate import (
+        GenerateOrder,
+        PlanWritten,
+        generate,
+        plan_generate,
+        resume_generate,
+    )
 
     progress = TeachingProgress(quiet=quiet, no_color=no_color)
     try:
@@ -153,6 +159,9 @@ def command(
         # Not an error: this is what --no-wait asks for.
         print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), err=True)
         return EXIT_FAILED
+    except PlanWritten as written:
+        click.echo(written.message, err=as_json)
+        return EXIT_DONE
     except KeyboardInterrupt:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:

@@ -58,6 +58,12 @@ def near_duplicates(cases: Sequence[Case]) -> tuple[tuple[Case, Case], ...]:
     return tuple((cases[one], cases[other]) for one, other in found)
 
 
+def near_duplicate(case: Case, others: Iterable[Case]) -> Case | None:
+    """The first of the others that the case is a near-duplicate of."""
+    masked = _Masked.of(case)
+    return next((other for other in others if masked.is_like(_Masked.of(other), NEAR_DUPLICATE)), None)
+
+
 def with_merged_families(cases: Sequence[Case], *, by_hand: Sequence[Case] = ()) -> tuple[Case, ...]:
     """The cases, near-duplicates and their families made one family, named after the first case in it.
 

@@ -34,6 +34,8 @@ _THEN = re.compile(
     re.VERBOSE,
 )
 _UNQUOTED = re.compile(r"""[^\s"'`;<>\\,&|]{1,8192}""")
+_PASSWD_FILE = re.compile(r"/passwd(?![\w.$=-])")
+"""The name of a file. What follows it, in a table or a sentence, is said of that file."""
 _LOGIN_BEFORE = re.compile(r"(?:login|user)\s{1,4}\S{1,80}(?:\s|\\n|>){1,12}$")
 _SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx)\s{1,4}$")
 _LONGEST = 8_192
@@ -57,7 +59,7 @@ def named_secrets(index: TokenIndex) -> Iterator[Span]:
             continue
         done = max(done, name.end())
         sort = sort_of(name.group().rstrip(".-$"))
-        if sort is None:
+        if sort is None or _PASSWD_FILE.match(text, start - 1 if start else 0):
             continue
         span = _value(text, start, name, sort)
         if span is not None:

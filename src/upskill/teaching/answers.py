@@ -4,9 +4,9 @@ A weak local teacher must not crash anything: every fault of its answers becomes
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from upskill.domain.thinking import without_thinking
 from upskill.errors import UpskillError
@@ -44,9 +44,17 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
 
 
 def ask_for_each(
-    ask: Ask, questions: Sequence[Question], read: Callable[[str], T], *, repairs: int = REPAIRS
+    ask: Ask,
+    questions: Sequence[Question],
+    read: Callable[[str], T],
+    *,
+    repairs: int = REPAIRS,
+    enough: Mapping[str, Any] | None = None,
 ) -> list[T | UnusableAnswer]:
-    """The answers in the order of the questions, asked at the same time; `UnusableAnswer` where the last try failed."""
+    """The answers in the order of the questions, asked at the same time; `UnusableAnswer` where the last try failed.
+
+    Where `enough` is given, an answer that fits it is read: a question may ask for more than its answer must have.
+    """
     first = [_with_schema(question) for question in questions]
     answers: dict[int, T | UnusableAnswer] = {}
     open_questions = dict(enumerate(first))
@@ -55,7 +63,7 @@ def ask_for_each(
             break
         replies = ask(tuple(open_questions.values()))
         for number, reply in zip(tuple(open_questions), replies, strict=True):
-            answers[number] = answer = _read(first[number], reply, read)
+            answers[number] = answer = _read(first[number], reply, read, enough)
             if isinstance(answer, UnusableAnswer):
                 open_questions[number] = _again(first[number], reply, answer)
             else:
@@ -63,11 +71,13 @@ def ask_for_each(
     return list(answers.values())
 
 
-def _read(question: Question, reply: Reply, read: Callable[[str], T]) -> T | UnusableAnswer:
+def _read(
+    question: Question, reply: Reply, read: Callable[[str], T], enough: Mapping[str, Any] | None
+) -> T | UnusableAnswer:
     """The value of the answer, or why there is none. A cut answer is reported as that: it explains what follows."""
     try:
         if question.schema is not None:
-            value = value_in(reply.text, question.schema, cut=reply.cut)
+            value = value_in(reply.text, enough or question.schema, cut=reply.cut)
             return read(json.dumps(value, ensure_ascii=False))
         text = without_thinking(reply.text)
         if not text:

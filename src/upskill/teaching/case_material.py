@@ -25,10 +25,19 @@ def batch_size(window: int | None) -> int:
     return BATCH if window is None else min(BATCH, max(2, window // TOKENS_PER_CASE))
 
 
+def material_tokens(window: int | None) -> int:
+    """Tokens of material in one call."""
+    return MATERIAL_TOKENS if window is None else min(MATERIAL_TOKENS, max(256, window // SHARE_OF_WINDOW))
+
+
+def shared_text(material: Material, tokens: int) -> str:
+    """What every call needs, cut to so many tokens."""
+    return "\n\n".join(_fitted([*_shared(material)], tokens * _CHARACTERS_PER_TOKEN))
+
+
 def slices(material: Material, batches: int, *, window: int | None = None) -> list[str]:
     """The material of each call, as Markdown with quoted text in code blocks."""
-    tokens = MATERIAL_TOKENS if window is None else min(MATERIAL_TOKENS, max(256, window // SHARE_OF_WINDOW))
-    characters = tokens * _CHARACTERS_PER_TOKEN
+    characters = material_tokens(window) * _CHARACTERS_PER_TOKEN
     shared = _fitted([*_shared(material)], characters // 2)
     pieces = [*_pieces(material)]
     found = []

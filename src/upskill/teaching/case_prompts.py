@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from upskill.domain import CheckOffer
 from upskill.domain.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
+from upskill.domain.student_profile import RUNGS, StudentProfile
 from upskill.domain.text import count, shortened
-from upskill.models import Ask, Message, Question, Reply
+from upskill.models import Message, Question
 from upskill.teaching.case_material import batch_size, slices
 from upskill.teaching.case_split import WORDINGS, CaseCounts
+from upskill.teaching.fact_batches import Slot, facts_text
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.student_told import student_told
 from upskill.teaching.written_case import WrittenCase
 
 PURPOSE = "cases"
@@ -38,26 +41,56 @@ class Batch:
     offers: tuple[CheckOffer, ...]
     """The kinds of check that its cases may use."""
     programs: bool
+    student: str = ""
+    """What is told of the student."""
+    planned: bool = False
+    """Whether there is a plan of facts."""
+    slots: tuple[Slot, ...] = ()
+    """The facts to ask for, with a plan."""
+    other_facts: tuple[str, ...] = ()
+    """The facts that other calls ask for."""
 
 
 def batches_for(
-    material: Material, counts: CaseCounts, *, window: int | None, offers: tuple[CheckOffer, ...], programs: bool
+    material: Material,
+    counts: CaseCounts,
+    *,
+    window: int | None,
+    offers: tuple[CheckOffer, ...],
+    programs: bool,
+    slots: Sequence[Slot] = (),
+    profile: StudentProfile | None = None,
 ) -> list[Batch]:
-    """As few calls as possible, of up to ten cases each, every one with its own slice and its own wording."""
+    """As few calls as possible, of up to ten cases each, every one with its own wording, and with its own facts, or
+    without `slots` with its own slice of the material."""
     number = max(1, -(-counts.total // batch_size(window)))
-    read = slices(material, number, window=window)
+    positive = [_share(counts.positive, number, at) for at in range(number)]
+    mine = [tuple(slots[sum(positive[:at]) : sum(positive[: at + 1])]) for at in range(number)]
+    if slots:
+        read = [facts_text(material, facts, window=window) for facts in mine]
+    else:
+        read = slices(material, number, window=window)
     return [
         Batch(
             material=read[at],
-            positive=_share(counts.positive, number, at),
+            positive=positive[at],
             # In reverse, so that no call has the most of both.
             negative=_share(counts.negative, number, number - 1 - at),
             wordings=_wordings(number, at),
             offers=offers,
             programs=programs,
+            student=student_told(profile),
+            planned=bool(slots),
+            slots=mine[at],
+            other_facts=_others(slots, mine[at]),
         )
         for at in range(number)
     ]
+
+
+def _others(slots: Sequence[Slot], mine: Sequence[Slot]) -> tuple[str, ...]:
+    here = {slot.fact.id for slot in mine}
+    return tuple(dict.fromkeys(slot.fact.text for slot in slots if slot.fact.id not in here))
 
 
 def _share(total: int, parts: int, at: int) -> int:
@@ -72,31 +105,70 @@ def _wordings(batches: int, at: int) -> tuple[str, ...]:
     return (WORDINGS[at % len(WORDINGS)],)
 
 
-def first_question(batch: Batch) -> Question:
-    """Asks for the cases of a batch."""
+def first_question(batch: Batch, *, there: Sequence[str] = ()) -> Question:
+    """Asks for the cases of a batch; `there` are the tasks of earlier ones."""
     text = prompt(
         "write_cases",
         material=batch.material,
         cases=_counted(batch.positive, batch.negative),
+        facts=_facts_asked(batch.slots),
         wording=_wording_asked(batch),
+        apart=_apart(batch, there),
     )
-    return _question(batch, text)
+    return _question(batch, text, batch.positive + batch.negative)
 
 
 def next_question(
-    batch: Batch, faulty: Sequence[WrittenCase], *, positive: int, negative: int, there: Sequence[str]
+    batch: Batch,
+    faulty: Sequence[WrittenCase],
+    *,
+    positive: int,
+    negative: int,
+    there: Sequence[str],
+    slots: Sequence[Slot] = (),
 ) -> Question:
-    """Asks for faulty cases again, each with its problems, and for new ones."""
-    shown = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
+    """Asks for faulty cases again, each with its problems, and for new ones, with a plan those of `slots`."""
+    wanted = f"Write {_counted(positive, negative)} more.\n" if positive + negative else ""
     text = prompt(
         "rewrite_cases",
         material=batch.material,
         faulty=_faulty(faulty),
-        wanted=f"Write {_counted(positive, negative)} more.\n" if positive + negative else "",
+        wanted=wanted + _facts_asked(slots),
         wording=_wording_asked(batch),
-        there=quoted("\n".join(shown) or "(none)"),
+        there=_listed(there, batch.other_facts),
     )
-    return _question(batch, text)
+    return _question(batch, text, len(faulty) + positive + negative)
+
+
+def _facts_asked(slots: Sequence[Slot]) -> str:
+    if not slots:
+        return ""
+    listed = "".join(f"- `{slot.fact.id}`: `{slot.rung}`\n" for slot in slots)
+    return (
+        "Each asks for one of these facts, on the rung beside it; where a fact does not suit its rung, on the next "
+        f"shorter one:\n{listed}"
+    )
+
+
+def _apart(batch: Batch, there: Sequence[str]) -> str:
+    if not batch.planned:
+        return (
+            "Cover different things that the task needs, the important and the easily mistaken ones first, with no two "
+            "cases that ask the same, and none that is another with other names or numbers in it."
+        )
+    apart = "No two cases ask the same, and none is another with other names or numbers in it."
+    if not there and not batch.other_facts:
+        return apart
+    return (
+        f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away:\n\n"
+        f"{_listed(there, batch.other_facts)}\n\n"
+    )
+
+
+def _listed(there: Sequence[str], facts: Sequence[str]) -> str:
+    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
+    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in facts[:_MOST_PROMPTS_SHOWN]]
+    return quoted("\n".join((*tasks, *others)) or "(none)")
 
 
 def _faulty(faulty: Sequence[WrittenCase]) -> str:
@@ -114,12 +186,17 @@ def _faulty(faulty: Sequence[WrittenCase]) -> str:
     )
 
 
-def _question(batch: Batch, text: str) -> Question:
+def _question(batch: Batch, text: str, cases: int) -> Question:
     return Question(
         purpose=PURPOSE,
-        system=prompt("case_rules", checks=_checks_told(batch)),
+        system=prompt(
+            "case_rules",
+            checks=_checks_told(batch),
+            about=prompt("case_fact" if batch.planned else "case_family"),
+            student=f"\n\n{batch.student}" if batch.student else "",
+        ),
         messages=(Message(role="user", text=text),),
-        schema=LOOSE_SCHEMA,
+        schema=cases_schema(batch.offers, cases=cases, programs=batch.programs, planned=batch.planned),
     )
 
 
@@ -146,38 +223,33 @@ def _wording_asked(batch: Batch) -> str:
     return f"About as many in each of these wordings:\n{listed}"
 
 
-LOOSE_SCHEMA: Mapping[str, Any] = {
+READABLE: Mapping[str, Any] = {
     "type": "object",
     "properties": {"cases": {"type": "array", "minItems": 1, "maxItems": 100, "items": {"type": "object"}}},
     "required": ["cases"],
 }
 """What an answer must fit to be read at all. A problem within a case costs that case, not the answer."""
-_ANSWER = object_of(text=TEXT, files=FILES)
+_ANSWER = object_of((), text=TEXT, files=FILES)
+_EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
-def guiding_schema(offers: Sequence[CheckOffer], *, programs: bool) -> Schema:
-    """The schema that constrains a model where it can be: every answer that fits it can be read as cases."""
+def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, planned: bool = False) -> Schema:
+    """The schema of so many cases, for the prompt and for providers that hold a model to it.
+
+    With a plan each names its fact; else its topic and its family.
+    """
+    about = {"fact": TEXT, "rung": one_of(*RUNGS)} if planned else {"topic": TEXT, "family": TEXT}
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
+        ("id", *about, "wording", "input", "checks", "reference", "wrong"),
         id=TEXT,
-        topic=TEXT,
-        family=TEXT,
+        **about,
         wording=one_of(*WORDINGS),
         negative={"type": "boolean"},
         input=TEXT,
         files=FILES,
         checks=list_of({"anyOf": usable}),
         reference=_ANSWER,
-        wrong=list_of(_ANSWER),
+        wrong=list_of({"anyOf": [_EDIT, TEXT]}),
     )
-    return object_of(cases=list_of(case))
-
-
-def guided(ask: Ask, offers: Sequence[CheckOffer], *, programs: bool) -> Ask:
-    """Asks with the guiding schema; the answer is read by the loose one."""
-    schema = guiding_schema(offers, programs=programs)
-
-    def ask_guided(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        return ask(tuple(replace(question, schema=schema) for question in questions))
-
-    return ask_guided
+    return object_of(cases={**list_of(case), "minItems": cases, "maxItems": cases})

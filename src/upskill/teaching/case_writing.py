@@ -1,22 +1,30 @@
 """Asks a teacher for cases before there is a draft, examines them, and asks again for those that cannot be used.
 
-Knows neither how cases are examined nor what a check is: the caller passes both. The same replies give the same cases.
+With a plan of facts, calls are made one after the other, each with the tasks of the earlier ones in view; without one,
+all at once, each with its own slice of the material. Knows neither how cases are examined nor what a check is: the
+caller passes both. The same replies give the same cases.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from upskill.domain import Case, CheckOffer, Qualification
-from upskill.domain.family import with_merged_families
+from upskill.domain import Case, CheckOffer, Qualification, estimate_tokens
+from upskill.domain.family import near_duplicate, with_merged_families
 from upskill.domain.progress import SILENT, Progress
-from upskill.domain.text import count, shortened
+from upskill.domain.student_profile import CountTokens, StudentProfile
+from upskill.domain.text import count as counted
+from upskill.domain.text import shortened
 from upskill.models import Ask, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
-from upskill.teaching.case_prompts import Batch, batches_for, first_question, guided, next_question
+from upskill.teaching.case_prompts import READABLE, Batch, batches_for, first_question, next_question
 from upskill.teaching.case_split import CaseCounts, split_cases, without_doubles
 from upskill.teaching.draft_rules import Clean, clean_by_patterns
+from upskill.teaching.fact_batches import Slot, slots_for, with_fact
+from upskill.teaching.fact_plan import FactPlan
 from upskill.teaching.material import Material
 from upskill.teaching.written_case import CheckProblems, WrittenCase, cleaned, name_of, read_written
 
@@ -51,21 +59,31 @@ def write_cases(
     clean: Clean = clean_by_patterns,
     window: int | None = None,
     programs: bool = True,
+    plan: FactPlan | None = None,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+    known: Sequence[Case] = (),
 ) -> WrittenCases:
     """Cases for the material. Raises `TeacherUnusable` where there is not one.
 
     `examine` qualifies each case among the others. `clean` takes secrets out of the answers. `offers` are the kinds of
-    check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens.
+    check that may be used; `programs` says whether checks can run any here. `window` is the teacher's, in tokens. Cases
+    must fit the student of `profile`, as `count` counts tokens, and ask nothing that those of `known` ask.
     """
+    slots = () if plan is None else slots_for(plan, counts, material, profile=profile, count=count)
     writing = _CaseWriter(
-        ask=guided(ask, offers, programs=programs),
+        ask=ask,
         examine=examine,
-        check_problems=check_problems,
         clean=clean,
+        read=partial(read_written, check_problems=check_problems, profile=profile, count=count),
         counts=counts,
+        known=known,
+        slots=Counter(slot.fact.id for slot in slots),
         batches=[
             _BatchState(batch=batch)
-            for batch in batches_for(material, counts, window=window, offers=offers, programs=programs)
+            for batch in batches_for(
+                material, counts, window=window, offers=offers, programs=programs, slots=slots, profile=profile
+            )
         ],
     )
     writing.write()
@@ -89,6 +107,10 @@ class _BatchState:
     """Why its last answer could not be read at all."""
 
 
+_Request = tuple[_BatchState, Callable[..., Question]]
+"""Whom to ask again, and the question, once the tasks that are there are known."""
+
+
 class _GoodCase(NamedTuple):
     case: Case
     written: WrittenCase
@@ -100,12 +122,16 @@ class _GoodCase(NamedTuple):
 class _CaseWriter:
     ask: Ask
     examine: Examine
-    check_problems: CheckProblems
     clean: Clean
+    read: Callable[..., WrittenCase]
     counts: CaseCounts
+    known: Sequence[Case]
+    slots: Counter[str]
+    """How many cases each fact is asked for, with a plan."""
     batches: list[_BatchState]
     good: list[_GoodCase] = field(default_factory=list)
     doubles: int = 0
+    unasked: int = 0
 
     @property
     def missing(self) -> tuple[int, int]:
@@ -116,13 +142,17 @@ class _CaseWriter:
 
     def write(self) -> None:
         """Asks for the cases of every batch."""
-        self._ask_for([(state, first_question(state.batch)) for state in self.batches])
+        self._ask_all([(state, partial(first_question, state.batch)) for state in self.batches])
         if not self.good and not any(state.faulty for state in self.batches):
             reason = next((state.failure for state in self.batches if state.failure), "it wrote no case")
             raise TeacherUnusable(f"the teacher wrote no case that could be read: {reason}", hint=_HINT)
 
     def write_again(self) -> None:
         """Asks for faulty cases again in their batches, as far as they are needed, and for new ones to fill up."""
+        self._ask_all(self._open_slots() if self.slots else self._open_counts())
+
+    def _open_counts(self) -> list[_Request]:
+        """What is missing in all, shared out among the batches."""
         short = dict(zip((False, True), self.missing, strict=True))
         back: list[list[WrittenCase]] = []
         for state in self.batches:
@@ -131,18 +161,56 @@ class _CaseWriter:
                 if short[one.case.use == "negative"]:
                     short[one.case.use == "negative"] -= 1
                     back[-1].append(one)
-        there = [one.case.prompt for one in self.good]
-        questions: list[tuple[_BatchState, Question]] = []
+        requests: list[_Request] = []
         for batches_left, state, faulty in zip(range(len(back), 0, -1), self.batches, back, strict=True):
             more = {negative: -(-wanted // batches_left) for negative, wanted in short.items()}
             short = {negative: wanted - more[negative] for negative, wanted in short.items()}
             if faulty or any(more.values()):
-                question = next_question(state.batch, faulty, positive=more[False], negative=more[True], there=there)
-                questions.append((state, question))
-        self._ask_for(questions)
+                ask = partial(next_question, state.batch, faulty, positive=more[False], negative=more[True])
+                requests.append((state, ask))
+        return requests
+
+    def _open_slots(self) -> list[_Request]:
+        """What is missing of the facts and the negative cases of each batch."""
+        filled = self._filled
+        requests: list[_Request] = []
+        for state in self.batches:
+            wanted: list[Slot] = []
+            for slot in state.batch.slots:
+                filled[slot.fact.id] -= 1
+                if filled[slot.fact.id] < 0:
+                    wanted.append(slot)
+            negative = state.batch.negative - sum(
+                one.batch is state and one.case.use == "negative" for one in self.good
+            )
+            faulty: list[WrittenCase] = []
+            for one in state.faulty:
+                mine = next((slot for slot in wanted if slot.fact.id == one.case.extra.get("fact")), None)
+                if mine is not None:
+                    wanted.remove(mine)
+                    faulty.append(one)
+                elif one.case.use == "negative" and negative > 0:
+                    negative -= 1
+                    faulty.append(one)
+            if faulty or wanted or negative > 0:
+                ask = partial(next_question, state.batch, faulty, positive=len(wanted), negative=max(0, negative))
+                requests.append((state, partial(ask, slots=wanted)))
+        return requests
+
+    @property
+    def _filled(self) -> Counter[str]:
+        return Counter(str(one.case.extra["fact"]) for one in self.good if "fact" in one.case.extra)
+
+    def _ask_all(self, requests: Sequence[_Request]) -> None:
+        """Asks, one after the other with a plan, else at once, and examines all cases when they are there."""
+        for some in [[request] for request in requests] if self.slots else [requests]:
+            faulty = [one.case for state in self.batches for one in state.faulty] if self.slots else []
+            there = [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
+            self._ask_for([(state, ask(there=there)) for state, ask in some])
+        self._examine([one.case for one in self.good])
 
     def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
-        answers = ask_for_each(self.ask, [question for _, question in questions], _items)
+        answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)
         new: list[tuple[WrittenCase, _BatchState]] = []
         for (state, _), answer in zip(questions, answers, strict=True):
             if isinstance(answer, UnusableAnswer):
@@ -155,18 +223,14 @@ class _CaseWriter:
             state.faulty = [one for one in state.faulty if name_of(one.item) not in named]
             batch = state.batch
             for item in items:
-                written = read_written(
-                    cleaned(item, self.clean),
-                    check_problems=self.check_problems,
-                    offers=batch.offers,
-                    wordings=batch.wordings,
-                    programs=batch.programs,
+                written = self.read(
+                    cleaned(item, self.clean), offers=batch.offers, wordings=batch.wordings, programs=batch.programs
                 )
-                new.append((written, state))
+                new.append((with_fact(written, batch.slots) if batch.planned else written, state))
         self._take(new)
 
     def _take(self, new: list[tuple[WrittenCase, _BatchState]]) -> None:
-        """Keeps new cases that can be read and repeat no other, and examines them all."""
+        """Keeps new cases that can be read, were asked for and repeat no other."""
         readable: list[_GoodCase] = []
         taken = {one.case.id for one in self.good}
         for written, state in new:
@@ -178,13 +242,28 @@ class _CaseWriter:
             case = replace(written.case, id=name if name not in taken else f"{name}-{digest[:6]}")
             taken.add(case.id)
             readable.append(_GoodCase(case, written, state))
-        compared = without_doubles((one.case for one in readable), known=[one.case for one in self.good])
+        before = [*self.known, *(one.case for one in self.good)]
+        compared = without_doubles((one.case for one in readable), known=before)
         for one, (_, double) in zip(readable, compared, strict=True):
-            if double is None:
-                self.good.append(one)
-            else:
+            fact = str(one.case.extra.get("fact", ""))
+            if double is not None:
                 self.doubles += 1
-        self._examine([one.case for one in self.good])
+            elif fact and self._filled[fact] >= self.slots[fact]:
+                self.unasked += 1
+            elif (like := self._given_away_by(one.case)) is not None:
+                problem = f"is another case with other names or numbers in it; ask something else than: {like.prompt}"
+                one.batch.faulty.append(replace(one.written, problems=(shortened(problem, 400),)))
+            else:
+                self.good.append(one)
+
+    def _given_away_by(self, case: Case) -> Case | None:
+        """A near-duplicate that is, or may come to be, on another side: families and facts are never on both."""
+        if not self.slots:
+            return None  # sides are drawn when all cases are there
+        good = (one.case for one in self.good)
+        return near_duplicate(
+            case, (*self.known, *(one for one in good if (one.use == "learn") != (case.use == "learn")))
+        )
 
     def _examine(self, cases: Sequence[Case]) -> bool:
         """Examines cases among each other and returns those that fail to their batches. Whether none failed."""
@@ -221,7 +300,9 @@ class _CaseWriter:
             if state.failure is not None:
                 yield f"an answer could not be read: {shortened(state.failure, 200)}"
         if self.doubles:
-            yield f"{count(self.doubles, 'case')} that asked what another asks"
+            yield f"{counted(self.doubles, 'case')} that asked what another asks"
+        if self.unasked:
+            yield f"{counted(self.unasked, 'case')} more than a fact was to be asked for"
 
 
 def _items(text: str) -> list[dict[str, Any]]:

@@ -8,10 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from upskill.teaching.material import Material
+from upskill.domain.trace_digest import Finding, Place
+from upskill.teaching.material import Material, lines_of, skill_texts
 
 _NUMBERS = re.compile(r"(\d{1,9})\s*(?:-|–|to|through)\s*(\d{1,9})|(\d{1,9})")
 _LINES = re.compile(r"\blines?\s+(\d{1,9})(?:\s*(?:-|–|to|through)\s*(\d{1,9}))?", re.IGNORECASE)
+_STRETCH = r"\d{1,9}(?:\s*(?:-|–|to|through)\s*\d{1,9})?"
+_STRETCHES = re.compile(rf"\blines?\s+({_STRETCH}(?:\s*(?:,|and)\s*(?:lines?\s+)?{_STRETCH})*)", re.IGNORECASE)
 _TRACE = re.compile(r"\btraces?\s+#?(\d{1,9})\b[\s,:#]*", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\bexamples?\s+#?(\d{1,9})\b", re.IGNORECASE)
 _STEPS = re.compile(r"\bsteps?\s+([\d,\s–#-]+(?:(?:to|through|and)\s+\d+)*)", re.IGNORECASE)
@@ -35,19 +38,18 @@ class KnownCitations:
     """The citations of a material that a lesson or a section may use."""
 
     def __init__(self, material: Material) -> None:
-        self._documents = {document.name for document in material.documents}
+        self._documents = {document.name: len(lines_of(document.text)) for document in material.documents}
+        skill = {} if material.skill is None else skill_texts(material.skill)
+        self._texts = {path: len(lines_of(text)) for path, text in skill.items()} | self._documents
+        """Texts that are shown with line numbers, each with its last line."""
         self._examples = len(material.examples)
         self._has_task, self._has_skill = bool(material.task.strip()), material.skill is not None
         kept = material.digest.kept if material.digest is not None else ()
         places = [place for finding in kept for place in finding.places]
         self._many = any(place.trace > 1 for place in places)
         self._locations: dict[_Location, str] = {}
-        for place in places:
-            locations = [_Location(trace=place.trace, thread=place.thread, step=step) for step in place.steps]
-            if place.lines is not None:
-                locations.append(_Location(trace=place.trace, thread=place.thread, lines=place.lines))
-            for location in locations:
-                self._locations[location] = self._name(location)
+        for location in (location for place in places for location in _locations_of(place)):
+            self._locations[location] = self._name(location)
         self._by_step: dict[int, list[_Location]] = {}
         for location in self._locations:
             if location.step is not None:
@@ -59,6 +61,10 @@ class KnownCitations:
     def of_traces(self) -> frozenset[str]:
         """The citations of steps or lines of recorded work."""
         return frozenset(self._locations.values())
+
+    def of_finding(self, finding: Finding) -> frozenset[str]:
+        """The citations that mean one finding of recorded work."""
+        return frozenset(self._name(location) for place in finding.places for location in _locations_of(place))
 
     def named_in(self, words: Iterable[str]) -> tuple[str, ...]:
         """The citations that these words name, each once, in our spelling; others are left out."""
@@ -72,11 +78,33 @@ class KnownCitations:
                 return [f"document {name}"]
         if self._has_task and plain.lower().strip(". ") in {"task", "the task"}:
             return ["task"]
-        if self._has_skill and plain.lower().strip(". ") in {"skill", "the skill", "existing skill"}:
+        if self._has_skill and plain.lower().strip("`. ") in {"skill", "the skill", "existing skill", "skill.md"}:
             return ["skill"]
+        if (lines := self._lines_named(plain)) is not None:
+            return lines
         if examples := [int(found[1]) for found in _EXAMPLE.finditer(plain)]:
             return [f"example {number}" for number in examples if 1 <= number <= self._examples]
         return [self._locations[location] for location in self._locations_named(plain)]
+
+    def _lines_named(self, word: str) -> list[str] | None:
+        """The stretches of lines of a document that the word names, cut to its length; `None` if it names no lines of
+        one. Where there is one document and nothing else has lines, it need not be named."""
+        found = _STRETCHES.search(word)
+        if found is None:
+            return None
+        before = word[: found.start()].strip("`\"',:;([ ")
+        names = (before, before.removeprefix("document ").strip("`\"' "))
+        name = next((name for name in names if name in self._texts), None)
+        if name is None and not before and len(self._texts) == 1 and not self._locations:
+            (name,) = self._texts
+        if name is None:
+            return None
+        last = self._texts[name]
+        title = f"document {name}" if name in self._documents else name
+        ranges = map(_range, _NUMBERS.finditer(found[1]))
+        named = [f"{title} lines {first} to {min(end, last)}" for first, end in ranges if first <= last]
+        rest = word[found.end() :].strip(" ,;.)]`")
+        return [*named, *(self._lines_named(rest) or ())]
 
     def _locations_named(self, word: str) -> list[_Location]:
         traces = list(_TRACE.finditer(word))
@@ -124,6 +152,13 @@ class KnownCitations:
         return " ".join(words)
 
 
+def _locations_of(place: Place) -> list[_Location]:
+    found = [_Location(trace=place.trace, thread=place.thread, step=step) for step in place.steps]
+    if place.lines is not None:
+        found.append(_Location(trace=place.trace, thread=place.thread, lines=place.lines))
+    return found
+
+
 def _numbers(text: str) -> set[int]:
     found: set[int] = set()
     for match in _NUMBERS.finditer(text):
@@ -133,6 +168,12 @@ def _numbers(text: str) -> set[int]:
             first, last = int(match[1]), int(match[2])
             found |= set(range(first, min(last, first + _MOST_IN_A_RANGE) + 1)) if first <= last else {first, last}
     return found
+
+
+def _range(match: re.Match[str]) -> tuple[int, int]:
+    """First and last of a stretch, in order, counted from 1."""
+    one, other = int(match[1] or match[3]), int(match[2] or match[3])
+    return max(1, min(one, other)), max(1, one, other)
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

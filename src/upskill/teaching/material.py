@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import readable_text
 from upskill.domain.trace_digest import TraceDigest
 from upskill.teaching.markdown import pieces
@@ -42,14 +43,25 @@ class Material:
     """The skill that is to be improved."""
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text, as citations count them."""
+    return text.removesuffix("\n").split("\n")
+
+
+def numbered(text: str, *, first: int = 1) -> str:
+    """The text as it is shown where its lines can be cited: each with its number in front."""
+    return "\n".join(f"{number}| {line}" for number, line in enumerate(lines_of(text), first))
+
+
 def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int) -> str:
-    """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the budget."""
+    """Examples, lessons, and the digest and the documents themselves: beside lessons where they fit, else cut."""
     parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
     if lessons:
         parts.append(_lessons(lessons, budget=budget))
-    else:
-        texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
-        texts += [(f"document {document.name}", document.text) for document in material.documents]
+        budget -= estimate_tokens(parts[-1])
+    texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
+    texts += [(f"document {document.name}", document.text) for document in material.documents]
+    if not lessons or sum(estimate_tokens(text) for _, text in texts) <= budget:
         for title, text in texts:
             shown = _cut(text, budget)
             budget -= estimate_tokens(shown)
@@ -81,6 +93,12 @@ def _lessons(lessons: Sequence[Lesson], *, budget: int) -> str:
         lines.append(line)
     head = "## Lessons found in the material, best supported first"
     return f"{head}\n\n{quoted(chr(10).join(lines))}"
+
+
+def skill_texts(skill: Draft) -> dict[str, str]:
+    """The body of a skill and its text files, by the paths under which their lines are cited."""
+    read = {path: readable_text(data) for path, data in sorted(skill.files.items())}
+    return {SKILL_FILE: skill.body, **{path: text for path, text in read.items() if text is not None}}
 
 
 def skill_text(skill: Draft) -> str:

@@ -4,14 +4,17 @@ Lenient about form, since a comma must not cost a whole answer; strict about wha
 reference, two wrong answers, checks of the kinds that need neither a judge nor a plug-in.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from upskill.domain import Answer, Case, Check, CheckOffer
+from upskill.domain import Answer, Case, Check, CheckOffer, Files, estimate_tokens, harness_info
 from upskill.domain.family import MOST_FAMILY_CHARACTERS
 from upskill.domain.files import read_files
+from upskill.domain.student_profile import CountTokens, StudentProfile
+from upskill.domain.text import shortened
 from upskill.teaching.case_split import WORDINGS
 from upskill.teaching.draft_rules import Clean
 
@@ -39,10 +42,13 @@ def read_written(
     offers: Sequence[CheckOffer],
     wordings: tuple[str, ...] = WORDINGS,
     programs: bool = True,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
 ) -> WrittenCase:
     """A case from one entry of an answer.
 
     `offers` are the kinds of check that it may use; `programs` says whether one may run any; `wordings` were asked for.
+    With a `profile`, task and reference must fit the student, as `count` counts their tokens.
     """
     offered = {offer.kind: offer for offer in offers}
     problems: list[str] = []
@@ -56,18 +62,21 @@ def read_written(
         else:
             problems += check_problems(check)
     negative = item.get("negative") is True or item.get("use") == "negative"
+    reference = _reference(item, problems)
     case = Case(
         id="",
         prompt=prompt,
         checks=checks,
         files=_files(item.get("files"), problems, where="`files`"),
-        reference=_reference(item, problems),
-        wrong=_wrong(item, problems),
+        reference=reference,
+        wrong=_wrong(item, reference, problems),
         use="negative" if negative else None,
         family=_slug(item.get("family"), MOST_FAMILY_CHARACTERS) or None,
         extra={"wording": _wording(item, wordings), "topic": _topic(item)},
     )
     problems += _case_problems(case)
+    if profile is not None:
+        problems += _size_problems(case, profile, count)
     return WrittenCase(item=item, case=case, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -131,11 +140,22 @@ def _spec(kind: str, rest: dict[str, Any]) -> Any:
 
 
 def _tidy(spec: Any) -> Any:
-    """A spec without empty values, and with its files by path."""
+    """A spec without empty values, with its files by path, and with the document that is written as JSON in a text."""
     if not isinstance(spec, dict):
         return spec
     meant = {key: value for key, value in spec.items() if key == "equals" or value not in (None, "", [], {}, False)}
+    if "equals" in meant and "at" not in meant:
+        meant["equals"] = _document(meant["equals"])
     return {**meant, "files": _by_path(meant["files"])} if "files" in meant else meant
+
+
+def _document(value: Any) -> Any:
+    """The object or the list that a text holds as JSON; else the value. Schemas cannot describe any object."""
+    try:
+        read = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+    return read if isinstance(read, dict | list) else value
 
 
 def _by_path(listed: Any) -> Any:
@@ -158,16 +178,40 @@ def _reference(item: Mapping[str, Any], problems: list[str]) -> Answer | None:
     return _answer(item["reference"], problems, where="`reference`")
 
 
-def _wrong(item: Mapping[str, Any], problems: list[str]) -> tuple[Answer, ...]:
+def _wrong(item: Mapping[str, Any], reference: Answer | None, problems: list[str]) -> tuple[Answer, ...]:
     listed = item.get("wrong")
     found: list[Answer] = []
     for number, entry in enumerate(listed if isinstance(listed, list) else [], 1):
-        answer = _answer(entry, problems, where=f"`wrong` {number}")
+        where = f"`wrong` {number}"
+        if isinstance(entry, dict) and "replace" in entry:
+            answer = None if reference is None else _edited(entry, reference, problems, where)
+        else:
+            answer = _answer(entry, problems, where=where)
         if answer is not None and answer not in found:
             found.append(answer)
     if len(found) < LEAST_WRONG:
         problems.append(f"has {len(found)} `wrong` answers that differ; at least {LEAST_WRONG} are needed")
     return tuple(found)
+
+
+def _edited(edit: Mapping[str, Any], reference: Answer, problems: list[str], where: str) -> Answer | None:
+    """The reference with one text replaced wherever it stands: in the file that is named, else in its text, else in the
+    only file that has it."""
+    old, new, path = edit["replace"], edit.get("by", ""), edit.get("file") or None
+    if not isinstance(old, str) or not isinstance(new, str) or not old or old == new:
+        problems.append(f"{where}: `replace` and `by` must be two texts that differ")
+        return None
+    texts = {name: data.decode("utf-8", "replace") for name, data in reference.files.items()}
+    if path is None and old in reference.text:
+        return replace(reference, text=reference.text.replace(old, new))
+    places = [name for name, text in texts.items() if old in text and path in (None, name)]
+    if len(places) != 1:
+        found = f"is in {', '.join(places)}; name one in `file`" if places else "is not there, letter by letter"
+        problems.append(
+            f"{where}: {shortened(old, 60)!r} in {path or 'the `reference`'} cannot be replaced: it {found}"
+        )
+        return None
+    return replace(reference, files={**reference.files, places[0]: texts[places[0]].replace(old, new).encode()})
 
 
 def _answer(value: Any, problems: list[str], *, where: str) -> Answer | None:
@@ -205,6 +249,29 @@ def _case_problems(case: Case) -> list[str]:
     if any(_REDACTED in text for text in _texts(case)):
         problems.append("uses a place where a secret was taken out; use an invented value that is no secret")
     return problems
+
+
+def _size_problems(case: Case, profile: StudentProfile, count: CountTokens) -> list[str]:
+    """What does not fit the student: its window is shared by the skill, the task and the answer."""
+    problems = []
+    shown = {} if harness_info(profile.harness).with_tools else case.files
+    asked = count(_fenced(case.prompt, shown))
+    if profile.case_tokens is not None and asked > profile.case_tokens:
+        what = "`input` with `files`" if shown else "`input`"
+        problems.append(f"{what} has {asked:,} tokens; this student can take {profile.case_tokens:,}: make it shorter")
+    answered = 0 if case.reference is None else count(_fenced(case.reference.text, case.reference.files))
+    if profile.output_tokens is not None and answered > profile.output_tokens:
+        problems.append(
+            f"`reference` has {answered:,} tokens; this student's answers are cut at {profile.output_tokens:,}: "
+            "ask for less"
+        )
+    return problems
+
+
+def _fenced(text: str, files: Files) -> str:
+    """A text and files in the form in which a student without tools reads and writes them."""
+    blocks = (f"{path}\n```\n{data.decode('utf-8', 'replace')}\n```" for path, data in files.items())
+    return "\n\n".join(part for part in (text, *blocks) if part)
 
 
 def _gives_away(reference: Answer, prompt: str) -> bool:

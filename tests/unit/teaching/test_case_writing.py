@@ -298,11 +298,15 @@ def test_what_cannot_be_used_is_a_problem_of_that_case_and_never_a_crash(change:
 def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
     from jsonschema import Draft202012Validator
 
-    from upskill.teaching.case_prompts import guiding_schema
+    from upskill.models.teacher import can_be_held
+    from upskill.teaching.case_prompts import cases_schema
 
-    form = guiding_schema(offers(), programs=True)
+    form = cases_schema(offers(), cases=2, programs=True)
     Draft202012Validator.check_schema(form)
-    Draft202012Validator(form).validate({"cases": [good_case(1)]})
+    edits = [{"replace": "7074", "by": "7075"}, {"replace": "7074", "by": "", "file": "a"}]
+    few = {key: value for key, value in good_case(1).items() if key not in ("files", "negative")}
+    Draft202012Validator(form).validate({"cases": [{**good_case(2), "wrong": edits}, {**few, "wrong": ["8080", "1"]}]})
+    assert can_be_held(form), "the response format and the text of the prompt are one schema"
     asked: list[Any] = []
 
     def ask(questions: Any, /) -> Any:
@@ -311,7 +315,7 @@ def test_the_form_that_models_are_held_to_is_read_without_a_problem() -> None:
 
     written(ask, CaseCounts(learn=1, held_out=1, negative=0))
     assert asked[0].schema == form
-    assert json.dumps(form)
+    assert asked[0].messages[-1].text.endswith(json.dumps(form, separators=(",", ":")))
 
 
 def test_the_qualifier_is_asked_about_what_is_handed_out() -> None:

@@ -23,6 +23,7 @@ from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.record import recorded_settings, settings_record, versions
+from upskill.workflows.generating.fact_plan import PlanWritten
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -43,7 +44,7 @@ from upskill.workflows.generating.teachers import with_absolute_handoff
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume_generate"]
+__all__ = ["GenerateOrder", "GeneratePlan", "PlanWritten", "generate", "plan_generate", "resume_generate"]
 
 
 def generate(
@@ -122,13 +123,13 @@ def _run_stages(
         try:
             return stages.run()
         except BaseException as error:
-            resumable = isinstance(error, KeyboardInterrupt | HandoffOpen)
+            resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             _record_end(folder, stages.record, "interrupted" if resumable else "failed")
             if isinstance(error, NoAnswer):
                 raise _unanswered(error, folder) from None
             if isinstance(error, HandoffOpen):
                 raise _handed_off(inputs, folder) from None
-            if isinstance(error, UpskillError) and error.hint is None:
+            if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
             raise
 

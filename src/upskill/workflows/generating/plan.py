@@ -19,6 +19,7 @@ from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_M
 from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.fact_plan import read_plan_file
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -170,19 +171,34 @@ def plan_generate(
         progress=progress,
         piped=piped,
     )
+    # Absolute: a run may be resumed from another folder.
+    plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     inputs = GenerateInputs(
-        order=replace(order, avoid=taken_names(target), target=target, sources=_absolute(order.sources)),
+        order=replace(
+            order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
+        ),
         gathered=gathered,
         roles=roles_for(settings, evaluate=order.evaluate),
         settings=settings,
         own_cases=own,
     )
+    _check_plan_file(inputs)
     values = inputs.roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
         judge_for(values, {student.name: student for student in inputs.roles.students}, own)
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
+
+
+def _check_plan_file(inputs: GenerateInputs) -> None:
+    """Raises where a plan was named that cannot be used, before anything is spent."""
+    file = inputs.order.plan_file
+    if file is None:
+        return
+    if not inputs.writes_cases:
+        raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
+    read_plan_file(file, inputs.gathered.material, inputs.order.counts)
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from upskill.domain import Case, Lesson
 from upskill.domain.draft import Draft
 from upskill.domain.family import by_family, family_notes, with_merged_families
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.measuring import more_cases_hint
 from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
@@ -32,6 +33,7 @@ from upskill.teaching.programs import RunProgram, sandboxed
 from upskill.workflows.evaluating.notes import cap_notes
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
+from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
 from upskill.workflows.generating.measure import StageMeasurer
 from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, uses_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
@@ -106,28 +108,49 @@ class GenerateStages:
         cases = own.cases
         if self._inputs.writes_cases:
             self._progress.stage_begun("Generating test cases...")
-            written = write_cases_for(
-                self._inputs.gathered.material,
-                ask,
-                skill=None,
-                counts=self._inputs.order.counts,
-                backend=self._inputs.order.sandbox,
-                progress=self._progress,
-                window=self._inputs.roles.writer_served.window,
-            )
-            for dropped in written.dropped:
-                self._notes.append(f"dropped: {dropped}")
-            cases = self._joined(cases_by_hand(cases), written.cases)
+            cases = self._written(ask, cases_by_hand(cases))
         cases = split_cases(cases, self._inputs.order.counts)
         self._notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
         self._ended("cases")
         return cases
 
-    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case]) -> tuple[Case, ...]:
+    def _written(self, ask: Ask, by_hand: Sequence[Case], profile: StudentProfile | None = None) -> tuple[Case, ...]:
+        """Cases that a teacher writes from a plan of facts, and those of a person."""
+        order, material = self._inputs.order, self._inputs.gathered.material
+        window = self._inputs.roles.writer_served.window
+        plan = plan_of_run(
+            self._folder,
+            order.plan_file,
+            material,
+            ask,
+            counts=order.counts,
+            window=window,
+            profile=profile,
+            progress=self._progress,
+        )
+        if plan is None:
+            self._notes.append(NO_PLAN)
+        written = write_cases_for(
+            material,
+            ask,
+            skill=None,
+            counts=order.counts,
+            backend=order.sandbox,
+            progress=self._progress,
+            window=window,
+            plan=plan,
+            profile=profile,
+            known=by_hand,
+        )
+        self._notes += (f"dropped: {dropped}" for dropped in written.dropped)
+        return self._joined(by_hand, written.cases, planned=plan is not None)
+
+    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
         """Both, without written cases that repeat a person's: one could be learned from and the other held out.
 
-        Written ones lose their side where there are others: families that now span both are split as one.
+        Without a plan, written ones lose their side where there are others: families that now span both are split as
+        one. With a plan none is like a person's.
         """
         if not by_hand:
             return tuple(written)
@@ -138,13 +161,13 @@ class GenerateStages:
                 self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-        sideless = (case if case.use == "negative" else replace(case, use=None) for case in new)
+        sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
         return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
 
     def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._inputs.gathered.material, self._inputs.roles.teacher_served.window
-        lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
+        lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean, progress=self._progress)
         self._folder.save("lessons.json", record_text(_LESSONS, lessons))
         if (old := self._inputs.old) is not None and not self._inputs.drafts:
             return lessons, old

@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 
 from upskill import checks, storage
-from upskill.domain import Case, Purchase, Qualification, Skill
+from upskill.domain import Case, Purchase, Qualification, Skill, estimate_tokens
 from upskill.domain.case import Json
 from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import META_FILE, SKILL_FILE
-from upskill.domain.text import count
+from upskill.domain.student_profile import CountTokens, StudentProfile
+from upskill.domain.text import count as counted
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
+from upskill.models.handoff import Side
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import ResolvedSettings, Settings
@@ -25,6 +27,7 @@ from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
+from upskill.teaching.fact_plan import FactPlan
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
@@ -32,6 +35,7 @@ from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import EvaluationOrder, student_endpoint, students_named
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_of
 from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
+from upskill.workflows.generating.fact_plan import new_plan
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_for
@@ -49,10 +53,15 @@ def write_cases_for(
     backend: Backend | None,
     progress: Progress,
     window: int | None = None,
+    plan: FactPlan | None = None,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
+    known: Sequence[Case] = (),
 ) -> WrittenCases:
     """Cases for the material, each qualified. Checks run programs only in a sandbox that confines.
 
-    `window` is the case writer's. Raises `TeacherUnusable`, and what `ask` raises.
+    `window` is the case writer's; `known` are cases that are there already. Raises `TeacherUnusable`, and what `ask`
+    raises.
     """
     confined = _confined(backend, progress)
     noted: set[str] = set()
@@ -75,6 +84,10 @@ def write_cases_for(
         clean=redactor_from(os.environ).clean,
         window=window,
         programs=confined == "bubblewrap",
+        plan=plan,
+        profile=profile,
+        count=count,
+        known=known,
     )
 
 
@@ -207,22 +220,28 @@ def cases_for_skill(
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
+    handoff = handoff_for(plan.writer, run=None, report=progress.note)
+    asked_in: list[tuple[Path, Side]] = [] if handoff is None else [(handoff.folder, "cases")]
+    cached = answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values))
+    with cached as cache, asking_in(asked_in):
         if bought := len(cache.journal.all()):
-            progress.note(f"{count(bought, 'answer')} of a run that did not end will not be bought again")
-        handoff = handoff_for(plan.writer, run=None, report=progress.note)
+            progress.note(f"{counted(bought, 'answer')} of a run that did not end will not be bought again")
         teacher = Teacher(client, plan.writer, window=plan.served.window, handoff=handoff)
+        ask = ask_function(teacher, cache.journal, redactor_from(os.environ))
         try:
-            with asking_in([] if handoff is None else [(handoff.folder, "cases")]):
-                written = write_cases_for(
-                    plan.material,
-                    ask_function(teacher, cache.journal, redactor_from(os.environ)),
-                    skill=plan.skill,
-                    counts=order.counts,
-                    backend=order.sandbox,
-                    progress=progress,
-                    window=teacher.window,
-                )
+            facts = new_plan(plan.material, ask, counts=order.counts, window=teacher.window, progress=progress)
+            if facts is not None:
+                progress.note(str(facts))
+            written = write_cases_for(
+                plan.material,
+                ask,
+                skill=plan.skill,
+                counts=order.counts,
+                backend=order.sandbox,
+                progress=progress,
+                window=teacher.window,
+                plan=facts,
+            )
         except NoAnswer as error:
             raise _unanswered(error, plan) from None
         except TeacherUnusable:

@@ -1,0 +1,169 @@
+"""The plan of facts: what is known that matters for the task, each fact in a family, each family on one side.
+
+Cases are written from it, so a fact is never asked both in what is learned from and in what is held out. A person may
+edit the plan; it is then used as it stands.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+from upskill.domain import Case
+from upskill.domain.family import MOST_FAMILY_CHARACTERS
+from upskill.domain.text import count
+from upskill.errors import UsageError
+from upskill.teaching.case_split import CaseCounts, split_cases
+from upskill.teaching.citations import KnownCitations
+from upskill.teaching.material import Material
+
+PLAN_FORMAT = "upskill.plan/1"
+MOST_FACT = 600
+"""Characters of one fact."""
+MOST_ID = 60
+
+FactKind = Literal["fact", "procedure", "mistake"]
+Side = Literal["learn", "held-out"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fact:
+    """One thing that is known and can be asked for."""
+
+    id: str
+    text: str
+    """One sentence that says it."""
+    kind: FactKind
+    place: str
+    """Where it stands in the material, spelled as citations are; empty where there is no place."""
+    family: str
+    """Facts that give each other away share one."""
+    use: Side | None = None
+    """The side of its family; `None` before sides are drawn."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FactPlan:
+    """All facts, the important ones first, each with its side."""
+
+    facts: tuple[Fact, ...]
+
+    def families(self, use: Side) -> tuple[tuple[Fact, ...], ...]:
+        """The families of one side, in the order of the plan."""
+        groups: dict[str, list[Fact]] = {}
+        for fact in self.facts:
+            if fact.use == use:
+                groups.setdefault(fact.family, []).append(fact)
+        return tuple(map(tuple, groups.values()))
+
+    def lacks(self, counts: CaseCounts) -> Side | None:
+        """A side that is wanted and has no fact."""
+        wanted: dict[Side, int] = {"learn": counts.learn, "held-out": counts.held_out}
+        return next((use for use, number in wanted.items() if number and not self.families(use)), None)
+
+    def __str__(self) -> str:
+        learn, held_out = len(self.families("learn")), len(self.families("held-out"))
+        families = "1 family" if learn + held_out == 1 else f"{learn + held_out} families"
+        return f"{count(len(self.facts), 'fact')} in {families}: {learn} to learn from, {held_out} held out"
+
+
+def with_sides(facts: Sequence[Fact], counts: CaseCounts) -> FactPlan:
+    """The plan with a side for each family, drawn from the text of its facts alone; a side that is set stays."""
+    drawn = split_cases(
+        [
+            Case(
+                id=fact.id, prompt=fact.text, checks=(), family=fact.family, use=fact.use, extra={"wording": fact.kind}
+            )
+            for fact in facts
+        ],
+        counts,
+    )
+    sides: dict[str, Side] = {case.id: "learn" if case.use == "learn" else "held-out" for case in drawn}
+    return FactPlan(facts=tuple(replace(fact, use=sides[fact.id]) for fact in facts))
+
+
+def plan_text(plan: FactPlan) -> str:
+    """The plan as it is saved, for people to read and to edit."""
+    facts = [asdict(fact) for fact in plan.facts]
+    return json.dumps({"format": PLAN_FORMAT, "facts": facts}, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_plan(text: str | bytes, material: Material, counts: CaseCounts, *, where: str) -> FactPlan:
+    """A plan that was saved, and perhaps edited. Raises `UsageError` with every problem and the entry it is in.
+
+    An entry without `use` gets the side of its family, else one is drawn; one without `family` is a family of its own.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(
+            f"{where}: is no JSON: {error}", hint="mend it, or delete it to have a new plan written"
+        ) from None
+    listed = value.get("facts") if isinstance(value, dict) else value
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{where}: has no list of `facts`", hint="delete it to have a new plan written")
+    known = KnownCitations(material)
+    problems: list[str] = []
+    facts: list[Fact] = []
+    for number, entry in enumerate(listed, 1):
+        name = f"fact {number}" + (f" ({entry['id']})" if isinstance(entry, dict) and entry.get("id") else "")
+        found = _entry_problems(entry, known, facts)
+        problems += (f"{name}: {problem}" for problem in found)
+        if not found:
+            facts.append(_fact(entry, known))
+    problems += _family_problems(facts)
+    plan = with_sides(facts, counts) if not problems else None
+    if plan is not None and (side := plan.lacks(counts)) is not None:
+        problems.append(
+            f"no family is {'to learn from' if side == 'learn' else 'held out'}: set `use` of one to `{side}`"
+        )
+    if plan is None or problems:
+        raise UsageError(f"{where}: cannot be used as a plan", problems=problems, hint="correct these entries")
+    return plan
+
+
+def _entry_problems(entry: Any, known: KnownCitations, before: Sequence[Fact]) -> list[str]:
+    if not isinstance(entry, dict):
+        return ["must be an object with `id`, `text`, `kind`, `place`, `family` and `use`"]
+    problems = [
+        f"`{key}` must be a text of 1 to {most} characters"
+        for key, most in (("id", MOST_ID), ("text", MOST_FACT))
+        if not isinstance(said := entry.get(key), str) or not 0 < len(said.strip()) <= most
+    ]
+    if not problems and (twin := next((one for one in before if one.id == entry["id"].strip()), None)):
+        problems.append(f"its `id` is that of another fact: {twin.text}")
+    if not problems and (twin := next((one for one in before if one.text == " ".join(entry["text"].split())), None)):
+        problems.append(f"says the same as {twin.id}")
+    if entry.get("kind") not in get_args(FactKind):
+        problems.append(f"`kind` must be one of {', '.join(get_args(FactKind))}")
+    if entry.get("use") not in (None, *get_args(Side)):
+        problems.append(f"`use` must be one of {', '.join(get_args(Side))}")
+    family, place = entry.get("family") or "", entry.get("place") or ""
+    if not isinstance(family, str) or len(family) > MOST_FAMILY_CHARACTERS or not family.isprintable():
+        problems.append(f"`family` must be one line of at most {MOST_FAMILY_CHARACTERS} characters")
+    if not isinstance(place, str) or (place and not known.named_in(place.split(";"))):
+        problems.append(f"`place` {place!r} is not in the material")
+    return problems
+
+
+def _fact(entry: dict[str, Any], known: KnownCitations) -> Fact:
+    return Fact(
+        id=entry["id"].strip(),
+        text=" ".join(entry["text"].split()),
+        kind=entry["kind"],
+        place="; ".join(known.named_in((entry.get("place") or "").split(";"))),
+        family=(entry.get("family") or entry["id"]).strip(),
+        use=entry.get("use"),
+    )
+
+
+def _family_problems(facts: Sequence[Fact]) -> list[str]:
+    sides: dict[str, dict[Side, str]] = {}
+    for fact in facts:
+        if fact.use is not None:
+            sides.setdefault(fact.family, {}).setdefault(fact.use, fact.id)
+    return [
+        f"the family {family} is on both sides: {found['learn']} is to learn from, {found['held-out']} is held out"
+        for family, found in sides.items()
+        if len(found) > 1
+    ]
