@@ -41,6 +41,12 @@ def case_about(thing: str, wording: str) -> dict[str, Any]:
     }
 
 
+def fact_about(thing: str, place: str) -> dict[str, Any]:
+    """An entry of a plan of facts."""
+    name = thing.replace(" ", "-")
+    return {"id": name, "text": f"The {thing} is {FACTS[thing]}.", "kind": "fact", "place": place, "family": name}
+
+
 def negative_case(number: int) -> dict[str, Any]:
     """A task that has nothing to do with the skill."""
     total = 40 + number + 17
@@ -80,7 +86,7 @@ def revision(things: Sequence[str]) -> dict[str, Any]:
 
 def kind_of(text: str) -> str:
     """What a teacher is asked for, by the form of the answer."""
-    for kind in ("cases", "edits", "sections", "changes", "lessons"):
+    for kind in ("facts", "cases", "edits", "sections", "changes", "lessons"):
         if re.search(rf'"properties":\s*{{[^{{}}]*"{kind}"', text) or f'"{kind}":{{"type":"array"' in text:
             return kind
     return "unknown"
@@ -97,8 +103,16 @@ def teacher(things: Sequence[str] = THINGS, *, known_at_first: int = 5, negative
 
 def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, negatives: int) -> dict[str, Any]:
     match kind_of(prompt):
+        case "facts":
+            return {"facts": [fact_about(thing, _place_in(prompt)) for thing in things]}
         case "cases":
-            wanted = [case_about(thing, "direct") for thing in things]
+            asked = dict(re.findall(r"^- `([\w-]+)`: `(\w+)`$", prompt, re.MULTILINE))
+            planned = [
+                {**case_about(thing, "direct"), "fact": name, "rung": asked[name]}
+                for thing in things
+                if (name := thing.replace(" ", "-")) in asked
+            ]
+            wanted = planned or [case_about(thing, "direct") for thing in things]
             return {"cases": [*wanted, *(negative_case(number) for number in range(negatives))]}
         case "edits":
             return revision([thing for thing in things if line_for(thing) not in prompt])
@@ -112,6 +126,13 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
             told = [line_for(thing).removeprefix("- ") for thing in things[:known_at_first]]
             return {"lessons": [{"kind": "fact", "text": text, "sources": [place[1]]} for text in told if place]}
     return {}
+
+
+def _place_in(prompt: str) -> str:
+    """A place of the material that is shown; empty where there is none."""
+    document = re.search(r"^## (document .+|SKILL\.md)$", prompt, re.MULTILINE)
+    step = re.search(r"\bstep \d+", prompt[prompt.find("## Recorded work") :]) if "## Recorded work" in prompt else None
+    return f"{document[1]} lines 1 to 5" if document else step[0] if step else ""
 
 
 def student(asked: ReceivedRequest) -> Behaviour:

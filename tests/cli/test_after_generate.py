@@ -28,7 +28,8 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
         r"^next, every answer and assertion, with pictures:\n  upskill report (\S+) --open$", done.stderr, re.M
     )
     assert found is not None
-    assert "note: dropped: 12 cases that asked what another asks" in done.stdout
+    assert "12 facts in 12 families: 6 to learn from, 6 held out; plan.json" in done.stderr
+    assert "dropped" not in done.stdout
     run = found[1]
     page = scripts / run / "report.html"
     for words in ((run,), ()):

@@ -185,8 +185,12 @@ class _CaseWriter:
             )
             faulty: list[WrittenCase] = []
             for one in state.faulty:
-                mine = next((slot for slot in wanted if slot.fact.id == one.case.extra.get("fact")), None)
-                if mine is not None:
+                fact = one.case.extra.get("fact")
+                if fact is None and one.case.use is None and wanted:
+                    free = wanted.pop(0)
+                    instead = f"write it for the fact `{free.fact.id}`, on the rung `{free.rung}`"
+                    faulty.append(replace(one, problems=(*one.problems, instead)))
+                elif (mine := next((slot for slot in wanted if slot.fact.id == fact), None)) is not None:
                     wanted.remove(mine)
                     faulty.append(one)
                 elif one.case.use == "negative" and negative > 0:
@@ -294,15 +298,19 @@ class _CaseWriter:
         return (*positive[: self.counts.positive], *negative[: self.counts.negative])
 
     def _dropped(self) -> Iterable[str]:
+        unasked = self.unasked
         for state in self.batches:
             for one in state.faulty:
-                yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"
+                if state.batch.planned and one.case.use is None:
+                    unasked += 1
+                else:
+                    yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"
             if state.failure is not None:
                 yield f"an answer could not be read: {shortened(state.failure, 200)}"
         if self.doubles:
             yield f"{counted(self.doubles, 'case')} that asked what another asks"
-        if self.unasked:
-            yield f"{counted(self.unasked, 'case')} more than a fact was to be asked for"
+        if unasked and any(self.missing):
+            yield f"{counted(unasked, 'case')} for facts that were not asked for"
 
 
 def _items(text: str) -> list[dict[str, Any]]:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 
 from upskill.domain import estimate_tokens
 from upskill.domain.student_profile import RUNGS, CountTokens, StudentProfile
-from upskill.domain.text import shortened
 from upskill.teaching.case_material import material_tokens, shared_text
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.fact_plan import MOST_ID, Fact, FactPlan
 from upskill.teaching.material import Material
 from upskill.teaching.places import passage_at
 from upskill.teaching.prompts import quoted
-from upskill.teaching.written_case import WrittenCase
+from upskill.teaching.written_case import WrittenCase, slug
 
 PASSAGE_TOKENS = 1_200
 """Tokens of a passage where no student is known."""
@@ -62,15 +61,12 @@ def slots_for(
 def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]) -> list[tuple[Fact, str]]:
     """Families take turns until there are enough: first each of their facts, then one again on another rung."""
     turns = [family[turn % len(family)] for turn in range(wanted if families else 0) for family in families][:wanted]
-    given: Counter[str] = Counter()
-    used: dict[str, Counter[str]] = {}
+    first = {fact.id: place for place, fact in enumerate(dict.fromkeys(turns))}
+    times: Counter[str] = Counter()
     asked: list[tuple[Fact, str]] = []
     for fact in turns:
-        mine = used.setdefault(fact.id, Counter())
-        rung = min(rungs, key=lambda one: (mine[one], given[one], rungs.index(one)))
-        mine[rung] += 1
-        given[rung] += 1
-        asked.append((fact, rung))
+        asked.append((fact, rungs[(first[fact.id] + times[fact.id]) % len(rungs)]))
+        times[fact.id] += 1
     order = {family[0].family: place for place, family in enumerate(families)}
     return sorted(asked, key=lambda one: order[one[0].family])
 
@@ -96,17 +92,17 @@ def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None)
 
 
 def with_fact(written: WrittenCase, slots: Sequence[Slot]) -> WrittenCase:
-    """The case with the family, the side and the passage of the fact that it names; one of no known fact is faulty."""
+    """The case with the family, the side and the passage of the fact that it names; one of no such fact is faulty."""
     case = written.case
     if case.use == "negative":
         return replace(written, case=replace(case, family=None))
-    said = str(written.item.get("fact", "")).strip().strip("`")
-    mine = [slot for slot in slots if slot.fact.id == said]
+    said = slug(written.item.get("fact"), MOST_ID)
+    mine = [slot for slot in slots if slug(slot.fact.id, MOST_ID) == said]
     if not mine:
         ids = ", ".join(dict.fromkeys(slot.fact.id for slot in slots)) or "none"
-        problem = f"`fact` is {shortened(said, MOST_ID)!r}; the facts to ask for here are {ids}"
-        return replace(written, problems=(*written.problems, problem))
-    rung = str(written.item.get("rung", "")).strip().strip("`")
+        problem = f"`fact` is {said!r}; the facts to ask for here are {ids}"
+        return replace(written, problems=(problem, *written.problems))
+    rung = slug(written.item.get("rung"), MOST_ID)
     slot = next((slot for slot in mine if slot.rung == rung), mine[0])
     fact = slot.fact
     extra = {**case.extra, "topic": fact.family, "fact": fact.id, "rung": rung if rung in RUNGS else slot.rung}

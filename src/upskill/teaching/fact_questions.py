@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from upskill.teaching.material import Material, numbered, skill_texts
 from upskill.teaching.places import passage_at
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.student_told import student_told
+from upskill.teaching.written_case import slug
 
 PURPOSE = "plan"
 MOST_PIECES = 12
@@ -158,16 +158,12 @@ class _Reader:
     def _fact(self, item: Mapping[str, Any], taken: Set[str]) -> Fact | None:
         text = " ".join(self.clean(without_hidden(item["text"])).split())
         place = "; ".join(self.known.named_in(item["place"].split(";")))
-        name = _slug(item["id"], MOST_ID) or _slug(text, MOST_ID)
+        name = slug(item["id"], MOST_ID) or slug(text, MOST_ID)
         if not name or not 0 < len(text) <= MOST_FACT:
             return None
         if self.placed and passage_at(self.material, place, most_tokens=1) is None:
             return None
         numbers = (f"{name[: MOST_ID - 5]}-{number}" for number in itertools.count(2))
         name = name if name not in taken else next(other for other in numbers if other not in taken)
-        family = _slug(item["family"], MOST_FAMILY_CHARACTERS) or name
+        family = slug(item["family"], MOST_FAMILY_CHARACTERS) or name
         return Fact(id=name, text=text, kind=item["kind"], place=place if self.placed else "", family=family)
-
-
-def _slug(said: str, most: int) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", said.lower()).strip("-")[:most].strip("-")

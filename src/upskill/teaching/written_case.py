@@ -71,7 +71,7 @@ def read_written(
         reference=reference,
         wrong=_wrong(item, reference, problems),
         use="negative" if negative else None,
-        family=_slug(item.get("family"), MOST_FAMILY_CHARACTERS) or None,
+        family=slug(item.get("family"), MOST_FAMILY_CHARACTERS) or None,
         extra={"wording": _wording(item, wordings), "topic": _topic(item)},
     )
     problems += _case_problems(case)
@@ -92,11 +92,12 @@ def cleaned(value: Any, clean: Clean) -> Any:
 def name_of(item: Mapping[str, Any]) -> str:
     """A short name for a case, as the teacher calls it; empty where it has none that could be used."""
     said = item.get("id", item.get("name"))
-    slug = _slug(said, 40)
-    return slug if re.search(r"[a-z]", slug) else ""
+    name = slug(said, 40)
+    return name if re.search(r"[a-z]", name) else ""
 
 
-def _slug(said: Any, most: int) -> str:
+def slug(said: Any, most: int) -> str:
+    """Lower-case words and numbers joined by hyphens; empty where nothing is said."""
     return re.sub(r"[^a-z0-9]+", "-", str(said).lower()).strip("-")[:most].strip("-") if said else ""
 
 
