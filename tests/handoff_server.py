@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import made_teacher
 from upskill.errors import UsageError
@@ -17,8 +17,25 @@ Answer = Callable[[HandoffQuestion, str], str]
 
 
 def made_answer(question: HandoffQuestion, text: str, *, things: tuple[str, ...] = made_teacher.THINGS[:8]) -> str:
-    """What the made teacher says: its draft knows one fact, its revision knows them all."""
-    return json.dumps(made_teacher.teachers_answer(text, things, 1, 0))
+    """What the made teacher says, in the form of the schema: its draft knows one fact, its revision knows them all."""
+    answer = made_teacher.teachers_answer(text, things, 1, 0)
+    schema = question.schema
+    if "cases" in answer and schema is not None:
+        wanted = schema["properties"]["cases"]
+        answer["cases"] = [_in_form(case, wanted["items"]["properties"]) for case in answer["cases"]]
+        answer["cases"] = answer["cases"][: wanted.get("maxItems")]
+    return json.dumps(answer)
+
+
+def _in_form(case: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    (check,) = case["checks"]
+    formed = {
+        **case,
+        "family": case["topic"],
+        "checks": [{"contains": [check["contains"]]}],
+        "reference": {"text": case["reference"]},
+    }
+    return {key: value for key, value in formed.items() if key in known}
 
 
 class HandoffServer:

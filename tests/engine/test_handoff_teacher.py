@@ -1,4 +1,4 @@
-"""A teacher that is asked by files: through the metered client, as long as it takes, never twice, and each side apart."""
+"""A teacher that is asked by files: metered, as long as it takes, never twice, and each side apart."""
 
 import json
 import signal
@@ -37,7 +37,7 @@ class Asked:
     def __init__(self, folder: Path, *, client: MeteredClient | None = None, wait: bool = True) -> None:
         self.folder = folder / "handoff"
         for side in ("cases", "skill"):
-            prepare_side(self.folder, side)  # type: ignore[arg-type]
+            prepare_side(self.folder, side)
         self.client = client or MeteredClient()
         self.told: list[str] = []
         handoff = Handoff(folder=self.folder, problems=form_problems, wait=wait, report=self.told.append)
@@ -134,7 +134,7 @@ def test_an_answer_by_hand_is_taken_once_it_is_whole_and_fits(tmp_path: Path) ->
 def test_caps_hold_while_a_person_thinks(tmp_path: Path) -> None:
     timed = Asked(tmp_path / "time", client=MeteredClient(budget=Budget(max_seconds=0.5)))
     began = time.monotonic()
-    with pytest.raises(NoAnswer, match="the cap of .* was reached") as raised:
+    with pytest.raises(NoAnswer, match=r"the cap of .* was reached") as raised:
         timed.ask([question()])
     assert raised.value.fault == "budget"
     assert time.monotonic() - began < 10
@@ -213,7 +213,7 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
     server = HandoffServer(here / "answers")
     with Provider(made_teacher.student) as student:
         settings = _settings(student.url, teacher="handoff/answers", runs_dir=str(here / "runs"))
-        with pytest.raises(HandoffOpen, match=r"waiting for an answer in .*answers/cases: 1 \(cases\)") as ended:
+        with pytest.raises(HandoffOpen, match=r"waiting for an answer in .*answers/cases: 1 \(plan\)") as ended:
             generate(_order(wait=False), settings=settings)
         assert ended.value.hint is not None
         assert "upskill generate --resume" in ended.value.hint
