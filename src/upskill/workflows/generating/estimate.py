@@ -62,6 +62,15 @@ class TeachingEstimate:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HandoffEstimate(Estimate):
+    """The share of a teacher by hand-off: how long it takes, nobody knows."""
+
+    @property
+    def duration(self) -> str:
+        return "as long as the answers take"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TeachingWorkload:
     """What the estimate of a `generate` is made from."""
 
@@ -133,12 +142,12 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
         mended = who.price.of(input_tokens=sent + longest, output_tokens=longest)
         at_most += most * (1 + REPAIRS) * mended
     scripted = teacher.is_scripted and writer.is_scripted
-    return Estimate(
+    kind = HandoffEstimate if personal else Estimate
+    return kind(
         calls_expected=int(calls),
         calls_at_most=int(most_calls),
         price_expected=expected,
         price_at_most=at_most,
-        # How long a person takes, nobody knows.
         minutes_expected=None if personal else 0.0 if scripted else seconds / 60,
         minutes_at_most=None if personal else 0.0 if scripted else most_seconds / 60,
     )

@@ -181,11 +181,12 @@ def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path
 
 def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     """All that is open, and how to go on."""
-    sides = [one / side for one, side in _handoffs(inputs, folder)]
-    open_by_side = [[one.question for one in handoff_status(side).open] for side in sides]
+    sides = {one / side: handoff_status(one / side).open for one, side in _handoffs(inputs, folder)}
+    waiting = {side: [one.question for one in found] for side, found in sides.items() if found}
+    commands = " and ".join(f"`upskill handoff {side.as_posix()}`" for side in waiting)
     return HandoffOpen(
-        "; ".join(open_line(questions) for questions in open_by_side if questions),
-        hint=f"answer with `upskill handoff DIR`, then go on with {resume_command(folder.path)}",
+        "; ".join(map(open_line, waiting.values())),
+        hint=f"answer with {commands}, then go on with {resume_command(folder.path)}",
     )
 
 

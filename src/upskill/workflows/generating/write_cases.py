@@ -17,6 +17,7 @@ from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.domain.text import count as counted
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
+from upskill.models.handoff import Side
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
 from upskill.settings import ResolvedSettings, Settings
@@ -221,27 +222,28 @@ def cases_for_skill(
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
-    with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
+    handoff = handoff_for(plan.writer, run=None, report=progress.note)
+    asked_in: list[tuple[Path, Side]] = [] if handoff is None else [(handoff.folder, "cases")]
+    cached = answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values))
+    with cached as cache, asking_in(asked_in):
         if bought := len(cache.journal.all()):
             progress.note(f"{counted(bought, 'answer')} of a run that did not end will not be bought again")
-        handoff = handoff_for(plan.writer, run=None, report=progress.note)
         teacher = Teacher(client, plan.writer, window=plan.served.window, handoff=handoff)
         ask = ask_function(teacher, cache.journal, redactor_from(os.environ))
         try:
-            with asking_in([] if handoff is None else [(handoff.folder, "cases")]):
-                facts = new_plan(plan.material, ask, counts=order.counts, window=teacher.window, progress=progress)
-                if facts is not None:
-                    progress.note(str(facts))
-                written = write_cases_for(
-                    plan.material,
-                    ask,
-                    skill=plan.skill,
-                    counts=order.counts,
-                    backend=order.sandbox,
-                    progress=progress,
-                    window=teacher.window,
-                    plan=facts,
-                )
+            facts = new_plan(plan.material, ask, counts=order.counts, window=teacher.window, progress=progress)
+            if facts is not None:
+                progress.note(str(facts))
+            written = write_cases_for(
+                plan.material,
+                ask,
+                skill=plan.skill,
+                counts=order.counts,
+                backend=order.sandbox,
+                progress=progress,
+                window=teacher.window,
+                plan=facts,
+            )
         except NoAnswer as error:
             raise _unanswered(error, plan) from None
         except TeacherUnusable:

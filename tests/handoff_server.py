@@ -1,0 +1,86 @@
+"""Somebody who serves a hand-off: answers what is open, each question once, and remembers in which order."""
+
+import _thread
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import made_teacher
+from upskill.errors import UsageError
+from upskill.models.handoff import HandoffQuestion
+from upskill.workflows.handoff import answer_question, handoff_status
+
+Answer = Callable[[HandoffQuestion, str], str]
+
+
+def made_answer(question: HandoffQuestion, text: str, *, things: tuple[str, ...] = made_teacher.THINGS[:8]) -> str:
+    """What the made teacher says, in the form of the schema: its draft knows one fact, its revision knows them all."""
+    answer = made_teacher.teachers_answer(text, things, 1, 0)
+    schema = question.schema
+    if "cases" in answer and schema is not None:
+        wanted = schema["properties"]["cases"]
+        answer["cases"] = [_in_form(case, wanted["items"]["properties"]) for case in answer["cases"]]
+        answer["cases"] = answer["cases"][: wanted.get("maxItems")]
+    return json.dumps(answer)
+
+
+def _in_form(case: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    (check,) = case["checks"]
+    formed = {
+        **case,
+        "family": case["topic"],
+        "checks": [{"contains": [check["contains"]]}],
+        "reference": {"text": case["reference"]},
+    }
+    return {key: value for key, value in formed.items() if key in known}
+
+
+class HandoffServer:
+    """Serves every hand-off below a folder from a thread of its own, until the block ends."""
+
+    def __init__(self, below: Path, answer: Answer = made_answer) -> None:
+        self._below, self._answer = below, answer
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self.served: list[tuple[int, str]] = []
+        self.errors: list[BaseException] = []
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(20)
+        assert not self.errors, self.errors
+
+    def _serve(self) -> None:
+        try:
+            while not self._end.wait(0.05):
+                self.serve_once()
+        except BaseException as error:  # noqa: BLE001 - the boundary of a thread: shown when the block ends
+            self.errors.append(error)
+            _thread.interrupt_main()  # whoever waits for an answer would wait for ever
+
+    def serve_once(self) -> None:
+        """Answer all that is open now."""
+        for folder in {path.parent.parent for path in self._below.rglob("handoff.json")}:
+            try:
+                waiting = handoff_status(folder).open
+            except UsageError:
+                continue
+            for one in waiting:
+                text = (one.question.path / "question.md").read_text()
+                answer_question(folder, one.question.number, self._answer(one.question, text))
+                self.served.append((one.question.number, one.question.purpose))
+
+
+def wait_until(true: Callable[[], bool], *, seconds: float = 30.0) -> None:
+    """Wait for something that another process does."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.02)
