@@ -14,6 +14,7 @@ COMMANDS = {
     "doctor": "Show what a sandbox holds on this machine.",
     "eval": "Measure a skill on one or more models, with and without it.",
     "generate": "Make a skill from a task or a recording, and measure it.",
+    "handoff": "Answer the questions of a run to its teacher, by hand or with an agent.",
     "init": "Write an example project that works at once, without a key.",
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
@@ -26,7 +27,7 @@ COMMANDS = {
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
 GROUPS = {
-    "Commands": ("generate", "eval", "report"),
+    "Commands": ("generate", "eval", "report", "handoff"),
     "Looking back": ("runs", "regrade"),
     "Skills and test cases": ("init", "list", "cases", "trace"),
     "This machine": ("models", "settings", "doctor"),

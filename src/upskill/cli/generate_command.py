@@ -108,9 +108,10 @@ def command(
     on cases that the teacher never saw.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
-    not be done or no verdict possible, 130 interrupted.
+    not be done, no verdict possible, or questions are open and --no-wait was given, 130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
+    from upskill.models.handoff import HandoffOpen
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
@@ -119,8 +120,9 @@ def command(
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
+                heeded = {"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes", "no_wait"}
+                refuse_what_resume_ignores(heeded)
+                generated = resume_generate(resume, max_cost=max_cost, wait=not no_wait, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -147,6 +149,10 @@ def command(
                 generated = generate(
                     order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
                 )
+    except HandoffOpen as waiting:
+        # Not an error: this is what --no-wait asks for.
+        print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), err=True)
+        return EXIT_FAILED
     except KeyboardInterrupt:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:

@@ -3,6 +3,7 @@
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint, resolve_model
+from upskill.models.handoff import Handoff, HandoffOpen
 from upskill.models.judge_client import JudgeClient, NoAnswer
 from upskill.models.ledger import Budget, CallPolicy, Spending
 from upskill.models.preflight import ServedModel, probe
@@ -15,6 +16,8 @@ __all__ = [
     "Budget",
     "CallPolicy",
     "Endpoint",
+    "Handoff",
+    "HandoffOpen",
     "JudgeClient",
     "Message",
     "MeteredClient",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upskill.domain import Fault
+from upskill.models.question import Question
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +18,8 @@ class Purpose:
     arm: str | None = None
     case_id: str | None = None
     repeat: int = 1
+    question: Question | None = None
+    """What a teacher is asked; `repeat` counts how often the same was asked."""
 
 
 @dataclass(slots=True)

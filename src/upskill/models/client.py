@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from upskill.errors import UsageError
 from upskill.models.endpoint import Endpoint
+from upskill.models.handoff import Handoff
 from upskill.models.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 NO_KEY = "no-key-needed"
 """Sent where a server wants no key, because the client refuses an empty one."""
+MOST_OPEN_QUESTIONS = 1_000
+"""Of a hand-off, at a time."""
 
 
 @dataclass(slots=True)
@@ -24,9 +28,14 @@ class MeteredClient(Ledger):
     """Opens models, and counts what is bought through all of them."""
 
     def open(
-        self, endpoint: Endpoint, *, temperature: float | None = None, max_output_tokens: int | None = None
+        self,
+        endpoint: Endpoint,
+        *,
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        handoff: Handoff | None = None,
     ) -> "Model":
-        """The engine's model for an endpoint, with the meter built in."""
+        """The engine's model for an endpoint, with the meter built in; `handoff` is where a hand-off asks."""
         from inspect_ai.model import GenerateConfig, get_model
 
         from upskill.models.metering import build_meter_into
@@ -40,6 +49,8 @@ class MeteredClient(Ledger):
             timeout=self.policy.call_seconds,
         )
         api_key = None
+        if endpoint.is_handoff:
+            return self._open_handoff(endpoint, handoff)
         if endpoint.is_scripted:
             from upskill.models import scripted_api
 
@@ -48,6 +59,22 @@ class MeteredClient(Ledger):
             api_key = endpoint.key() or NO_KEY
         with as_outside_a_notebook():
             model = get_model(endpoint.model, config=config, base_url=endpoint.base_url, api_key=api_key, memoize=False)
+        build_meter_into(model, client=self, endpoint=endpoint)
+        return model
+
+    def _open_handoff(self, endpoint: Endpoint, handoff: Handoff | None) -> "Model":
+        """A person has no deadline, is not asked again by a machine, and may be asked many things at once."""
+        from inspect_ai.model import GenerateConfig, get_model
+
+        from upskill.models import handoff_api
+        from upskill.models.metering import build_meter_into
+
+        if handoff is None:
+            raise UsageError("a hand-off can teach and nothing else", hint="name another model for this")
+        handoff_api.register()
+        config = GenerateConfig(max_connections=MOST_OPEN_QUESTIONS, max_retries=0)
+        with as_outside_a_notebook():
+            model = get_model("handoff/folder", config=config, memoize=False, handoff=handoff)
         build_meter_into(model, client=self, endpoint=endpoint)
         return model
 

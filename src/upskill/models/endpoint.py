@@ -2,7 +2,7 @@
 
 An endpoint holds the name of a key's variable, never the key. The order:
 
-1. `scripted/<file>`: a script instead of a model;
+1. `scripted/<file>`: a script instead of a model; `handoff` or `handoff/<folder>`: files instead of a model;
 2. any name at all when a base URL is given: an OpenAI-compatible server (llama.cpp, Ollama, vLLM);
 3. an alias: the person's own, then the built-in ones;
 4. `hf/org/name`: Hugging Face Inference Providers;
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from upskill.domain import Price
@@ -33,6 +34,7 @@ TEACHER_KEY = "UPSKILL_TEACHER_KEY"
 CUSTOM = "openai-api/endpoint/"
 """How the engine's name of a model at a base URL begins."""
 _HUGGING_FACE_ENGINE = "hf-inference-providers"
+HANDOFF = "handoff"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,6 +56,8 @@ class Endpoint:
     price: Price | None = None
     window: int | None = None
     """Tokens of prompt and answer together; `None` if unknown."""
+    folder: str | None = None
+    """Of a hand-off, absolute; `None` for the one in the run folder."""
 
     def key_variable(self, environment: Mapping[str, str] | None = None) -> str | None:
         """The variable that holds the key now; `None` if none of them does."""
@@ -74,6 +78,11 @@ class Endpoint:
     def is_scripted(self) -> bool:
         return self.model.startswith("scripted/")
 
+    @property
+    def is_handoff(self) -> bool:
+        """Whether questions are written to files, for somebody to answer."""
+        return self.model == HANDOFF
+
 
 @cache
 def built_in_aliases() -> Mapping[str, str]:
@@ -89,8 +98,8 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
     name = name.strip()
     if not name:
         raise UsageError("a model needs a name", hint="for example -m haiku, or -m anything --base-url URL")
-    if name.startswith("scripted/"):
-        return _scripted(typed, name)
+    if (instead := _no_model(typed, name)) is not None:
+        return instead
     if base_url is not None:
         return _at_base_url(typed, name, base_url)
     table = {**built_in_aliases(), **(aliases or {})}
@@ -99,8 +108,8 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
         own = aliases is not None and name in aliases
         how = f"{'your' if own else 'built-in'} alias for {table[name]}; "
         name = table[name]
-    if name.startswith("scripted/"):  # an alias may stand for a script
-        return _scripted(typed, name)
+    if (instead := _no_model(typed, name)) is not None:  # an alias may stand for one
+        return instead
     provider, _, model = name.partition("/")
     if provider == "hf" and all(model.partition("/")[::2]):
         return _hugging_face(typed, model, how)
@@ -111,6 +120,23 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
     if provider not in ("", "hf") and model and "/" not in model:
         return _hugging_face(typed, name, how)
     raise _unknown(typed, name, table)
+
+
+def _no_model(typed: str, name: str) -> Endpoint | None:
+    """What answers instead of a model: a script or a hand-off; `None` for a model."""
+    if name.startswith("scripted/"):
+        return _scripted(typed, name)
+    kind, _, folder = name.partition("/")
+    if kind != HANDOFF:
+        return None
+    # Named without its folder: the name goes into skills, and a path of this machine must not.
+    return Endpoint(
+        name=HANDOFF,
+        model=HANDOFF,
+        how="questions are written to files; a person or a coding agent answers them",
+        key_required=False,
+        folder=str(Path(folder).expanduser().absolute()) if folder else None,
+    )
 
 
 def _scripted(typed: str, name: str) -> Endpoint:

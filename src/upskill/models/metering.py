@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from tenacity import RetryCallState
 from tenacity.wait import wait_base
 
-from upskill.domain import Fault
+from upskill.domain import Cap, Fault
 from upskill.domain.text import estimated_tokens
 from upskill.models.bill import Bill, current_bill
 from upskill.models.endpoint import Endpoint
@@ -35,6 +35,7 @@ from upskill.models.faults import (
     fault_of,
     was_lost,
 )
+from upskill.models.handoff import HandoffOpen
 from upskill.models.ledger import BudgetReached, Ledger, Spending
 from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
 from upskill.models.retrying import (
@@ -93,7 +94,7 @@ class Meter:
         bill.calls += 1
         totals = client.charge(bill.purpose)
         attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes)
-        seconds = max(0.0, min(client.policy.attempt_seconds, client.policy.call_seconds - call.seconds))
+        seconds = self._seconds_for(call)
         try:
             with anyio.fail_after(seconds):
                 result = await send()
@@ -103,7 +104,11 @@ class Meter:
                 return result
             require_an_answer(output, made.response if made is not None else None)
             mend_tool_calls(output)
+        except HandoffOpen:
+            raise  # nothing failed: nobody waits
         except TimeoutError:
+            if self._endpoint.is_handoff:
+                self._end_at_the_cap_on_time(bill)
             late = AttemptTimeout(f"no complete answer within {seconds:.3g} s")
             self._fail(attempt, late)
             raise late from None
@@ -116,6 +121,19 @@ class Meter:
             raise fault.with_traceback(None) from None
         self._count(attempt, output)
         return result
+
+    def _seconds_for(self, call: Call) -> float:
+        """How long an answer may take. A person has until the cap on time of the run, if there is one."""
+        policy = self._client.policy
+        if self._endpoint.is_handoff:
+            left = self._client.seconds_left()
+            return math.inf if left is None else max(0.0, left)
+        return max(0.0, min(policy.attempt_seconds, policy.call_seconds - call.seconds))
+
+    def _end_at_the_cap_on_time(self, bill: Bill) -> None:
+        cap = Cap(kind="minutes", amount=(self._client.budget.max_seconds or 0.0) / 60)
+        bill.blame("budget", f"{cap} was reached")
+        raise BudgetReached(f"{cap} was reached") from None
 
     async def _wait_for_turn(self, call: Call, bill: Bill) -> None:
         """While an endpoint asks to wait, every call to it waits, whichever call was told so."""

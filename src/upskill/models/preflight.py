@@ -37,6 +37,8 @@ def probe(endpoint: Endpoint) -> ServedModel:
         return ServedModel(
             notes=(f"{endpoint.name}: a script answers, not a model; the result says nothing about any model",)
         )
+    if endpoint.is_handoff:
+        return ServedModel()
     if endpoint.package and not is_installed(endpoint.package):
         raise ProviderError(
             f"{endpoint.name}: needs the package {endpoint.package}", hint=f"install it: pip install {endpoint.package}"

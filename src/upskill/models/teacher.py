@@ -13,6 +13,7 @@ from upskill.domain.text import estimated_tokens, whole_characters
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint
+from upskill.models.handoff import Handoff, HandoffOpen
 from upskill.models.interruption import run_interruptibly
 from upskill.models.judge_client import NoAnswer
 from upskill.models.question import Question, Reply
@@ -47,33 +48,42 @@ class _RequestRefused(NoAnswer):
 class Teacher:
     """One model that is asked. Its calls are on a bill of their own, with the role `teacher`."""
 
-    def __init__(self, client: MeteredClient, endpoint: Endpoint, *, window: int | None = None) -> None:
+    def __init__(
+        self, client: MeteredClient, endpoint: Endpoint, *, window: int | None = None, handoff: Handoff | None = None
+    ) -> None:
         self._client = client
+        self._handoff = handoff
         self.endpoint = endpoint
         self.window = window if window is not None else endpoint.window
         """Tokens of question and answer together; `None` if unknown."""
-        self._takes_schemas = not endpoint.is_scripted
+        self._takes_schemas = not (endpoint.is_scripted or endpoint.is_handoff)
 
     def ask(
-        self, questions: Sequence[Question], *, on_reply: Callable[[PaidReply], None] = lambda _: None
+        self,
+        questions: Sequence[Question],
+        *,
+        repeats: Sequence[int] = (),
+        on_reply: Callable[[PaidReply], None] = lambda _: None,
     ) -> tuple[Reply, ...]:
         """The replies, in the order of the questions. Blocks. `on_reply` is called with each as soon as it is there.
 
-        Raises `NoAnswer` where a question brought no answer, once the others have come to their end: what was
+        `repeats` counts for each question how often it was asked, from 1 on: by default all are asked for the first
+        time. Raises `NoAnswer` where a question brought no answer, once the others have come to their end: what was
         bought by then has been handed over.
         """
-        return run_interruptibly(partial(self._ask_all, tuple(questions), on_reply))
+        times = tuple(repeats) or (1,) * len(questions)
+        return run_interruptibly(partial(self._ask_all, tuple(questions), times, on_reply))
 
     async def _ask_all(
-        self, questions: tuple[Question, ...], on_reply: Callable[[PaidReply], None]
+        self, questions: tuple[Question, ...], repeats: tuple[int, ...], on_reply: Callable[[PaidReply], None]
     ) -> tuple[Reply, ...]:
         from inspect_ai.util._concurrency import init_concurrency
 
         init_concurrency()  # outside an evaluation the engine keeps the limits of whoever asked first
-        model = self._client.open(self.endpoint)
+        model = self._client.open(self.endpoint, handoff=self._handoff)
 
         async def ask(index: int, question: Question) -> Reply:
-            with billing(Purpose(role="teacher")) as bill:
+            with billing(Purpose(role="teacher", question=question, repeat=repeats[index])) as bill:
                 reply = await self._ask(model, question, bill)
             on_reply(PaidReply(index=index, reply=reply, calls=bill.calls, tokens=bill.tokens, cost=bill.cost))
             return reply
@@ -84,8 +94,8 @@ class Teacher:
         finally:
             await model.api.aclose()
         failures = [end for end in ends if isinstance(end, BaseException)]
-        # A fault of ours says more than an answer that did not come.
-        failures.sort(key=lambda failure: isinstance(failure, NoAnswer))
+        # A fault of ours says more than a question that is open, and that more than an answer that did not come.
+        failures.sort(key=lambda failure: (isinstance(failure, NoAnswer), isinstance(failure, HandoffOpen)))
         if failures:
             raise failures[0]
         return tuple(end for end in ends if isinstance(end, Reply))

@@ -89,7 +89,7 @@ def is_at_work(folder: Path) -> bool:
     """Whether somebody may still be writing there."""
     logs = [folder / TRIALS_FILE, *folder.glob(f"trials/*/{TRIALS_FILE}")]
     files = [*logs, *(folder / name for name in (RUN_FILE, TEACHING_FILE, JOURNAL_FILE))]
-    return any(map(_is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
+    return any(map(is_held, (folder, *logs))) or time.time() - max(map(_modified, files)) < QUIET_SECONDS
 
 
 def _modified(path: Path) -> float:
@@ -99,7 +99,8 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def _is_held(path: Path) -> bool:
+def is_held(path: Path) -> bool:
+    """Whether a process marked it as its own; always `False` on Windows."""
     if sys.platform == "win32":
         return False
     try:

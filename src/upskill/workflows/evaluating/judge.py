@@ -94,11 +94,14 @@ def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoin
     if name in students:
         return students[name]
     try:
-        return resolve_model(name, aliases=settings.aliases)
+        endpoint = resolve_model(name, aliases=settings.aliases)
     except UsageError:
         if settings.base_url is None:
             raise
         return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    if endpoint.is_handoff:
+        raise UsageError(f"{name}: a hand-off teaches and does not judge", hint="name a model with --judge")
+    return endpoint
 
 
 def identity(endpoint: Endpoint | None) -> str | None:

@@ -185,6 +185,8 @@ def students_named(settings: Settings) -> tuple[str, ...]:
 def student_endpoint(name: str, settings: Settings) -> Endpoint:
     """Where a student is served. It may use the teacher's key only where both have the same base URL."""
     endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    if endpoint.is_handoff:
+        raise UsageError(f"{name}: a hand-off teaches and is not measured", hint="name a model that answers by itself")
     teachers = settings.teacher_base_url
     if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
         return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))

@@ -101,6 +101,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     expected: float | None = 0.0
     at_most: float | None = 0.0
     calls = most_calls = seconds = most_seconds = 0.0
+    personal = False
     for who, usual, most, sent, received in asked:
         calls += usual
         most_calls += most * (1 + REPAIRS)
@@ -108,6 +109,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
         most_seconds += most * (1 + REPAIRS) * received / TOKENS_PER_SECOND
         if not most:
             continue
+        personal = personal or who.is_handoff
         if who.price is None or expected is None or at_most is None:
             expected = at_most = None
             continue
@@ -121,8 +123,9 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
         calls_at_most=int(most_calls),
         price_expected=expected,
         price_at_most=at_most,
-        minutes_expected=0.0 if scripted else seconds / 60,
-        minutes_at_most=0.0 if scripted else most_seconds / 60,
+        # How long a person takes, nobody knows.
+        minutes_expected=None if personal else 0.0 if scripted else seconds / 60,
+        minutes_at_most=None if personal else 0.0 if scripted else most_seconds / 60,
     )
 
 

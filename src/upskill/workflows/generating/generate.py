@@ -15,7 +15,8 @@ from upskill import checks, storage
 from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
-from upskill.models import NoAnswer
+from upskill.models import Endpoint, HandoffOpen, NoAnswer
+from upskill.models.handoff import Side, open_line
 from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.runs import Status, now
@@ -38,6 +39,8 @@ from upskill.workflows.generating.plan import (
     read_own_cases,
 )
 from upskill.workflows.generating.stages import GenerateStages
+from upskill.workflows.generating.teachers import with_absolute_handoff
+from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 __all__ = ["GenerateOrder", "GeneratePlan", "generate", "plan_generate", "resume_generate"]
@@ -52,7 +55,7 @@ def generate(
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
     """Make a skill, or a better one. Raises before any call if it could not succeed."""
-    settings = with_cap(settings)
+    settings = with_absolute_handoff(with_cap(settings))
     plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
     if plan.is_much and not confirm(plan):
@@ -77,14 +80,16 @@ MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
 
 
-def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunProgress = SILENT_RUN) -> GenerateResult:
+def resume_generate(
+    run: Path, *, max_cost: float | None = None, wait: bool = True, progress: RunProgress = SILENT_RUN
+) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
-    `max_cost` raises the cap; what was spent before counts.
+    `max_cost` raises the cap; what was spent before counts. `wait` says whether answers of a hand-off are waited for.
     """
     record = read_teaching_run(run)
     folder = TeachingFolder(path=run)
-    order = order_from(record.order)
+    order = replace(order_from(record.order), wait=wait)
     settings = recorded_settings(record.settings)
     if max_cost is not None:
         values = replace(settings.values, max_cost=max_cost)
@@ -109,7 +114,7 @@ def resume_generate(run: Path, *, max_cost: float | None = None, progress: RunPr
 def _run_stages(
     folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress
 ) -> GenerateResult:
-    with storage.only_one_in(folder.path):
+    with storage.only_one_in(folder.path), asking_in(_handoffs(inputs, folder)):
         record = replace(record, status="running", finished_at=None)
         folder.write_record(record)
         progress.run_created(folder.path)
@@ -117,12 +122,33 @@ def _run_stages(
         try:
             return stages.run()
         except BaseException as error:
-            _record_end(folder, stages.record, "interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            resumable = isinstance(error, KeyboardInterrupt | HandoffOpen)
+            _record_end(folder, stages.record, "interrupted" if resumable else "failed")
             if isinstance(error, NoAnswer):
                 raise _unanswered(error, folder) from None
+            if isinstance(error, HandoffOpen):
+                raise _handed_off(inputs, folder) from None
             if isinstance(error, UpskillError) and error.hint is None:
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
             raise
+
+
+def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path, Side]]:
+    """The folders in which questions are handed off, by who is asked."""
+    roles: list[tuple[Endpoint, Side]] = [(inputs.roles.teacher, "skill")]
+    if inputs.writes_cases:
+        roles.append((inputs.roles.writer, "cases"))
+    return [(handoff_folder(one, run=folder.path), side) for one, side in roles if one.is_handoff]
+
+
+def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
+    """All that is open, and how to go on."""
+    sides = [one / side for one, side in _handoffs(inputs, folder)]
+    open_by_side = [[one.question for one in handoff_status(side).open] for side in sides]
+    return HandoffOpen(
+        "; ".join(open_line(questions) for questions in open_by_side if questions),
+        hint=f"answer with `upskill handoff DIR`, then go on with {resume_command(folder.path)}",
+    )
 
 
 def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:

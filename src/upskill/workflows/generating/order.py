@@ -99,6 +99,11 @@ def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
     writer_served = served if writer == teacher else probe(writer)
     student_settings = replace(settings, values=_for_students(values, teacher))
     students = tuple(student_endpoint(name, student_settings.values) for name in student_settings.values.models)
+    if evaluate and not students:
+        raise UsageError(
+            "a hand-off teaches and is not measured: there is no student",
+            hint="name one with --eval-model, or measure nothing with --no-eval",
+        )
     for student in students if evaluate else ():
         if (student.model, student.base_url) != (teacher.model, teacher.base_url):
             probe(student)
@@ -122,7 +127,7 @@ def _for_students(values: Settings, teacher: Endpoint) -> Settings:
         return replace(values, models=names, base_url=teacher.base_url if alone else values.base_url)
     return replace(
         values,
-        models=(teacher.name,),
+        models=() if teacher.is_handoff else (teacher.name,),
         base_url=teacher.base_url if teacher.is_custom else None,
         teacher_base_url=teacher.base_url if teacher.is_custom else None,
     )

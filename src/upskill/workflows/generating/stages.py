@@ -41,6 +41,7 @@ from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending
 from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.generating.write_cases import write_cases_for
+from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
 
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
@@ -86,7 +87,9 @@ class GenerateStages:
         return self._save(best, cases, refined, proof)
 
     def _ask(self, endpoint: Endpoint, served: ServedModel) -> Ask:
-        return ask_function(Teacher(self._client, endpoint, window=served.window), self._journal, self._redactor)
+        handoff = handoff_for(endpoint, run=self._folder.path, wait=self._inputs.order.wait, report=self._progress.note)
+        teacher = Teacher(self._client, endpoint, window=served.window, handoff=handoff)
+        return ask_function(teacher, self._journal, self._redactor)
 
     def _ended(self, stage: str) -> None:
         self.record = replace(self.record, stage=stage)

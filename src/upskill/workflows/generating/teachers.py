@@ -4,14 +4,15 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from upskill.errors import ProviderError, UsageError
 from upskill.models import Ask, Endpoint, Question, Reply, Teacher, resolve_model
-from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
+from upskill.models.endpoint import ENDPOINT_KEY, HANDOFF, TEACHER_KEY
 from upskill.models.preflight import is_installed
 from upskill.models.teacher import PaidReply
 from upskill.redaction import Redactor
-from upskill.settings import Settings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.journal import Journal, PaidAnswer
 from upskill.storage.runs import now
 from upskill.workflows.evaluating.judge import identity
@@ -81,6 +82,22 @@ def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:
     return replace(endpoint, key_variables=(TEACHER_KEY,) if apart else (TEACHER_KEY, ENDPOINT_KEY))
 
 
+def with_absolute_handoff(settings: ResolvedSettings) -> ResolvedSettings:
+    """The settings with absolute folders of hand-offs: a run may be resumed from another folder."""
+    values = settings.values
+    return replace(
+        settings,
+        values=replace(
+            values, teacher=_absolute_handoff(values.teacher), test_gen_model=_absolute_handoff(values.test_gen_model)
+        ),
+    )
+
+
+def _absolute_handoff(name: str | None) -> str | None:
+    kind, _, folder = (name or "").partition("/")
+    return f"{HANDOFF}/{Path(folder).expanduser().absolute()}" if kind == HANDOFF and folder else name
+
+
 def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
     """The function through which a teacher is asked everything.
 
@@ -94,6 +111,7 @@ def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
         clean = [_cleaned(question, redactor) for question in questions]
         replies: dict[int, Reply] = {}
         missing: list[int] = []
+        repeats: list[int] = []
         for place, question in enumerate(clean):
             number = asked[question.digest]
             asked[question.digest] += 1
@@ -102,6 +120,7 @@ def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
                 replies[place] = known[number].reply
             else:
                 missing.append(place)
+                repeats.append(number + 1)
 
         def record(paid: PaidReply) -> None:
             place = missing[paid.index]
@@ -122,7 +141,7 @@ def ask_function(teacher: Teacher, journal: Journal, redactor: Redactor) -> Ask:
             replies[place] = reply
 
         if missing:
-            teacher.ask([clean[place] for place in missing], on_reply=record)
+            teacher.ask([clean[place] for place in missing], repeats=repeats, on_reply=record)
         return tuple(replies[place] for place in range(len(clean)))
 
     return ask

@@ -34,6 +34,7 @@ from upskill.workflows.evaluating.spending import PricedPlan, client_for, purcha
 from upskill.workflows.generating.estimate import TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.material import gather
 from upskill.workflows.generating.teachers import ask_function, case_writer_for
+from upskill.workflows.handoff import asking_in, handoff_folder, handoff_for
 
 _NO_SKILL = Skill(name="", description="", body="", digest="")
 """Cases are written before there is a skill, so they are checked against an empty one."""
@@ -147,6 +148,8 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     if not os.access(target.parent, os.W_OK):
         raise UsageError(f"{target}: cannot be written there", hint="name a case file in another folder with -o FILE")
     writer = case_writer_for(settings)
+    if writer.is_handoff:
+        handoff_folder(writer, run=None)  # raises where none was named
     served = probe(writer)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
     teaching = TeachingWorkload(
@@ -207,17 +210,19 @@ def cases_for_skill(
     with answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values)) as cache:
         if bought := len(cache.journal.all()):
             progress.note(f"{count(bought, 'answer')} of a run that did not end will not be bought again")
-        teacher = Teacher(client, plan.writer, window=plan.served.window)
+        handoff = handoff_for(plan.writer, run=None, report=progress.note)
+        teacher = Teacher(client, plan.writer, window=plan.served.window, handoff=handoff)
         try:
-            written = write_cases_for(
-                plan.material,
-                ask_function(teacher, cache.journal, redactor_from(os.environ)),
-                skill=plan.skill,
-                counts=order.counts,
-                backend=order.sandbox,
-                progress=progress,
-                window=teacher.window,
-            )
+            with asking_in([] if handoff is None else [(handoff.folder, "cases")]):
+                written = write_cases_for(
+                    plan.material,
+                    ask_function(teacher, cache.journal, redactor_from(os.environ)),
+                    skill=plan.skill,
+                    counts=order.counts,
+                    backend=order.sandbox,
+                    progress=progress,
+                    window=teacher.window,
+                )
         except NoAnswer as error:
             raise _unanswered(error, plan) from None
         except TeacherUnusable:

@@ -1,0 +1,115 @@
+"""`upskill handoff`: what is open in the folder of a hand-off, waiting for it, and taking an answer."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from upskill.cli import options
+from upskill.cli.output import print_json, print_lines
+from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
+
+if TYPE_CHECKING:
+    from upskill.models.handoff import HandoffQuestion
+    from upskill.workflows.handoff import HandoffStatus
+
+_STATES = {
+    "running": "the run is at work and may ask more",
+    "waiting": "the run ended with --no-wait: resume it once all is answered",
+    "stopped": "the run was cut short: resume it to go on",
+    "finished": "the run has finished: nothing more will be asked",
+}
+
+
+@click.command("handoff")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--wait", is_flag=True, help="Wait until a question is open or the run has ended.")
+@click.option(
+    "--answer",
+    nargs=2,
+    type=(int, str),
+    metavar="NUMBER FILE",
+    help="Check the form of an answer and take it; - reads it from stdin.",
+)
+@options.JSON
+def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: bool) -> int:
+    """List the open questions of a hand-off, or of its folder cases or skill alone, or answer one.
+
+    A teacher named `handoff` asks by files: each question is a folder with question.md and schema.json. Serve the
+    folders cases and skill from two conversations that know nothing of each other.
+
+    Exit codes: 0 listed or taken, 1 nothing is open and the run has ended (with --wait), 2 wrong usage, or an answer
+    that was refused.
+    """
+    from upskill.workflows.handoff import answer_question, handoff_status, wait_for_question
+
+    if answer is not None:
+        if wait:
+            raise UsageError("--wait and --answer do not go together", hint="answer first, then wait")
+        number, file = answer
+        _show_taken(answer_question(folder, number, _read(file)), as_json=as_json)
+        return EXIT_DONE
+    status = wait_for_question(folder) if wait else handoff_status(folder)
+    _show(status, as_json=as_json)
+    return EXIT_NOT_SHOWN if wait and not status.open else EXIT_DONE
+
+
+def _read(file: str) -> str:
+    from upskill.models.handoff import MOST_ANSWER_BYTES
+
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST_ANSWER_BYTES + 1)
+        else:
+            with Path(file).open("rb") as stream:
+                data = stream.read(MOST_ANSWER_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
+    if len(data) > MOST_ANSWER_BYTES:
+        raise UsageError(f"{file}: is larger than {MOST_ANSWER_BYTES:,} bytes, so it was not taken")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file}: is not UTF-8 text") from None
+
+
+def _show_taken(question: "HandoffQuestion", *, as_json: bool) -> None:
+    if as_json:
+        print_json({"schema": "upskill.handoff/1", "taken": _question_json(question)})
+        return
+    print_lines(f"taken: question {question.number} ({question.purpose}), {question.answer_path}")
+
+
+def _show(status: "HandoffStatus", *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "schema": "upskill.handoff/1",
+                "folder": status.folder.as_posix(),
+                "state": status.state,
+                "answered": status.answered,
+                "open": [{**_question_json(one.question), "problems": list(one.problems)} for one in status.open],
+            }
+        )
+        return
+    for one in status.open:
+        question = one.question
+        print_lines(f"{question.number} ({question.purpose}): {(question.path / 'question.md').as_posix()}")
+        print_lines(*(f"  {question.answer_path.name} cannot be used: {problem}" for problem in one.problems))
+    if not status.open:
+        print_lines("no question is open")
+    print_lines(f"{status.answered:,} answered; {_STATES[status.state]}", err=True)
+    if status.open:
+        print_lines(f"answer with: upskill handoff {status.folder.as_posix()} --answer NUMBER FILE", err=True)
+
+
+def _question_json(question: "HandoffQuestion") -> dict[str, object]:
+    return {
+        "number": question.number,
+        "purpose": question.purpose,
+        "side": question.side,
+        "question": (question.path / "question.md").as_posix(),
+        "schema": (question.path / "schema.json").as_posix() if question.schema is not None else None,
+        "answer": question.answer_path.as_posix(),
+    }
