@@ -18,9 +18,10 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from tools.local_model import served_model
+
 from recorded_student import RecordedStudent
 from teaching_recording import HANDOFF, generate_command, keep, start
-from tools.local_model import served_model
 
 ROOT = Path(__file__).parent.parent
 PORT = 18714
@@ -83,10 +84,10 @@ def main() -> int:
         served_model() as url,
         RecordedStudent(recording / "student.jsonl", upstream=url, port=PORT) as student,
     ):
-        begun = sorted((folder / "runs").glob("*/generate.json"))
         words = [*task.words, *more]
-        again = ["--resume", str(begun[-1].parent), "--json"]
-        command = generate_command(words, student) if not begun else [*generate_command([], student)[:2], *again]
+        command = generate_command(words, student)
+        if begun := sorted((folder / "runs").glob("*/generate.json")):
+            command = [*command[:2], "--resume", str(begun[-1].parent), "--json"]
         print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
         with start(command, folder) as process:
             printed, _ = process.communicate()

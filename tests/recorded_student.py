@@ -66,7 +66,7 @@ class RecordedStudent:
 
     def _exchange(self, handler: BaseHTTPRequestHandler) -> None:
         body = handler.rfile.read(int(handler.headers.get("Content-Length", "0")))
-        key = f"{handler.command} {handler.path} {_digest(body)}"
+        key = f"{handler.command} {handler.path} {digest(body)}"
         sampled = handler.command == "POST" and not handler.path.endswith("/tokenize")
         entry = self._replay(key, sampled) if self._upstream is None else self._record(key, sampled, handler, body)
         sent = json.dumps(_expanded(entry["body"])).encode()
@@ -107,7 +107,7 @@ class RecordedStudent:
         return entry
 
 
-def _digest(body: bytes) -> str:
+def digest(body: bytes) -> str:
     """The same for bodies that say the same, whatever the order of their keys."""
     said = json.dumps(json.loads(body), sort_keys=True).encode() if body else b""
     return hashlib.sha256(said).hexdigest()[:24]

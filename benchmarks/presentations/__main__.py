@@ -3,7 +3,8 @@
     python -m benchmarks.presentations                       temperature 0, one run of each case: about 20 minutes
     python -m benchmarks.presentations --temperature default --runs 3
 
-Prints a Markdown table. The baseline is measured once: the four evaluations share a trial store of their own.
+Prints a Markdown table. The baseline is measured once: the four evaluations share a trial store of their own. Each is
+judged as the first look at the cases; whoever picks the best of the four must ask more of it.
 """
 
 import argparse
@@ -57,9 +58,9 @@ def main() -> int:
 
 
 def _evaluate(name: str, *, url: str, words: Sequence[str], cache: str) -> Measured:
-    skill = HERE / name
+    skill, rows = HERE / name, Path(cache, "answers.csv")
     ran = subprocess.run(
-        [COMMAND, "eval", str(skill), *words, "--csv", str(Path(cache, "answers.csv"))],
+        [COMMAND, "eval", str(skill), *words, "--csv", str(rows), "--ledger", str(Path(cache, f"{name}.jsonl"))],
         cwd=cache,  # not where a setting of this repository would be found
         env={**os.environ, "XDG_CACHE_HOME": cache, "UPSKILL_REPORT": "false"},
         stdout=subprocess.PIPE,
@@ -67,7 +68,7 @@ def _evaluate(name: str, *, url: str, words: Sequence[str], cache: str) -> Measu
     )
     (student,) = json.loads(ran.stdout)["students"]
     passed: dict[str, list[bool]] = {}
-    with Path(cache, "answers.csv").open(newline="", encoding="utf-8") as answers:
+    with rows.open(newline="", encoding="utf-8") as answers:
         for row in csv.DictReader(answers):
             if row["arm"] == "with_skill":
                 passed.setdefault(row["case"], []).append(row["passed"] == "true")
