@@ -25,7 +25,7 @@ from teaching_recording import HANDOFF, generate_command, keep, start
 
 ROOT = Path(__file__).parent.parent
 PORT = 18714
-"""Always the same: a run is resumed only with the server it was begun with."""
+"""Of the student. Stays the same: a run is resumed only with the server it was begun with."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,13 +76,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.teach_three_tasks")
     parser.add_argument("--task", choices=sorted(TASKS), required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=PORT)
     flags, more = parser.parse_known_args()
     task, folder = TASKS[flags.task], flags.folder.resolve()
     recording = folder / "recording"
     _lay_out(task, folder)
     with (
         served_model() as url,
-        RecordedStudent(recording / "student.jsonl", upstream=url, port=PORT) as student,
+        RecordedStudent(recording / "student.jsonl", upstream=url, port=flags.port) as student,
     ):
         words = [*task.words, *more]
         command = generate_command(words, student)
