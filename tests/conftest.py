@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents", "golden")
-LONG_FIRST = ("model", "cli", "golden", "pages", "agents", "engine", "sandbox", "unit")
+MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents", "golden", "recorded_teaching")
+LONG_FIRST = ("model", "recorded_teaching", "cli", "golden", "pages", "agents", "engine", "sandbox", "unit")
 """With several processes the longest must not begin last, or one works while the others wait."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,0 +1,137 @@
+"""One of three real tasks from material to verdict: teachers answer by hand-off, a very small real model learns.
+
+    python -m benchmarks.teach_three_tasks --task kernel --folder build/kernel
+    python -m benchmarks.teach_three_tasks --task kernel --folder build/kernel     again, to resume it
+
+Two fresh conversations serve `FOLDER/handoff/cases` and `FOLDER/handoff/skill`, and see nothing else. The student's
+answers are recorded. At the end a row of the table is printed, and `FOLDER/recording` can be moved to
+`tests/recorded_teaching/TASK`, where it is played back by the tests. Further words go to `generate`.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+
+from tools.local_model import served_model
+
+from recorded_student import RecordedStudent
+from teaching_recording import HANDOFF, generate_command, keep, start
+
+ROOT = Path(__file__).parent.parent
+PORT = 18714
+"""Of the student. Stays the same: a run is resumed only with the server it was begun with."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What is taught, and from what."""
+
+    task: str
+    material: Path
+    cases: str
+
+    @property
+    def words(self) -> list[str]:
+        """After `upskill generate`, in a folder with the material."""
+        return [
+            self.task,
+            "--from",
+            self.material.name,
+            "--cases",
+            self.cases,
+            "--temperature",
+            "0",
+            "--concurrency",
+            "1",
+        ]
+
+
+TASKS = {
+    "kernel": Task(
+        task="answer questions about packaging kernels for the Hugging Face kernel builder",
+        material=ROOT / "examples" / "material" / "kernel-builder.md",
+        cases="10+24+0",
+    ),
+    "session": Task(
+        task="answer questions about writing and testing CUDA kernels in this project",
+        material=ROOT / "examples" / "traces" / "session.jsonl",
+        cases="4+8+0",
+    ),
+    "howto": Task(
+        task="answer questions about keeping upskill evaluations cheap",
+        material=ROOT / "docs" / "how-to" / "spend-little.md",
+        cases="8+20+0",
+    ),
+}
+
+
+def main() -> int:
+    """Serve the student, teach, record, print the row."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.teach_three_tasks")
+    parser.add_argument("--task", choices=sorted(TASKS), required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=PORT)
+    flags, more = parser.parse_known_args()
+    task, folder = TASKS[flags.task], flags.folder.resolve()
+    recording = folder / "recording"
+    _lay_out(task, folder)
+    with (
+        served_model() as url,
+        RecordedStudent(recording / "student.jsonl", upstream=url, port=flags.port) as student,
+    ):
+        words = [*task.words, *more]
+        command = generate_command(words, student)
+        if begun := sorted((folder / "runs").glob("*/generate.json")):
+            command = [*command[:2], "--resume", str(begun[-1].parent), "--json"]
+        print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
+        with start(command, folder) as process:
+            printed, _ = process.communicate()
+    if process.returncode != 0:
+        print(f"`generate` ended with {process.returncode}; the same command resumes it", file=sys.stderr)
+        return process.returncode
+    (folder / "result.json").write_text(printed, encoding="utf-8")
+    keep(folder, recording, words=words, result=json.loads(printed))
+    print(row(flags.task, json.loads(printed)))
+    return 0
+
+
+def _lay_out(task: Task, folder: Path) -> None:
+    """Copy the material, and what belongs to a recording of the same name, into the folder and into the recording."""
+    for place in (folder, folder / "recording" / "material"):
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(task.material, place)
+        if (beside := task.material.with_suffix("")).is_dir():
+            shutil.copytree(beside, place / beside.name, dirs_exist_ok=True)
+
+
+def row(name: str, result: dict[str, Any]) -> str:
+    """One row: ceiling, baseline, with skill, lift with its interval, verdict, teacher calls and tokens, attempts."""
+    aptitude = (result.get("aptitude") or [{}])[0]
+    cells = [name, _percent(aptitude.get("ceiling"))]
+    if result["held_out"]:
+        (student,) = result["held_out"]["students"]
+        (lift,) = student["lifts"]
+        low, high = lift["cases_like_these"] or (float("nan"), float("nan"))
+        cells += [_percent(student["arms"][arm]["pass_rate"]) for arm in ("baseline", "with_skill")]
+        cells.append(f"{100 * lift['mean']:+.0f} ({100 * low:+.0f} to {100 * high:+.0f})")
+    else:
+        cells += ["not measured"] * 3
+    teacher = result["spent"]["teacher"]
+    attempts = ", ".join(f"{one['passed']}/{one['of']}" for one in result["attempts"])
+    return " | ".join(
+        ["", *cells, result["status"], str(teacher["calls"]), f"{teacher['tokens']:,}", attempts, ""]
+    ).strip()
+
+
+def _percent(rate: float | None) -> str:
+    return "unknown" if rate is None else f"{100 * rate:.0f}%"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

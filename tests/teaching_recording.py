@@ -1,0 +1,127 @@
+"""A teaching that was recorded: made by `benchmarks/teach_three_tasks.py`, played back by `tests/recorded_teaching`.
+
+The folder of a recording:
+
+    command.json      the words after `upskill generate`, without who teaches and who learns
+    material/         what it was taught from, as it was then
+    cases/, skill/    the teachers' answers, in the order in which they were asked: `001-plan.json`, `004-draft.json`
+    student.jsonl     what the student's server answered (`recorded_student.py`)
+    expected.json     verdict, rates and interval
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from forking import COMMAND
+from recorded_student import RecordedStudent
+
+SIDES = ("cases", "skill")
+HANDOFF = "handoff"
+
+
+def generate_command(words: Sequence[str], student: RecordedStudent) -> list[str]:
+    """The whole command, for a folder in which the material lies; questions are handed off in `handoff`."""
+    return [COMMAND, "generate", *words, *_who(student)]
+
+
+def _who(student: RecordedStudent) -> list[str]:
+    who = ["--model", f"handoff/{HANDOFF}", "--eval-model", "smollm2", "--eval-base-url", student.url]
+    return [*who, "--json", "--yes"]
+
+
+def start(command: Sequence[str], folder: Path) -> "subprocess.Popen[str]":
+    """Start the command in a folder, with a trial store of its own and without keys."""
+    kept = {name: value for name, value in os.environ.items() if not name.endswith(("_KEY", "_TOKEN"))}
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**kept, "XDG_CACHE_HOME": str(folder / "cache"), "UPSKILL_REPORT": "false"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
+    """What must be the same whenever the same answers are given: no times, no paths, no prices."""
+    held_out = result["held_out"]
+    (student,) = held_out["students"] if held_out else [None]
+    return {
+        "status": result["status"],
+        "sentence": result["sentence"],
+        "cases": result["cases"],
+        "attempts": [[one["passed"], one["of"]] for one in result["attempts"]],
+        "aptitude": result.get("aptitude"),
+        "rates": {arm: found["pass_rate"] for arm, found in student["arms"].items()} if student else None,
+        "interval": student["lifts"][0]["cases_like_these"] if student else None,
+        "teacher_calls": result["spent"]["teacher"]["calls"],
+    }
+
+
+def keep(folder: Path, recording: Path, *, words: Sequence[str], result: dict[str, Any]) -> None:
+    """Put a teaching that ended in `folder` into a recording, beside the student's answers that are there."""
+    for side in SIDES:
+        (recording / side).mkdir(parents=True, exist_ok=True)
+        for question in _questions(folder / HANDOFF / side):
+            for answer in question.glob("answer.*"):
+                shutil.copyfile(answer, recording / side / f"{_title(question)}{answer.suffix}")
+    _write(recording / "command.json", list(words))
+    _write(recording / "expected.json", outcome_of(result))
+
+
+def replay(recording: Path, folder: Path) -> tuple[dict[str, Any], str]:
+    """Teach again from a recording: the result of `generate`, and what the teachers' answers were left over.
+
+    Raises `AssertionError` where a question or a request comes that was not recorded.
+    """
+    shutil.copytree(recording / "material", folder, dirs_exist_ok=True)
+    left = {side: sorted((recording / side).iterdir()) for side in SIDES if (recording / side).is_dir()}
+    with RecordedStudent(recording / "student.jsonl") as student:
+        command = generate_command(json.loads((recording / "command.json").read_text()), student)
+        with start(command, folder) as process:
+            try:
+                while process.poll() is None:
+                    for side, answers in left.items():
+                        _answer_open(folder / HANDOFF / side, answers)
+                    assert not student.unknown, f"asked of the student and not recorded: {student.unknown}"
+                    time.sleep(0.05)
+            finally:
+                process.kill()
+            assert process.stdout is not None
+            printed = process.stdout.read()
+    assert process.returncode == 0, f"`generate` ended with {process.returncode}"
+    return json.loads(printed), ", ".join(path.name for answers in left.values() for path in answers)
+
+
+def _answer_open(side: Path, answers: list[Path]) -> None:
+    """Give each open question of a side the next recorded answer. Raises where the next was to another purpose."""
+    for question in _questions(side):
+        if any(question.glob("answer.*")) or not (question / "question.md").exists():
+            continue
+        assert answers, f"{question.name}: a question for which no answer is left"
+        answer = answers.pop(0)
+        asked, known = _title(question).partition("-")[2], answer.stem.partition("-")[2]
+        assert asked == known, f"{question.name} was asked where {answer.name} was recorded"
+        beside = question / ".answer"
+        shutil.copyfile(answer, beside)
+        beside.rename(question / f"answer{answer.suffix}")
+
+
+def _questions(side: Path) -> Iterator[Path]:
+    """The folders of questions, `001-plan-1a2b3c4d`, in their order."""
+    found = [path for path in side.iterdir() if path.is_dir() and path.name[0].isdigit()] if side.is_dir() else []
+    return iter(sorted(found, key=lambda path: int(path.name.partition("-")[0])))
+
+
+def _title(question: Path) -> str:
+    number, purpose, *_ = question.name.split("-")
+    return f"{number}-{purpose}"
+
+
+def _write(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

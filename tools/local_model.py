@@ -1,0 +1,41 @@
+"""The small model of the tests, served on loopback while a block runs. `make setup` installs it."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SERVE = Path(__file__).parent.parent / "src" / "upskill" / "workflows" / "example" / "local_model.py"
+
+
+@contextmanager
+def served_model() -> Iterator[str]:
+    """The address of the server, without `/v1`. Raises `RuntimeError` if it does not start."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    server = subprocess.Popen(
+        [sys.executable, str(SERVE), str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait(url, server)
+        yield url
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _wait(url: str, server: "subprocess.Popen[bytes]") -> None:
+    while server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=2):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    raise RuntimeError(f"the local model did not start; run `{SERVE.name}` by itself to see why")
