@@ -55,7 +55,12 @@ def with_aptitude(
         may_drop_tools=values.harness == "auto",
         note=note,
     )
-    return with_cases(replace(profile, harness=measure.harness, aptitudes=found), cases, count)
+    unknown = {case.id for case in learn if case.passage is None}
+    aptitudes = tuple(
+        replace(one, reachable=tuple(case.id for case in learn if case.id in unknown | {*one.reachable}))
+        for one in found
+    )
+    return with_cases(replace(profile, harness=measure.harness, aptitudes=aptitudes), cases, count)
 
 
 def measure_aptitude(
