@@ -25,8 +25,8 @@ from upskill.workflows.generating.measure import SCREEN_ROUNDS, held_out_turns
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
-PLAN_TOKENS = 1_500
-"""One answer with facts of the material."""
+FACT_TOKENS = 80
+"""One fact of the plan that cases are written from."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
@@ -102,11 +102,12 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
     presents = int(_may_present(teaching))
+    asked_for_plan = max(1, teaching.plan)
     written = teaching.drafts + presents * len(OTHERS) + revisions
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
-        (writer, teaching.plan, teaching.plan, seen // max(1, teaching.plan), PLAN_TOKENS),
+        (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
         (teacher, presents * teaching.small_student, presents, PROMPT_TOKENS + DRAFT_TOKENS, 3 * DRAFT_TOKENS),
