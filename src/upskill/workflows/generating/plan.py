@@ -15,6 +15,7 @@ from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.lessons import lesson_calls
+from upskill.teaching.presentations import OTHERS
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.judge import judge_for
@@ -234,6 +235,7 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         lessons=lesson_calls(material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
+        presentations=len(OTHERS) if inputs.profile is not None and inputs.profile.is_small else 0,
         evaluates=order.evaluate,
         harness=harness,
     )
