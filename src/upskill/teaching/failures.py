@@ -5,6 +5,7 @@ No reference answer and no held-out case: the caller passes learn cases only.
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -90,9 +91,20 @@ def _saw(checks: Sequence[Check], results: Sequence[CheckResult]) -> list[str]:
         asked = checks[number] if number < len(checks) and checks[number].kind == result.kind else None
         ran = asked is not None and asked.kind in ("command", "python") and not result.passed
         told = f" (the check: {cut(_spec(asked), MOST_ASKED)})" if ran and asked is not None else ""
-        seen = " / ".join(dict.fromkeys(result.saw.split(" / ")))
-        lines[f"{'passed' if result.passed else 'FAILED'} {result.kind}: {cut(seen, MOST_SEEN)}{told}"] += 1
+        seen = cut(_without_repeats(result.saw), MOST_SEEN)
+        lines[f"{'passed' if result.passed else 'FAILED'} {result.kind}: {seen}{told}"] += 1
     return [line if times == 1 else f"{line} ({times} times)" for line, times in lines.items()]
+
+
+def _without_repeats(saw: str) -> str:
+    """What a check saw, each line of a program's output once."""
+    first, *rest = re.split(r"(; std(?:err|out): | / )", saw)
+    kept, seen = [first], {first}
+    for mark, line in zip(rest[::2], rest[1::2], strict=True):
+        if mark != " / " or line not in seen:
+            kept += (mark, line)
+        seen.add(line)
+    return "".join(kept)
 
 
 def _spec(check: Check) -> str:
