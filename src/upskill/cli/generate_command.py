@@ -109,7 +109,8 @@ def command(
     on cases that the teacher never saw.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
-    not be done, no verdict possible, or questions are open and --no-wait was given, 130 interrupted.
+    not be done, no skill can help these students, no verdict possible, or questions are open and --no-wait was given,
+    130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen

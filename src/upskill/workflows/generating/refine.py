@@ -173,7 +173,8 @@ class _Loop:
         profile = self.profile
         if self.cut_short is not None or profile is None or self.is_done:
             return False
-        return profile.is_small or (bool(profile.aptitudes) and self.best.reached(profile) < PRESENT_BELOW)
+        known = any(profile.reachable(name) for name in profile.names)
+        return profile.is_small or (known and self.best.reached(profile) < PRESENT_BELOW)
 
     def is_new(self, draft: Draft) -> bool:
         return content_of(draft) not in {content_of(attempt.draft) for attempt in self.attempts}
