@@ -27,6 +27,8 @@ PROMPT_TOKENS = 2_000
 """Instructions around the material."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
+FACT_TOKENS = 80
+"""One fact of the plan that cases are written from."""
 DRAFT_TOKENS = 2_500
 REVISION_TOKENS = 1_500
 FAILURES_TOKENS = 4_000
@@ -101,6 +103,7 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
+        (writer, bool(cases), bool(cases), seen, FACT_TOKENS * cases),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
         (teacher, min(1, shown), min(1, most_shown), PROMPT_TOKENS + DRAFT_TOKENS, 2 * DRAFT_TOKENS),
