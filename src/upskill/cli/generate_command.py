@@ -11,6 +11,7 @@ from upskill.cli import options
 from upskill.cli.output import (
     console,
     is_interactive,
+    notes_of,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
@@ -125,8 +126,10 @@ def command(
     try:
         with progress:
             if resume is not None:
-                refuse_what_resume_ignores({"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes"})
-                generated = resume_generate(resume, max_cost=max_cost, progress=progress)
+                refuse_what_resume_ignores(
+                    {"resume", "max_cost", "anyway", "require", "as_json", "quiet", "no_color", "yes"}
+                )
+                generated = resume_generate(resume, max_cost=max_cost, anyway=anyway, progress=progress)
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -156,12 +159,14 @@ def command(
     except PlanWritten as written:
         click.echo(written.message, err=as_json)
         return EXIT_DONE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupted:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
         click.echo("interrupted; everything that was bought is kept", err=True)
         click.echo(f"go on with: upskill generate --resume {quote(progress.run.as_posix())}", err=True)
+        for line in notes_of(interrupted):
+            click.echo(line, err=True)
         return EXIT_INTERRUPTED
     _show(generated, require, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):

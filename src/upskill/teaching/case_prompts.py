@@ -229,7 +229,7 @@ READABLE: Mapping[str, Any] = {
     "required": ["cases"],
 }
 """What an answer must fit to be read at all. A problem within a case costs that case, not the answer."""
-_ANSWER = object_of(text=TEXT, files=FILES)
+_ANSWER = object_of((), text=TEXT, files=FILES)
 _EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
@@ -241,6 +241,7 @@ def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, ru
     about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
+        ("id", *about, "wording", "input", "checks", "reference", "wrong"),
         id=TEXT,
         **about,
         wording=one_of(*WORDINGS),
@@ -249,6 +250,6 @@ def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, ru
         files=FILES,
         checks=list_of({"anyOf": usable}),
         reference=_ANSWER,
-        wrong=list_of({"anyOf": [_EDIT, _ANSWER]}),
+        wrong=list_of({"anyOf": [_EDIT, TEXT]}),
     )
     return object_of(cases={**list_of(case), "minItems": cases, "maxItems": cases})

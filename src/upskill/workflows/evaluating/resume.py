@@ -5,6 +5,7 @@ from pathlib import Path
 
 from upskill import storage, trials
 from upskill.domain import Evaluation
+from upskill.domain.harness import Ceiling
 from upskill.errors import UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
@@ -29,6 +30,8 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             repeats=record.repeats if record.design == "fixed" else None,
             turn_cap=record.turn_cap or record.repeats * len(record.cases),
             baseline=len(record.arms) > 1,
+            ceiling=recorded_ceiling(record),
+            baseline_only=record.arms == ("baseline",),
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
             only=frozenset(case.id for case in record.cases),
@@ -54,6 +57,13 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
     return run_and_report(
         EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent, ledger), resumed=True
     )
+
+
+def recorded_ceiling(record: RunRecord) -> Ceiling | None:
+    """How a run has a ceiling arm."""
+    if "ceiling" not in record.arms:
+        return None
+    return "beside" if "ceiling" in record.arms[2:] else "alone"
 
 
 def recorded_backend(record: RunRecord) -> Backend:
