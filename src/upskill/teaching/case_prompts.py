@@ -19,7 +19,9 @@ from upskill.teaching.student_told import student_told
 from upskill.teaching.written_case import WrittenCase
 
 PURPOSE = "cases"
-_MOST_PROMPTS_SHOWN = 60
+_MOST_SHOWN = 60
+_WINDOW_PER_SHOWN = 256
+"""Tokens of the window for each task, and each fact, of other cases that is shown."""
 _MOST_PROMPT_SHOWN = 160
 
 _HOW = {
@@ -49,6 +51,8 @@ class Batch:
     """The facts to ask for, with a plan."""
     other_facts: tuple[str, ...] = ()
     """The facts that other calls ask for."""
+    shown: int = _MOST_SHOWN
+    """How many tasks, and facts, of other cases are shown."""
 
 
 def batches_for(
@@ -83,6 +87,7 @@ def batches_for(
             rungs=rungs_for(profile) if slots else (),
             slots=mine[at],
             other_facts=_others(slots, mine[at]),
+            shown=_MOST_SHOWN if window is None else min(_MOST_SHOWN, window // _WINDOW_PER_SHOWN),
         )
         for at in range(number)
     ]
@@ -135,7 +140,7 @@ def next_question(
         faulty=_faulty(faulty),
         wanted=wanted + _facts_asked(slots),
         wording=_wording_asked(batch),
-        there=_listed(there, batch.other_facts),
+        there=_listed(batch, there),
     )
     return _question(batch, text, len(faulty) + positive + negative)
 
@@ -161,13 +166,13 @@ def _apart(batch: Batch, there: Sequence[str]) -> str:
         return apart
     return (
         f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away:\n\n"
-        f"{_listed(there, batch.other_facts)}"
+        f"{_listed(batch, there)}"
     )
 
 
-def _listed(there: Sequence[str], facts: Sequence[str]) -> str:
-    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
-    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in facts[:_MOST_PROMPTS_SHOWN]]
+def _listed(batch: Batch, there: Sequence[str]) -> str:
+    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-batch.shown :]]
+    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in batch.other_facts[: batch.shown]]
     return quoted("\n".join((*tasks, *others)) or "(none)")
 
 
