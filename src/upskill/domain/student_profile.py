@@ -43,7 +43,7 @@ class Aptitude:
     """Learn cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
-    """The ids of the learn cases that passed in either arm."""
+    """The ids of the learn cases that passed in either arm, or have no ceiling, so that nothing is known of them."""
     cut: int = 0
     """Answers that were cut at the longest answer."""
     trials: int = 0

@@ -1,9 +1,9 @@
 """The run folder of a `generate`: every stage in a file of its own, written when the stage ends.
 
 `generate.json` (what was asked, of whom, under which settings, and what came of it), `teacher.jsonl` (every answer of
-a teacher), `material.json`, `lessons.json`, `cases.json`, `drafts/N/<name>/` with `drafts/N/sources.json`, `previous/`
-(the skill that is improved, as it was), `no-skill/` (one that says nothing), and `trials/<stage>/`, each of them an
-ordinary run folder.
+a teacher), `material.json`, `plan.json` (of facts), `cases.json`, `lessons.json`, `drafts/N/<name>/` with
+`drafts/N/sources.json`, `previous/` (the skill that is improved, as it was), `no-skill/` (one that says
+nothing), and `trials/<stage>/`, each of them an ordinary run folder.
 """
 
 from collections.abc import Iterable, Iterator
