@@ -109,7 +109,7 @@ def command(
     on cases that the teacher never saw.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
-    not be done or no verdict possible, 130 interrupted.
+    not be done, no skill can help these students, or no verdict possible, 130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.reporting.next_step import steps_after_generate

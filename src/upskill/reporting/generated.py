@@ -11,7 +11,7 @@ from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
-from upskill.reporting.aptitude import aptitude_json
+from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
@@ -85,6 +85,9 @@ def _claims(generated: GenerateResult) -> Iterator[Text]:
 def _facts(generated: GenerateResult) -> Iterator[Text]:
     learn, held_out, negative = generated.cases
     yield Text(f"cases: {learn} to learn from, {held_out} held out, {negative} negative", style="dim")
+    for one in generated.aptitude:
+        if one.lift is not None:
+            yield Text(f"before: {one.student}: {aptitude_figures(one)}", style="dim")
     if len(generated.attempts) > 1:
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(

@@ -80,8 +80,8 @@ class TeachingWorkload:
     """Questions for a plan of facts."""
     passages: bool = False
     """Whether cases name the passage that they rest on, so that the ceiling is measured."""
-    small_student: bool = False
-    """Whether the draft is surely tried in other presentations; else it may be."""
+    presentations: int = 0
+    """Other presentations of the draft that are expected to be measured, since the student is small."""
     evaluates: bool = True
     harness: str = DEFAULT_HARNESS
 
@@ -101,17 +101,18 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
-    presents = int(_may_present(teaching))
     asked_for_plan = max(1, teaching.plan)
-    written = teaching.drafts + presents * len(OTHERS) + revisions
+    shown, most_shown = _presentations(teaching)
+    # What is too long is asked for again without repairs, which the loop below counts.
+    shortenings = -(-SHORTENINGS * (most_shown + revisions + teaching.drafts) // (1 + REPAIRS))
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
         (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
-        (teacher, presents * teaching.small_student, presents, PROMPT_TOKENS + DRAFT_TOKENS, 3 * DRAFT_TOKENS),
-        (teacher, 0, SHORTENINGS * written, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
+        (teacher, min(1, shown), min(1, most_shown), PROMPT_TOKENS + DRAFT_TOKENS, 2 * DRAFT_TOKENS),
+        (teacher, 0, shortenings, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
         (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
     ]
     expected: float | None = 0.0
@@ -183,9 +184,9 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     given = len(harness_info(teaching.harness).arms) - 1
     compared = 2 if old else 1 + given
     change = 1 if old and teaching.drafts else 0
-    shown = len(OTHERS) if _may_present(teaching) else 0
-    learn = counts.learn * (1 + given * (1 + shown * teaching.small_student + max(change, min(1, teaching.revisions))))
-    learn_most = counts.learn * (1 + given * (1 + shown + max(change, teaching.revisions)))
+    shown, most_shown = _presentations(teaching)
+    learn = counts.learn * (1 + given * (1 + shown + max(change, min(1, teaching.revisions))))
+    learn_most = counts.learn * (1 + given * (1 + most_shown + max(change, teaching.revisions)))
     learn += counts.learn * teaching.passages
     learn_most += _most_aptitude(teaching)
     if not counts.held_out:
@@ -206,9 +207,11 @@ def _most_aptitude(teaching: TeachingWorkload) -> int:
     return trials + (learn * (1 + teaching.passages) if harness_info(teaching.harness).with_tools else 0)
 
 
-def _may_present(teaching: TeachingWorkload) -> bool:
-    """Whether the content of a draft may be tried in other presentations: that of a new skill that is measured."""
-    return teaching.evaluates and teaching.material.skill is None
+def _presentations(teaching: TeachingWorkload) -> tuple[int, int]:
+    """How many other presentations are measured: expected, and at most, if the first draft fails. A skill that is
+    improved keeps its own."""
+    possible = teaching.evaluates and teaching.material.skill is None and teaching.counts.learn > 0
+    return (teaching.presentations, len(OTHERS)) if possible else (0, 0)
 
 
 def _pace(students: Sequence[Student], settings: Settings) -> float | None:

@@ -16,6 +16,7 @@ from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.lessons import lesson_calls
+from upskill.teaching.presentations import OTHERS
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.judge import judge_for
@@ -237,7 +238,7 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
         plan=_plan_questions(inputs),
         passages=inputs.writes_cases or any(case.passage is not None for case in inputs.own_cases),
-        small_student=inputs.profile is not None and inputs.profile.is_small,
+        presentations=len(OTHERS) if inputs.profile is not None and inputs.profile.is_small else 0,
         evaluates=order.evaluate,
         harness=harness,
     )
