@@ -156,11 +156,11 @@ def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
     if not aptitudes or any(prospect(one.lift) != "cannot profit" for one in aptitudes):
         return
     listed = "; ".join(
-        f"{one.student}: {aptitude_figures(one)}{f' ({rungs})' if (rungs := rung_figures(one)) else ''}"
+        f"{one.student}: {aptitude_figures(one)}{f', {rungs}' if (rungs := rung_figures(one)) else ''}"
         for one in aptitudes
     )
     raise StudentCannotProfit(
-        f"stopped before drafting, because the passages themselves add less than 10 points: {listed}",
+        f"no skill made from this material can be expected to help, so none is drafted; {listed}",
         hint="choose another student (--eval-model) or other cases, or go on anyway with "
         f"`upskill generate --resume {run.as_posix()} --anyway`",
     )
