@@ -124,6 +124,10 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
             return {"changes": [{"action": "replace", "heading": "Facts", "text": missing, "sources": []}]}
         case "sections":
             return draft(things[:known_at_first])
+        case "lessons":
+            place = re.search(r"such as `([^`]+)`", prompt)
+            told = [line_for(thing).removeprefix("- ") for thing in things[:known_at_first]]
+            return {"lessons": [{"kind": "fact", "text": text, "sources": [place[1]]} for text in told if place]}
     return {}
 
 

@@ -38,7 +38,7 @@ def test_an_edited_plan_is_used_as_it_stands_and_none_is_asked_for(upskill: Upsk
     cases = json.loads(saved.read_text())["cases"]
     uses = {fact["id"]: fact["use"] for fact in edited["facts"]}
     assert len(cases) == 10
-    assert all(case["use"] == uses[case["fact"]] and case["family"] == case["fact"] for case in cases)
+    assert all(case["use"] == uses[case["family"]] and case["family"] == case["extra"]["fact"] for case in cases)
     assert json.loads((saved.parent / "plan.json").read_text())["facts"] == edited["facts"]
     assert "List up to" not in (saved.parent / "teacher.jsonl").read_text()
 

@@ -129,7 +129,7 @@ class Equals(_WordsKind):
     schema = TEXT
     guidance = '`{"equals": "7413"}`: the whole answer is this.'
     rules = (
-        "White space at both ends, and one fence or one pair of backticks around the whole answer, do not count.",
+        "White space, one fence or one pair of backticks around the whole answer do not count.",
         "Everything else does: case, inner white space, a full stop, a word before it.",
     )
 

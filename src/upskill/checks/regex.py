@@ -33,8 +33,7 @@ class Regex(Kind):
     guidance = r'`{"regex": "(?i)\\b47\\s*s(econds)?\\b"}`: a pattern (Python) is found in the answer.'
     rules = (
         "`^` and `$` stand for both ends of the answer; `(?m)` lets them stand at lines.",
-        "It is tried on the answer as it is, without white space at both ends, and without one fence or one pair of "
-        "backticks around the whole answer; one match is enough.",
+        "White space, one fence or one pair of backticks around the whole answer do not stop a match.",
     )
 
     def problems(self, spec: Json) -> list[str]:

@@ -1,70 +1,102 @@
-"""Finds lessons in material that exceeds a teacher's context window: piece by piece, then merged by support.
+"""Finds lessons in documents, and in recorded work that exceeds a teacher's window: piece by piece, merged by support.
 
-Material that fits needs none: the draft is made from it directly, which saves a call and loses nothing.
+A digest of recorded work that fits needs none: it holds what was found already. A document is read for lessons first,
+so that a draft does not rest on one reading.
 """
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
-from upskill.domain import Lesson, LessonKind
+from upskill.domain import Lesson, LessonKind, estimate_tokens
 from upskill.domain.answer_schemas import TEXT, TEXTS, list_of, object_of, one_of
+from upskill.domain.progress import SILENT, Progress
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import UsageError
 from upskill.models import Ask, Message, Question
-from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for_each
+from upskill.teaching.answers import UnusableAnswer, ask_for_each
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.context_window import answer_tokens, fits, material_budget
 from upskill.teaching.draft_rules import Clean, clean_by_patterns, without_hidden
 from upskill.teaching.markdown import pieces
-from upskill.teaching.material import Material
+from upskill.teaching.material import Document, Material, numbered
 from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.student_told import student_told
 
 MOST_PIECES = 60
 MOST_LESSON = 600
 """Characters of one lesson."""
 LESSONS_OF_A_PIECE = 12
+DOCUMENT_TOKENS = 8_000
+"""Tokens of documents in one piece: of more, twelve lessons would be too few. Of very long material, more."""
+_MOST_OF_DOCUMENTS = 40
+"""Pieces that documents are cut into, unless the window is too small for so few."""
 ALIKE = 0.6
 """Two lessons that share this part of their words, and all of their numbers and code, are one."""
+
+_BREAK = re.compile(r"\d+\| (?:#|\s*$)")
+_BARE_LINES = re.compile(r"\s*lines?\s+\d", re.IGNORECASE)
+_LINES_OF = re.compile(r" lines (\d+) to (\d+)")
 
 SCHEMA = object_of(lessons=list_of(object_of(kind=one_of(*get_args(LessonKind)), text=TEXT, sources=TEXTS)))
 
 
+class _Stretch(NamedTuple):
+    """Lines of a document, each with its number in front."""
+
+    document: str
+    first: int
+    last: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.document} lines {self.first} to {self.last}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Piece:
-    """A part of the material, and the citations that a lesson from it may name."""
+    """A part of the material, and the citations that a lesson from it may name: steps, or lines of its stretches."""
 
     title: str
     text: str
-    citations: frozenset[str]
+    citations: frozenset[str] = frozenset()
+    stretches: tuple[_Stretch, ...] = ()
 
 
 def find_lessons(
-    material: Material, ask: Ask, *, window: int | None, clean: Clean = clean_by_patterns
+    material: Material,
+    ask: Ask,
+    *,
+    window: int | None,
+    clean: Clean = clean_by_patterns,
+    profile: StudentProfile | None = None,
+    progress: Progress = SILENT,
 ) -> tuple[Lesson, ...]:
-    """The lessons of a material that exceeds the window, best supported first; none, and no call, where it fits.
+    """The lessons of the documents, and of recorded work that exceeds the window, best supported first.
 
-    A piece whose answer is unusable is passed over; if all are, `TeacherUnusable` says why.
+    A piece whose answer is unusable is passed over. Where there is no lesson at all, a note says why, and the draft is
+    made from the material itself. `profile` says whom the lessons are for.
     """
     parts = _pieces_of(material, window)
     if not parts:
         return ()
     known = KnownCitations(material)
-    questions = [_question(material, part, window) for part in parts]
+    questions = [_question(material, part, window, profile) for part in parts]
     answers = ask_for_each(ask, questions, lambda text: json.loads(text)["lessons"])
     unusable = [answer for answer in answers if isinstance(answer, UnusableAnswer)]
-    if len(unusable) == len(answers):
-        raise TeacherUnusable(
-            f"the teacher gave no usable answer (lessons, {len(answers)} pieces): {unusable[-1].problems[0]}",
-            hint="a stronger teacher may: choose one with --model",
-        )
     found = [
         _read(answer, part, known, clean)
         for answer, part in zip(answers, parts, strict=True)
         if not isinstance(answer, UnusableAnswer)
     ]
-    return merge_lessons(found)
+    lessons = merge_lessons(found)
+    if not lessons:
+        why = unusable[-1].problems[0] if unusable else "none named a place of the material as its source"
+        progress.note(f"no lesson of the teacher could be used ({why}): the draft is made from the material")
+    return lessons
 
 
 def lesson_calls(material: Material, *, window: int | None) -> int:
@@ -73,19 +105,14 @@ def lesson_calls(material: Material, *, window: int | None) -> int:
 
 
 def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
-    if fits(material, window):
-        return []
     known = KnownCitations(material)
     budget = material_budget(window)
     found: list[_Piece] = []
-    if material.digest is not None:
+    if material.digest is not None and not fits(material, window):
         for text in pieces(material.digest.text, most_tokens=budget):
             citations = frozenset(known.named_in(_heads(text))) & known.of_traces
             found.append(_Piece(title="the digest of recorded work", text=text, citations=citations))
-    for document in material.documents:
-        name = f"document {document.name}"
-        for text in pieces(document.text, most_tokens=budget):
-            found.append(_Piece(title=name, text=text, citations=frozenset({name})))
+    found += _document_pieces(material.documents, budget=budget)
     if len(found) > MOST_PIECES:
         raise UsageError(
             f"the material fills the teacher's window {len(found)} times; at most {MOST_PIECES} are read",
@@ -94,20 +121,62 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
     return found
 
 
+def _document_pieces(documents: Sequence[Document], *, budget: int) -> list[_Piece]:
+    """Stretches of documents, several small ones in one piece."""
+    most = min(budget, max(DOCUMENT_TOKENS, sum(estimate_tokens(one.text) for one in documents) // _MOST_OF_DOCUMENTS))
+    found: list[list[_Stretch]] = []
+    left = 0
+    for stretch in (stretch for document in documents for stretch in _stretches(document, most_tokens=most)):
+        tokens = estimate_tokens(stretch.text)
+        if tokens > left:
+            found.append([])
+            left = most
+        found[-1].append(stretch)
+        left -= tokens
+    return [
+        _Piece(
+            title=", ".join(dict.fromkeys(one.document for one in mine)),
+            text="\n\n".join(f"{one.document}:\n\n{quoted(one.text)}" for one in mine),
+            stretches=tuple(mine),
+        )
+        for mine in found
+    ]
+
+
+def _stretches(document: Document, *, most_tokens: int) -> Iterator[_Stretch]:
+    """The whole document in stretches that fit, cut before a heading or at an empty line where there is one."""
+    lines = [line[: 4 * most_tokens] for line in numbered(document.text).split("\n")]
+    start = 0
+    while start < len(lines) and document.text.strip():
+        end, tokens = start, 0
+        while end < len(lines) and (end == start or tokens + estimate_tokens(lines[end]) < most_tokens):
+            tokens += estimate_tokens(lines[end]) + 1
+            end += 1
+        if end < len(lines):
+            breaks = (at for at in range(end, start + (end - start) // 2, -1) if _BREAK.match(lines[at]))
+            end = next(breaks, end)
+        text = "\n".join(lines[start:end])
+        yield _Stretch(document=f"document {document.name}", first=start + 1, last=end, text=text)
+        start = end
+
+
 def _heads(text: str) -> Iterable[str]:
     """The brackets at the end of headings and items, where a digest names its steps."""
     for match in re.finditer(r"^(?![>` ]).*\(([^()]*(?:step|line)s? [^()]*)\):?[ \t]*$", text, re.MULTILINE):
         yield from match[1].split(";")
 
 
-def _question(material: Material, piece: _Piece, window: int | None) -> Question:
-    is_document = piece.title.startswith("document ")
+def _question(material: Material, piece: _Piece, window: int | None, profile: StudentProfile | None) -> Question:
+    told = student_told(profile)
     text = prompt(
         "lessons",
         task=quoted(material.task.strip() or "(not said)"),
         title=piece.title,
-        material=quoted(piece.text),
-        sources=f"`{piece.title}`" if is_document else "the steps in brackets, such as `step 14`",
+        material=piece.text if piece.stretches else quoted(piece.text),
+        student=f"{told}\n\n" if told else "",
+        sources=f"lines, such as `{_few_lines(piece.stretches[0])}`"
+        if piece.stretches
+        else "the steps in brackets, such as `step 14`",
     )
     return Question(
         purpose="lessons",
@@ -123,10 +192,32 @@ def _read(listed: Sequence[Any], piece: _Piece, known: KnownCitations, clean: Cl
     lessons: list[Lesson] = []
     for item in listed[: 2 * LESSONS_OF_A_PIECE]:
         text = " ".join(clean(without_hidden(item["text"])).split())
-        steps = tuple(name for name in known.named_in(item["sources"]) if name in piece.citations)
+        steps = _cited(item["sources"], piece, known)
         if text and len(text) <= MOST_LESSON and steps:
             lessons.append(Lesson(kind=item["kind"], text=text, steps=steps))
     return lessons
+
+
+def _few_lines(stretch: _Stretch) -> str:
+    return stretch._replace(last=min(stretch.last, stretch.first + 3)).place
+
+
+def _cited(sources: Sequence[str], piece: _Piece, known: KnownCitations) -> tuple[str, ...]:
+    """The places of this piece that are named. Who names a whole document means the lines that were shown."""
+    if not piece.stretches:
+        return tuple(name for name in known.named_in(sources) if name in piece.citations)
+    if len(piece.stretches) == 1:
+        only = piece.stretches[0].document
+        sources = [f"{only} {source}" if _BARE_LINES.match(source) else source for source in sources]
+    found: list[str] = []
+    for name in known.named_in(sources):
+        for stretch in piece.stretches:
+            lines = _LINES_OF.fullmatch(name.removeprefix(stretch.document))
+            if name == stretch.document:
+                found.append(stretch.place)
+            elif lines and int(lines[1]) <= stretch.last and stretch.first <= int(lines[2]):
+                found.append(name)
+    return tuple(dict.fromkeys(found))
 
 
 def merge_lessons(found: Iterable[Sequence[Lesson]]) -> tuple[Lesson, ...]:

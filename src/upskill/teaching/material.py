@@ -55,12 +55,14 @@ def numbered(text: str, *, first: int = 1) -> str:
 
 
 def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int) -> str:
-    """Examples, then lessons where there are any, else the digest and the documents themselves, cut to the budget."""
+    """Examples, lessons, and the digest and the documents themselves: beside lessons where they fit, else cut."""
     parts = [f"## example {number}\n\n{quoted(text)}" for number, text in enumerate(material.examples, 1)]
     if lessons:
         parts.append(_lessons(lessons, budget=budget))
-    else:
-        for title, text in _texts(material):
+        budget -= estimate_tokens(parts[-1])
+    texts = _texts(material)
+    if not lessons or sum(estimate_tokens(text) for _, text in texts) <= budget:
+        for title, text in texts:
             shown = _cut(text, budget)
             budget -= estimate_tokens(shown)
             if shown.strip():

@@ -184,8 +184,10 @@ def _wrong(item: Mapping[str, Any], reference: Answer | None, problems: list[str
     found: list[Answer] = []
     for number, entry in enumerate(listed if isinstance(listed, list) else [], 1):
         where = f"`wrong` {number}"
-        is_edit = isinstance(entry, dict) and "replace" in entry and reference is not None
-        answer = _edited(entry, reference, problems, where) if is_edit else _answer(entry, problems, where=where)
+        if isinstance(entry, dict) and "replace" in entry:
+            answer = None if reference is None else _edited(entry, reference, problems, where)
+        else:
+            answer = _answer(entry, problems, where=where)
         if answer is not None and answer not in found:
             found.append(answer)
     if len(found) < LEAST_WRONG:

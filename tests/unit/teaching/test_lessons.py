@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noted_progress import NotedLines
 from unit.teaching.materials import answer, digest, material
 from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Lesson, estimate_tokens
+from upskill.domain.student_profile import StudentProfile
 from upskill.domain.trace_digest import Finding, Place, TraceDigest
 from upskill.errors import UsageError
 from upskill.models import Question
-from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.drafting import draft_skill
@@ -25,6 +26,9 @@ from upskill.teaching.material import Document, Material
 from upskill.workflows.read_trace import read_trace
 
 WINDOW = 8_192
+STUDENT = StudentProfile(
+    names=("small-student",), window=2_048, output_tokens=150, harness="chat", case_tokens=409, skill_tokens=900
+)
 
 
 def long_digest(findings: int = 60) -> TraceDigest:
@@ -64,8 +68,7 @@ def test_each_piece_is_asked_for_once_and_every_question_fits_the_window() -> No
 
 def test_what_is_asked_again_fits_the_window_as_well() -> None:
     teacher = Teacher("I would rather talk. " * 500)
-    with pytest.raises(TeacherUnusable):
-        find_lessons(material(digest=long_digest()), teacher, window=WINDOW)
+    find_lessons(material(digest=long_digest()), teacher, window=WINDOW)
     for question in teacher.asked:
         said = question.system + "".join(message.text for message in question.messages)
         assert estimate_tokens(said) + question.max_output_tokens <= WINDOW
@@ -89,11 +92,45 @@ def test_a_lesson_that_names_no_step_of_its_piece_is_dropped() -> None:
     assert [lesson.steps for lesson in found][:1] == [("step 1",)]
 
 
-def test_documents_are_read_piece_by_piece_and_named_as_the_source() -> None:
-    documents = (Document(name="docs/a.md", text="# A\n\n" + "A rule of a.\n\n" * 2_000),)
-    teacher = Teacher(lessons(("fact", "A holds.", ["document docs/a.md"]), ("fact", "B holds.", ["docs/b.md"])))
-    found = find_lessons(Material(task="a", documents=documents), teacher, window=WINDOW)
-    assert found == (Lesson(kind="fact", text="A holds.", steps=("document docs/a.md",), support=len(teacher.asked)),)
+def test_a_document_that_fits_is_read_in_one_call_and_its_lessons_name_lines() -> None:
+    documents = (Document(name="docs/a.md", text="# A\n\nA rule of a.\nAnother.\n"),)
+    sources = (["lines 3 to 4"], ["document docs/a.md"], ["docs/a.md line 3"], ["lines 40 to 50"], ["docs/b.md"])
+    teacher = Teacher(lessons(*(("fact", f"Rule {n}.", named) for n, named in enumerate(sources))))
+    made_from = material(documents=documents)
+    found = find_lessons(made_from, teacher, window=WINDOW, profile=STUDENT)
+    assert [lesson.steps for lesson in found] == [
+        ("document docs/a.md lines 3 to 4",),
+        ("document docs/a.md lines 1 to 4",),
+        ("document docs/a.md lines 3 to 3",),
+    ]
+    (question,) = teacher.asked
+    assert (question.purpose, lesson_calls(made_from, window=WINDOW)) == ("lessons", 1)
+    said = question.messages[0].text
+    assert "3| A rule of a.\n4| Another." in said
+    assert "such as `document docs/a.md lines 1 to 4`" in said
+    assert "(steps 3, 5, 6)" not in said, "the digest fits and needs no lessons"
+    assert "small-student" in said
+    teacher = Teacher(answer())
+    draft_skill(made_from, found, teacher, window=WINDOW)
+    shown = teacher.asked[0].messages[0].text
+    assert "L1 (fact; document docs/a.md lines 3 to 4): Rule 0." in shown
+    assert "A rule of a." in shown, "lessons and material are both shown where both fit"
+    assert "(steps 3, 5, 6)" in shown
+
+
+def test_long_documents_are_cut_where_a_part_ends_and_short_ones_share_a_call() -> None:
+    long = "".join(f"# Part {n}\n\n{'A rule of a. ' * 40}\n" for n in range(40))
+    short = tuple(Document(name=f"{n}.md", text=f"Rule {n}.\n") for n in range(90))
+    teacher = Teacher(lessons())
+    find_lessons(Material(task="a", documents=(Document(name="a.md", text=long), *short)), teacher, window=WINDOW)
+    said = [question.messages[0].text for question in teacher.asked]
+    stretches = [re.findall(r"^(\d+)\| (.*)$", text.partition("document 0.md:")[0], re.MULTILINE) for text in said]
+    shown = [line for stretch in stretches for line in stretch]
+    assert [int(number) for number, _ in shown] == list(range(1, 121))
+    assert [words.strip() for _, words in shown] == [line.strip() for line in long.splitlines()]
+    assert all(stretch[0][1].startswith("# Part") or not stretch[0][1].strip() for stretch in stretches if stretch)
+    assert 2 <= len(said) <= 4
+    assert all(f"{n}.md" in "".join(said) for n in range(90))
 
 
 def test_a_piece_without_a_usable_answer_is_passed_over() -> None:
@@ -104,9 +141,15 @@ def test_a_piece_without_a_usable_answer_is_passed_over() -> None:
     assert found == (Lesson(kind="do", text="A.", steps=("step 3",)),)
 
 
-def test_a_teacher_that_is_never_usable_is_given_up() -> None:
-    with pytest.raises(TeacherUnusable, match="no usable answer"):
-        find_lessons(material(digest=long_digest()), Teacher("nothing"), window=WINDOW)
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [("nothing", "holds no JSON object"), (lessons(("do", "A.", ["step 999"])), "none named a place of the material")],
+)
+def test_a_teacher_without_a_usable_lesson_is_noted_and_ends_nothing(reply: str, why: str) -> None:
+    progress = NotedLines()
+    assert find_lessons(material(digest=long_digest()), Teacher(reply), window=WINDOW, progress=progress) == ()
+    assert why in str(progress.lines)
+    assert "the draft is made from the material" in str(progress.lines)
 
 
 def test_a_library_is_refused_before_anything_is_asked() -> None:

@@ -11,7 +11,7 @@ from upskill.teaching.prompts import prompt, quoted
 
 
 def test_values_are_not_scanned_for_places() -> None:
-    said = prompt("lessons", task="{{material}} \\1 {{x}}", title="a", material="b", sources="c")
+    said = prompt("lessons", task="{{material}} \\1 {{x}}", title="a", material="b", sources="c", student="")
     assert "{{material}} \\1 {{x}}" in said
 
 

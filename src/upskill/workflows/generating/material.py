@@ -1,6 +1,7 @@
 """Gathers what a teacher works from: recordings, documents, a repository, a skill, examples; all without secrets."""
 
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +37,8 @@ MOST_FILE_BYTES = 2_000_000
 MOST_FILES = 20_000
 """Of a repository. More are ignored."""
 _TRACE_TEXTS = frozenset({".md", ".txt", ".log", ""})
-"""A text with such a suffix is taken for a recording of work; other texts are documents."""
+"""A text with such a suffix is taken for a recording of work, unless it is Markdown with a title."""
+_TITLE = re.compile(r"\s*(?:---\n.*?\n---\s*)?# \S", re.DOTALL)
 _FIRST = ("readme", "agents", "claude", "contributing", "docs", "doc")
 _PROSE = frozenset({".md", ".rst", ".txt", ".adoc"})
 _CODE = frozenset(
@@ -181,7 +183,7 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
     path = Path(source).expanduser()
     if path.is_dir():
         return None if _holds_recordings(path) else _repository(path, notes, unseen)
-    if path.suffix.lower() in _TRACE_TEXTS or not path.is_file():
+    if not path.is_file() or (path.suffix.lower() in _TRACE_TEXTS and not _has_title(path)):
         return None
     try:
         if detect(Recording(path)) != "text":
@@ -192,6 +194,12 @@ def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Docum
             return None
     text = _text(path)
     return None if text is None else [Document(name=path.name, text=text)]
+
+
+def _has_title(path: Path) -> bool:
+    """Whether a file is Markdown that begins with a heading, and short enough to be read whole."""
+    text = _text(path) if path.suffix.lower() == ".md" else None
+    return text is not None and len(text) <= MOST_OF_ONE and _TITLE.match(text) is not None
 
 
 def _holds_recordings(folder: Path) -> bool:

@@ -132,7 +132,14 @@ class GenerateStages:
     def _draft(self, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._inputs.gathered.material, self._inputs.roles.teacher_served.window
-        lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean)
+        lessons = find_lessons(
+            material,
+            ask,
+            window=window,
+            clean=self._redactor.clean,
+            profile=self._profile,
+            progress=self._progress,
+        )
         self._folder.save("lessons.json", record_text(_LESSONS, lessons))
         if (old := self._inputs.old) is not None and not self._inputs.drafts:
             return lessons, old

@@ -27,10 +27,12 @@ def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> No
     (tmp_path / "trace.md").write_text("It failed.\n\nThen `make` passed.\n" * 30)
     (tmp_path / "page.html").write_text(f"<p>Use port 7413. {SECRET}</p>")
     (tmp_path / "table.json").write_text('{"port": 7413}')
-    sources = [str(tmp_path / name) for name in ("trace.md", "page.html", "table.json")]
+    (tmp_path / "guide.md").write_text("---\nlayout: page\n---\n\n# Gauges\n\nUse port 7413.\n")
+    (tmp_path / "long.md").write_text("# Session\n\n" + "It failed.\n\nThen `make` passed.\n" * 3_000)
+    sources = [str(tmp_path / name) for name in ("trace.md", "page.html", "table.json", "guide.md", "long.md")]
     gathered = gather("read gauges", sources=sources, folder=tmp_path, environment={})
     assert gathered.material.digest is not None
-    assert [document.name for document in gathered.material.documents] == ["page.html", "table.json"]
+    assert [document.name for document in gathered.material.documents] == ["page.html", "table.json", "guide.md"]
     assert SECRET not in gathered_text(gathered)
     assert gathered.redacted == 1
     again = read_gathered(gathered_text(gathered).encode(), previous=None, skill_folder=None)
