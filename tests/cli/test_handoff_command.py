@@ -146,7 +146,7 @@ class Killer(HandoffServer):
             return False
         self.points.remove(point)
         os.kill(child, signal.SIGKILL)
-        wait_until(lambda: self._forker.child is None)
+        wait_until(lambda: self._forker.child != child)
         return True
 
 

@@ -47,7 +47,7 @@ class Asked:
 
 
 def test_a_question_becomes_a_file_and_its_answer_is_counted_without_a_price(tmp_path: Path) -> None:
-    asked = Asked(tmp_path, client=MeteredClient(policy=CallPolicy(attempt_seconds=0.1, call_seconds=1, max_retries=0)))
+    asked = Asked(tmp_path, client=MeteredClient(policy=CallPolicy(attempt_seconds=0.1, call_seconds=0, max_retries=0)))
 
     def slow(one: HandoffQuestion, text: str) -> str:
         time.sleep(0.6)  # longer than a model may take
@@ -196,6 +196,7 @@ def test_a_skill_is_made_and_who_writes_it_sees_no_held_out_case_and_no_secret(h
     assert all(text in _texts(run / "handoff" / "cases") for text in held_out), "the search can find them"
     assert {path.name for path in (run / "handoff").iterdir()} == {"cases", "skill"}
     assert "question.md" in skill
+    assert "Its old token was" in skill, "the material is there"
     assert SECRET not in skill + _texts(run / "handoff" / "cases")
     assert handoff_status(run / "handoff").state == "finished"
     meta = (here / "skills" / "quarn" / "skill_meta.json").read_text()
