@@ -74,8 +74,12 @@ class HandoffServer:
                 continue
             for one in waiting:
                 text = (one.question.path / "question.md").read_text()
-                answer_question(folder, one.question.number, self._answer(one.question, text))
-                self.served.append((one.question.number, one.question.purpose))
+                self.answer(folder, one.question, text)
+
+    def answer(self, folder: Path, question: HandoffQuestion, text: str) -> None:
+        """Answer one question."""
+        answer_question(folder, question.number, self._answer(question, text))
+        self.served.append((question.number, question.purpose))
 
 
 def wait_until(true: Callable[[], bool], *, seconds: float = 30.0) -> None:

@@ -22,7 +22,8 @@ from upskill.storage.journal import Journal
 from upskill.teaching.case_split import read_counts
 from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.workflows.generating.teachers import ask_function
-from upskill.workflows.handoff import answer_question, form_problems, handoff_status
+from upskill.workflows.generating.write_cases import CasesOrder, cases_for_skill
+from upskill.workflows.handoff import answer_question, asking_in, form_problems, handoff_status
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
@@ -46,7 +47,7 @@ class Asked:
 
 
 def test_a_question_becomes_a_file_and_its_answer_is_counted_without_a_price(tmp_path: Path) -> None:
-    asked = Asked(tmp_path, client=MeteredClient(policy=CallPolicy(attempt_seconds=0.1, call_seconds=1, max_retries=0)))
+    asked = Asked(tmp_path, client=MeteredClient(policy=CallPolicy(attempt_seconds=0.1, call_seconds=0, max_retries=0)))
 
     def slow(one: HandoffQuestion, text: str) -> str:
         time.sleep(0.6)  # longer than a model may take
@@ -195,6 +196,7 @@ def test_a_skill_is_made_and_who_writes_it_sees_no_held_out_case_and_no_secret(h
     assert all(text in _texts(run / "handoff" / "cases") for text in held_out), "the search can find them"
     assert {path.name for path in (run / "handoff").iterdir()} == {"cases", "skill"}
     assert "question.md" in skill
+    assert "Its old token was" in skill, "the material is there"
     assert SECRET not in skill + _texts(run / "handoff" / "cases")
     assert handoff_status(run / "handoff").state == "finished"
     meta = (here / "skills" / "quarn" / "skill_meta.json").read_text()
@@ -237,7 +239,7 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
     assert not list(other.rglob("question.md"))
 
 
-def test_a_hand_off_is_neither_measured_nor_used_by_two_runs_at_once(here: Path) -> None:
+def test_a_hand_off_is_not_measured_and_its_price_and_time_are_unknown(here: Path) -> None:
     with pytest.raises(UsageError, match="there is no student") as refused:
         plan_generate(_order(), settings=_settings("http://127.0.0.1:9", models=(), base_url=None))
     assert "--eval-model" in str(refused.value.hint)
@@ -255,3 +257,25 @@ def test_a_place_that_is_a_link_is_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a link"):
         prepare_side(tmp_path / "handoff", "skill")
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_cases_of_a_skill_are_written_by_hand_off_in_a_folder_that_is_named(here: Path) -> None:
+    skill = here / "skills" / "quarn"
+    skill.mkdir(parents=True)
+    lines = "\n".join(map(made_teacher.line_for, made_teacher.THINGS[:8]))
+    (skill / "SKILL.md").write_text(f"---\nname: quarn\ndescription: Facts about quarn.\n---\n{lines}\n")
+    order = CasesOrder(skill=skill, counts=read_counts("2+6+0"))
+    with pytest.raises(UsageError, match="no run folder"):
+        cases_for_skill(order, settings=resolve_settings({"teacher": "handoff"}))
+    with HandoffServer(here) as server:
+        found = cases_for_skill(order, settings=resolve_settings({"teacher": "handoff/questions"}))
+    assert len(found.cases) == 8
+    assert {purpose for _, purpose in server.served} == {"plan", "cases"}
+    assert {path.name for path in (here / "questions").iterdir()} == {"cases"}
+
+
+def test_a_folder_belongs_to_one_run_at_a_time(here: Path) -> None:
+    with asking_in([(here / "questions", "skill")]):
+        settings = _settings("", teacher="handoff/questions", models=(), base_url=None)
+        with pytest.raises(UsageError, match="another process is at work"):
+            generate(_order(evaluate=False, wait=False), settings=settings)

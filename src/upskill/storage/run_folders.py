@@ -76,13 +76,16 @@ def only_one_in(folder: Path) -> Iterator[None]:
 
 
 def _lock(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
+    for pause in (0.02, 0.1, 0.0):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(pause)  # `is_held` of another process holds it for a moment
+        except OSError:  # a file system without locks
+            return True
+        else:
+            return True
+    return False
 
 
 def is_at_work(folder: Path) -> bool:

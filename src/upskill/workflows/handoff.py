@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -176,5 +176,6 @@ def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[None]:
             state = "waiting"
             raise
         finally:
-            for path in paths:
-                write_state(path, state)
+            with suppress(OSError):  # where a disk is full, what happened matters more
+                for path in paths:
+                    write_state(path, state)

@@ -31,6 +31,20 @@ def test_a_script_goes_before_a_base_url_and_before_aliases() -> None:
     assert endpoint.is_scripted
 
 
+# 1. A hand-off
+
+
+def test_a_hand_off_needs_no_key_has_no_price_and_does_not_tell_its_folder_to_records() -> None:
+    endpoint = resolve_model("handoff/some/folder", base_url=URL)
+    assert (endpoint.name, endpoint.model, endpoint.base_url) == ("handoff", "handoff", None)
+    assert (endpoint.is_handoff, endpoint.key_required, endpoint.price) == (True, False, None)
+    assert endpoint.folder is not None
+    assert endpoint.folder.endswith("/some/folder")
+    assert resolve_model("handoff").folder is None
+    assert resolve_model("me", aliases={"me": "handoff/x"}).is_handoff
+    assert not resolve_model("handoffs/x").is_handoff
+
+
 # 2. Any name with a base URL
 
 

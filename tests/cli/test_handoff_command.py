@@ -1,0 +1,214 @@
+"""`upskill handoff` and a `generate` that hands off, as commands: killed, refused, two at once."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import made_teacher
+from cli.conftest import Upskill
+from forking import COMMAND, Done, Forker
+from handoff_server import HandoffServer, wait_until
+from provider import Provider
+from upskill.models import Message, Question
+from upskill.models.handoff import place_question, prepare_side, questions_in, write_state
+from upskill.workflows.handoff import handoff_status
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "lessons": {"type": "array", "items": {"type": "string"}}},
+    "required": ["name", "lessons"],
+}
+GOOD = '{"name": "x", "lessons": []}'
+
+
+@pytest.fixture
+def handoff(here: Path) -> Path:
+    """A hand-off of a run that ended: question 1 for the case writer, question 2 for the skill writer."""
+    folder = here / "handoff"
+    for purpose in ("cases", "draft"):
+        prepare_side(folder, "cases" if purpose == "cases" else "skill")
+        message = Message(role="user", text=f"Write the {purpose}.")
+        asked = Question(purpose=purpose, system="You teach.", messages=(message,), schema=SCHEMA)
+        question = place_question(folder, asked, repeat=1)
+        write_state(question.path.parent, "waiting")
+    return folder
+
+
+def test_each_folder_shows_its_own_questions_alone(upskill: Upskill, handoff: Path) -> None:
+    both = json.loads(upskill("handoff", "handoff", "--json").stdout)
+    assert [(one["number"], one["side"]) for one in both["open"]] == [(1, "cases"), (2, "skill")]
+    shown = upskill("handoff", "handoff/skill")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith("2 (draft): handoff/skill/002-draft-")
+    assert "cases" not in shown.stdout + shown.stderr
+    assert upskill("handoff", ".", cwd=handoff / "skill").stdout.startswith("2 (draft): 002-draft-")
+    assert "its own" in (handoff / "skill" / "README.md").read_text()
+    nothing = upskill("handoff", "skills")
+    assert nothing.returncode == 2
+    assert "not the folder of a hand-off" in nothing.stderr
+
+
+def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, handoff: Path, here: Path) -> None:
+    (here / "answer").write_text('{"lessons": "none", "more": 1}\n[')
+    refused = upskill("handoff", "handoff", "--answer", "2", "answer")
+    assert refused.returncode == 2
+    assert "lacks `name`" in refused.stderr
+    (here / "answer").write_text('{"name": 1, "lessons": {}')
+    assert "not valid JSON" in upskill("handoff", "handoff", "--answer", "2", "answer").stderr
+    (here / "answer").write_bytes(b"\xff\xfe")
+    assert "not UTF-8" in upskill("handoff", "handoff", "--answer", "2", "answer").stderr
+    (here / "answer").write_bytes(b"x" * 2_000_001)
+    assert "larger than" in upskill("handoff", "handoff", "--answer", "2", "answer").stderr
+    assert len(handoff_status(handoff).open) == 2
+    (here / "answer").write_text(f"Here you are:\n```json\n{GOOD}\n```\n")
+    assert upskill("handoff", "handoff", "--answer", "2", "answer").returncode == 0
+    assert "open questions: 1" in upskill("handoff", "handoff", "--answer", "7", "answer").stderr
+    (answered,) = [one for one in questions_in(handoff) if one.number == 2]
+    assert json.loads(answered.answer_path.read_text()) == json.loads(GOOD)
+
+
+def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> None:
+    (here / "secret").write_text(GOOD)
+    question = questions_in(handoff)[0]
+    question.answer_path.symlink_to(here / "secret")
+    assert "it is a link" in upskill("handoff", "handoff/cases").stdout
+    refused = upskill("handoff", "handoff", "--answer", "1", "secret")
+    assert refused.returncode == 2
+    assert "mend it, or remove it" in refused.stderr
+    (handoff / "cases" / "003-cases-00000000").symlink_to(question.path)
+    assert len(questions_in(handoff)) == 2
+
+
+def test_of_two_who_answer_at_once_the_second_is_refused(
+    handoff: Path, here: Path, environment: dict[str, str]
+) -> None:
+    for name in ("one", "two"):
+        (here / name).write_text(json.dumps({"name": name, "lessons": ["long"] * 2_000}))
+    both = {
+        name: subprocess.Popen(
+            [COMMAND, "handoff", "handoff", "--answer", "1", name],
+            cwd=here,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("one", "two")
+    }
+    told = {name: process.communicate(timeout=60)[1] for name, process in both.items()}
+    codes = {name: process.returncode for name, process in both.items()}
+    assert sorted(codes.values()) == [0, 2], told
+    first, second = sorted(codes, key=codes.__getitem__)
+    assert "was answered already at 20" in told[second]
+    assert json.loads(questions_in(handoff)[0].answer_path.read_text())["name"] == first
+    assert not list(handoff.rglob("*.tmp"))
+
+
+def test_waiting_ends_with_a_question_or_with_the_run(upskill: Upskill, handoff: Path, here: Path) -> None:
+    assert upskill("handoff", "handoff/skill", "--wait").returncode == 0
+    (here / "answer").write_text(GOOD)
+    taken = upskill("handoff", "handoff", "--answer", "2", "answer", "--json")
+    assert json.loads(taken.stdout)["taken"]["number"] == 2
+    ended = upskill("handoff", "handoff/skill", "--wait")
+    assert ended.returncode == 1
+    assert "resume it" in ended.stderr
+    write_state(handoff / "skill", "finished")
+    assert "nothing more will be asked" in upskill("handoff", "handoff/skill", "--wait").stderr
+    write_state(handoff / "skill", "running")
+    assert "cut short" in upskill("handoff", "handoff/skill", "--wait").stderr, "nobody holds the folder: it was killed"
+
+
+class Killer(HandoffServer):
+    """Answers as others do, and kills who asks at five points of a run."""
+
+    def __init__(self, below: Path, forker: Forker) -> None:
+        super().__init__(below)
+        self._forker = forker
+        self.points = ["plan open", "plan answered", "cases answered", "draft open", "revision answered"]
+
+    def serve_once(self) -> None:
+        for folder in {path.parent.parent for path in self._below.rglob("handoff.json")}:
+            for one in handoff_status(folder).open:
+                if self._kill(f"{one.question.purpose} open"):
+                    return
+                text = (one.question.path / "question.md").read_text()
+                self.answer(folder, one.question, text)
+                if self._kill(f"{one.question.purpose} answered"):
+                    return
+
+    def _kill(self, point: str) -> bool:
+        if point not in self.points or (child := self._forker.child) is None:
+            return False
+        self.points.remove(point)
+        os.kill(child, signal.SIGKILL)
+        wait_until(lambda: self._forker.child != child)
+        return True
+
+
+def test_a_run_that_is_killed_at_five_points_asks_nothing_twice(forker: Forker, here: Path, home: Path) -> None:
+    forker.home = home
+    words = (
+        *(made_teacher.TASK, "--model", "handoff", "--cases", "2+6+0", "--fresh", "--json"),
+        *("--eval-model", "any", "--eval-base-url"),
+    )
+    with Provider(made_teacher.student) as student, Killer(here, forker) as killer:
+        ends: list[Done] = [forker.run("generate", *words, student.url, cwd=here, UPSKILL_REPORT="false")]
+        (run,) = (here / "runs").glob("*generate*")
+        while ends[-1].returncode == -signal.SIGKILL:
+            ends.append(forker.run("generate", "--resume", str(run), "--json", cwd=here))
+    assert ends[-1].returncode == 0, ends[-1].stderr
+    assert killer.points == []
+    assert len(ends) == 6
+    found = json.loads(ends[-1].stdout)
+    assert found["status"] == "helps"
+    numbers = [number for number, _ in killer.served]
+    assert numbers == sorted(set(numbers)) == [one.number for one in questions_in(run / "handoff")]
+    assert found["spent"]["teacher"]["calls"] == len(numbers)
+    journal = [json.loads(line) for line in (run / "teacher.jsonl").read_text().splitlines()]
+    assert len({line["digest"] for line in journal}) == len(journal) == len(numbers)
+
+
+def test_generate_says_what_it_waits_for_and_ctrl_c_ends_it_at_once(here: Path, environment: dict[str, str]) -> None:
+    with Provider(made_teacher.student) as student:
+        words = [
+            made_teacher.TASK,
+            "--model",
+            "handoff",
+            "--eval-model",
+            "any",
+            "--eval-base-url",
+            student.url,
+            "--yes",
+        ]
+        process = subprocess.Popen(
+            [COMMAND, "generate", *words], cwd=here, env=environment, stderr=subprocess.PIPE, text=True
+        )
+        assert process.stderr is not None
+        told: list[str] = []
+        while "upskill handoff" not in (told[-1] if told else ""):
+            told.append(process.stderr.readline())
+            assert told[-1], told
+        assert "waiting for an answer in runs/" in told[-2]
+        process.send_signal(signal.SIGINT)
+        pressed = time.monotonic()
+        rest = process.stderr.read()
+        process.stderr.close()
+    assert process.wait(20) == 130
+    assert time.monotonic() - pressed < 15
+    assert "go on with: upskill generate --resume" in rest
+
+
+def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path) -> None:
+    ended = upskill("generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--no-wait", "--yes", "--json")
+    assert ended.returncode == 3
+    assert ended.stdout == ""
+    *_, waiting, on = ended.stderr.splitlines()
+    assert waiting.startswith("waiting for an answer in runs/")
+    assert "upskill generate --resume runs/" in on
+    refused = upskill("cases", "write", str(here), "-m", "handoff")
+    assert refused.returncode == 2
