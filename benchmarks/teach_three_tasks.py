@@ -4,12 +4,12 @@
     python -m benchmarks.teach_three_tasks --task kernel --folder build/kernel     again, to resume it
 
 Two fresh conversations serve `FOLDER/handoff/cases` and `FOLDER/handoff/skill`, and see nothing else. The student's
-answers are recorded. At the end a row of the table is printed, and `FOLDER/recording` can be moved to
+answers are recorded. With `--answers tests/recorded_teaching/TASK` the recorded teachers answer again, and only the
+student is recorded anew. At the end a row of the table is printed, and `FOLDER/recording` can be moved to
 `tests/recorded_teaching/TASK`, where it is played back by the tests. Further words go to `generate`.
 """
 
 import argparse
-import json
 import shutil
 import sys
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from tools.local_model import served_model
 
 from recorded_student import RecordedStudent
-from teaching_recording import HANDOFF, generate_command, keep, start
+from teaching_recording import HANDOFF, generate_command, keep, teach
 
 ROOT = Path(__file__).parent.parent
 PORT = 18714
@@ -76,6 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.teach_three_tasks")
     parser.add_argument("--task", choices=sorted(TASKS), required=True)
     parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--answers", type=Path, default=None, help="a recording whose teachers answer again")
     parser.add_argument("--port", type=int, default=PORT)
     flags, more = parser.parse_known_args()
     task, folder = TASKS[flags.task], flags.folder.resolve()
@@ -90,14 +91,9 @@ def main() -> int:
         if begun := sorted((folder / "runs").glob("*/generate.json")):
             command = [*command[:2], "--resume", str(begun[-1].parent), "--json"]
         print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
-        with start(command, folder) as process:
-            printed, _ = process.communicate()
-    if process.returncode != 0:
-        print(f"`generate` ended with {process.returncode}; the same command resumes it", file=sys.stderr)
-        return process.returncode
-    (folder / "result.json").write_text(printed, encoding="utf-8")
-    keep(folder, recording, words=words, result=json.loads(printed))
-    print(row(flags.task, json.loads(printed)))
+        result = teach(command, folder, student=student, answers=flags.answers)
+    keep(folder, recording, words=words, result=result)
+    print(row(flags.task, result))
     return 0
 
 

@@ -35,16 +35,39 @@ def _who(student: RecordedStudent) -> list[str]:
     return [*who, "--json", "--yes"]
 
 
-def start(command: Sequence[str], folder: Path) -> "subprocess.Popen[str]":
-    """Start the command in a folder, with a trial store of its own and without keys."""
+def teach(
+    command: Sequence[str], folder: Path, *, student: RecordedStudent, answers: Path | None = None
+) -> dict[str, Any]:
+    """Run the command in a folder, with a trial store of its own and without keys: what it printed, as `--json` has it.
+
+    With `answers` the teachers' answers come from a recording; otherwise somebody serves the hand-off. Raises
+    `AssertionError` where a question or a request comes that was not recorded, or where the command fails.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.endswith(("_KEY", "_TOKEN"))}
-    return subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**kept, "XDG_CACHE_HOME": str(folder / "cache"), "UPSKILL_REPORT": "false"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    left = {side: sorted((answers / side).iterdir()) for side in SIDES} if answers else {}
+    printed = folder / "result.json"
+    with (
+        printed.open("w", encoding="utf-8") as out,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**kept, "XDG_CACHE_HOME": str(folder / "cache"), "UPSKILL_REPORT": "false"},
+            stdout=out,
+        ) as process,
+    ):
+        try:
+            while process.poll() is None:
+                for side, recorded in left.items():
+                    _answer_open(folder / HANDOFF / side, recorded)
+                assert not student.unknown, f"asked of the student and not recorded: {student.unknown}"
+                time.sleep(0.05)
+        finally:
+            process.kill()
+    assert process.returncode == 0, f"`generate` ended with {process.returncode}; what it said is on stderr"
+    unused = [path.name for recorded in left.values() for path in recorded]
+    assert not unused, f"recorded answers that nobody asked for: {unused}"
+    result: dict[str, Any] = json.loads(printed.read_text(encoding="utf-8"))
+    return result
 
 
 def outcome_of(result: dict[str, Any]) -> dict[str, Any]:
@@ -74,28 +97,12 @@ def keep(folder: Path, recording: Path, *, words: Sequence[str], result: dict[st
     _write(recording / "expected.json", outcome_of(result))
 
 
-def replay(recording: Path, folder: Path) -> tuple[dict[str, Any], str]:
-    """Teach again from a recording: the result of `generate`, and what the teachers' answers were left over.
-
-    Raises `AssertionError` where a question or a request comes that was not recorded.
-    """
+def replay(recording: Path, folder: Path) -> dict[str, Any]:
+    """Teach again from a recording, in an empty folder and without any model: the result of `generate`."""
     shutil.copytree(recording / "material", folder, dirs_exist_ok=True)
-    left = {side: sorted((recording / side).iterdir()) for side in SIDES if (recording / side).is_dir()}
     with RecordedStudent(recording / "student.jsonl") as student:
-        command = generate_command(json.loads((recording / "command.json").read_text()), student)
-        with start(command, folder) as process:
-            try:
-                while process.poll() is None:
-                    for side, answers in left.items():
-                        _answer_open(folder / HANDOFF / side, answers)
-                    assert not student.unknown, f"asked of the student and not recorded: {student.unknown}"
-                    time.sleep(0.05)
-            finally:
-                process.kill()
-            assert process.stdout is not None
-            printed = process.stdout.read()
-    assert process.returncode == 0, f"`generate` ended with {process.returncode}"
-    return json.loads(printed), ", ".join(path.name for answers in left.values() for path in answers)
+        command = generate_command(json.loads((recording / "command.json").read_text(encoding="utf-8")), student)
+        return teach(command, folder, student=student, answers=recording)
 
 
 def _answer_open(side: Path, answers: list[Path]) -> None:
