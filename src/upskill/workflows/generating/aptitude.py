@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from upskill.domain import Arm, Case, Scored, Trial, harness_info
+from upskill.domain.harness import choose_harness
 from upskill.domain.student_profile import RUNGS, Aptitude, CountTokens, RungResult, StudentProfile
 from upskill.domain.text import count as counted
 from upskill.errors import ProviderError, StudentCannotProfit
@@ -21,7 +22,7 @@ from upskill.settings import Settings
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
 from upskill.workflows.generating.student_profile import skill_room, with_cases
 
-WITHOUT_TOOLS = "chat"
+WITHOUT_TOOLS = choose_harness("auto", tools=False)
 NO_PASSAGE = "no learn case names a passage: only the baseline was measured, not what the material itself would add"
 
 

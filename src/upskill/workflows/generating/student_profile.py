@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 from upskill.domain import Case, Skill, estimate_tokens, harness_info
+from upskill.domain.harness import choose_harness
 from upskill.domain.student_profile import SMALL_WINDOW, CountTokens, StudentProfile
 from upskill.errors import ProviderError
 from upskill.models import Endpoint, ServedModel
@@ -127,7 +128,7 @@ _EMPTY = Skill(name="skill-of-a-student", description="", body="", digest="")
 
 
 def _asked_by(harness: str) -> str:
-    return "chat" if harness == "auto" else harness
+    return choose_harness(harness, tools=False)
 
 
 def _narrowest(students: Served) -> tuple[Endpoint, int | None]:
