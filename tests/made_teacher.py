@@ -116,7 +116,8 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
             return {"cases": [*wanted, *(negative_case(number) for number in range(negatives))]}
         case "presentations":
             known = [thing for thing in things if line_for(thing) in prompt]
-            return {"presentations": [{"form": "table", "sections": draft(known)["sections"]}]}
+            rows = {"heading": "Table", "text": "\n".join(map(line_for, known))}
+            return {"presentations": [{"form": "table", "sections": [rows]}]}
         case "edits":
             return revision([thing for thing in things if line_for(thing) not in prompt])
         case "changes":

@@ -119,9 +119,9 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     (place.here / "notes.rst").write_text(f"the key is {own}\n{all_planted()[0].text}\n")
     sources = ("--from", "recorded/session.jsonl", "--from", "./recorded/trace.md")
     example = f"deploy with {own}"
-    done = place.generate(
-        TASK, *sources, "--from", "notes.rst", "-e", example, "--cases", "4+8+2", "--fresh", "--yes", **KEYS
-    )
+    # This student knows what the skill says, and nothing of a passage: no skill would seem to help it.
+    flags = ("--cases", "4+8+2", "--fresh", "--yes", "--anyway")
+    done = place.generate(TASK, *sources, "--from", "notes.rst", "-e", example, *flags, **KEYS)
     assert done.returncode == 0, done.stderr
     for line in (
         "Generating skill with any...",

@@ -234,6 +234,31 @@ def test_an_outage_of_the_teacher_names_the_best_draft_and_how_it_did(
     assert (tmp_path / found[1] / "SKILL.md").is_file()
 
 
+def test_a_wordy_teacher_and_a_student_with_a_small_window_end_in_a_saved_skill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    history = {"heading": "History", "text": "Long ago it was otherwise. " * 300, "sources": []}
+
+    def teacher(asked: ReceivedRequest) -> Behaviour:
+        said = made_teacher.teachers_answer(asked.prompt, THINGS[:8], 3, 0)
+        if "sections" in said:
+            said = {**said, "sections": [history, *said["sections"]], "drop_first": ["History"]}
+        return Behaviour(text=json.dumps(said))
+
+    with Provider(teacher) as teaches, Provider(made_teacher.student, window=1_024, tokenizer=True) as learns:
+        chosen = {"teacher": "any", "teacher_base_url": teaches.url, "models": ("any",), "base_url": learns.url}
+        settings = resolve_settings({**chosen, "store": False})
+        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("4+4+0"), revisions=1)
+        made = generate(order, settings=settings)
+    asked = [made_teacher.kind_of(request.prompt) for request in teaches.requests]
+    assert asked.count("sections") == 3, "the draft, and twice to shorten it"
+    assert made.saved is not None
+    assert "Long ago" not in made.skill.body
+    assert [one.presentation for one in made.attempts][:2] == ["prose", "table"]
+    assert made.attempts[-1].passed > made.attempts[0].passed
+
+
 class StoppingAtAnAnswer(RunProgress):
     """Presses Ctrl-C at the first answer."""
 
