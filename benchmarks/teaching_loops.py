@@ -26,7 +26,9 @@ from tools.simulation.teaching import (
     revision_loop,
     true_gain,
 )
+from tools.simulation.wordy import wordy_loop
 
+from upskill.errors import UpskillError
 from upskill.workflows.generating.refine import Effort
 
 SEED = "1"
@@ -156,6 +158,20 @@ def true_rows(loops: int, seed: str) -> list[Row]:
     return rows
 
 
+def overflow_row(loops: int, seed: str) -> Row:
+    """A teacher that writes too much for students with small windows: loops that leave no draft."""
+    lost = 0
+    for number in range(loops):
+        try:
+            loop = wordy_loop(random.Random(f"{seed}/wordy/{number}"))
+        except UpskillError:
+            lost += 1
+        else:
+            lost += not loop.refined.best.draft.body.strip()
+    what = "a wordy teacher, students with windows of 512 to 8,192 tokens: ends without a draft that fits"
+    return Row(what=what, cases="", loops=loops, found=lost, most=0)
+
+
 def _row(
     what: str,
     cases: str,
@@ -232,7 +248,7 @@ def main() -> int:
     options = parser.parse_args()
     started = time.monotonic()
     loops = 40 if options.fast else 200
-    rows = [*null_rows(loops, SEED), *true_rows(loops, SEED)]
+    rows = [*null_rows(loops, SEED), *true_rows(loops, SEED), overflow_row(loops, SEED)]
     efforts = effort_lines(loops, SEED)
     text = page(rows, efforts, seconds=time.monotonic() - started)
     print(text)

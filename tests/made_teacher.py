@@ -86,7 +86,7 @@ def revision(things: Sequence[str]) -> dict[str, Any]:
 
 def kind_of(text: str) -> str:
     """What a teacher is asked for, by the form of the answer."""
-    for kind in ("facts", "cases", "edits", "sections", "changes", "lessons"):
+    for kind in ("facts", "presentations", "cases", "edits", "sections", "changes", "lessons"):
         if re.search(rf'"properties":\s*{{[^{{}}]*"{kind}"', text) or f'"{kind}":{{"type":"array"' in text:
             return kind
     return "unknown"
@@ -114,6 +114,9 @@ def teachers_answer(prompt: str, things: Sequence[str], known_at_first: int, neg
             ]
             wanted = planned or [case_about(thing, "direct") for thing in things]
             return {"cases": [*wanted, *(negative_case(number) for number in range(negatives))]}
+        case "presentations":
+            known = [thing for thing in things if line_for(thing) in prompt]
+            return {"presentations": [{"form": "table", "sections": draft(known)["sections"]}]}
         case "edits":
             return revision([thing for thing in things if line_for(thing) not in prompt])
         case "changes":

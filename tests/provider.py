@@ -76,8 +76,12 @@ def answer_ok(asked: ReceivedRequest) -> Behaviour:
 class Provider:
     """Serves until the block ends."""
 
-    def __init__(self, behave: Behave = answer_ok, *, port: int = 0, window: int | None = None) -> None:
+    def __init__(
+        self, behave: Behave = answer_ok, *, port: int = 0, window: int | None = None, tokenizer: bool = False
+    ) -> None:
+        """`window` is what the server says of itself; with a `tokenizer` a token is a word."""
         self._behave = behave
+        self._tokenizer = tokenizer
         self._port = port
         self._window = window
         self.requests: list[ReceivedRequest] = []
@@ -150,6 +154,10 @@ class Provider:
             window = {} if self._window is None else {"max_model_len": self._window}
             listed = {"object": "list", "data": [{"id": "any", **window}]}
             await _send(writer, 200 if known else 404, json.dumps(listed if known else {}).encode())
+            return True
+        if self._tokenizer and path == "/tokenize":
+            tokens = json.loads(body)["content"].split()
+            await _send(writer, 200, json.dumps({"tokens": tokens}).encode())
             return True
         if not path.endswith("/chat/completions"):
             await _send(writer, 404, b"{}")

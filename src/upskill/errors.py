@@ -49,5 +49,13 @@ class ProviderError(UpskillError):
     """A model cannot be reached, or not with what is configured."""
 
 
+class StudentCannotProfit(UpskillError):
+    """The students gain too little from the material itself for any skill to help them."""
+
+
+class WindowExceeded(ProviderError):
+    """A skill and the longest case do not fit into a student's context window together."""
+
+
 class EngineError(UpskillError):
     """The engine or the run folder failed: a fault of ours or of the machine."""

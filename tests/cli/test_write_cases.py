@@ -64,7 +64,7 @@ def test_cases_that_are_written_are_saved_and_qualified_and_split(upskill: Upski
         "8 cases, all qualified: 2 to learn from, 4 held out, 2 negative",
         "Saved to quay/skill_meta.json",
     ]
-    assert "8 cases are written by scripted/teacher.yaml; about 1 calls" in done.stderr
+    assert "8 cases are written by scripted/teacher.yaml; about 2 calls" in done.stderr
     meta = json.loads((quay / "skill_meta.json").read_text())
     assert meta["made_by"] == "me"
     assert meta["cases_written_by"]["wanted"] == "2+4+2"

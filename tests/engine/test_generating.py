@@ -1,6 +1,7 @@
 """What `generate` does around its stages: with a scripted teacher, and before anything is measured."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from made_teacher import THINGS
 from provider import Behaviour, Provider, ReceivedRequest
 from unit.teaching.case_teacher import good_case
 from upskill.domain import Trial
-from upskill.errors import EngineError, SkillInvalid, UsageError
+from upskill.errors import EngineError, ProviderError, SkillInvalid, UsageError
 from upskill.settings import ResolvedSettings, resolve_settings
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import read_counts
@@ -196,8 +197,9 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
             }
         )
         order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("6+6+0"), revisions=1)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as stopped:
             generate(order, settings=settings, progress=Stopping())
+        assert "the best draft so far is ./runs/" in stopped.value.__notes__[0]
         (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
         sick = False
         made = resume_generate(run)
@@ -208,6 +210,28 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
         with pytest.raises(UsageError, match="held-out was begun with another draft"):
             resume_generate(run)
+
+
+def test_an_outage_of_the_teacher_names_the_best_draft_and_how_it_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def teacher(asked: ReceivedRequest) -> Behaviour:
+        if made_teacher.kind_of(asked.prompt) in ("edits", "presentations"):
+            return Behaviour(status=400, error={"message": "not now"})
+        return made_teacher.teacher(THINGS[:8], known_at_first=4, negatives=0)(asked)
+
+    with Provider(teacher) as teaches, Provider(made_teacher.student) as learns:
+        chosen = {"teacher": "any", "teacher_base_url": teaches.url, "models": ("any",), "base_url": learns.url}
+        settings = resolve_settings({**chosen, "store": False, "max_retries": 0})
+        order = GenerateOrder(task=made_teacher.TASK, counts=read_counts("4+4+0"), anyway=True)
+        with pytest.raises(ProviderError, match="nothing was saved") as error:
+            generate(order, settings=settings)
+    (note,) = error.value.__notes__
+    found = re.fullmatch(r"the best draft so far is (\S+) \(learn cases: (\d) of 4 passed\)", note)
+    assert found is not None, note
+    assert (tmp_path / found[1] / "SKILL.md").is_file()
 
 
 class StoppingAtAnAnswer(RunProgress):

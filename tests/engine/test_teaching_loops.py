@@ -4,7 +4,9 @@ import random
 
 import pytest
 from tools.simulation.teaching import NULLS, at_most, gain, line_of_uses, new_skill_loop, revision_loop
+from tools.simulation.wordy import wordy_loop
 
+from upskill.domain import estimate_tokens
 from upskill.workflows.generating.refine import Effort
 
 
@@ -62,3 +64,9 @@ def test_teacher_is_never_told_of_a_held_out_or_negative_case(effort: Effort) ->
     assert "learn task " in told
     assert "held-out" not in told
     assert "negative" not in told
+
+
+def test_wordy_teacher_always_leaves_a_draft_that_fits() -> None:
+    for number in range(12):
+        loop = wordy_loop(random.Random(number))
+        assert 0 < estimate_tokens(loop.refined.best.draft.body) <= loop.budget

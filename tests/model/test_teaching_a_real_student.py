@@ -1,7 +1,6 @@
 """The whole loop with a real student: a scripted draft fails, its revision mends it, held-out cases prove it."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import skills_ref
 import yaml
 
 from forking import COMMAND, Done, run_program
-from upskill.checks import offers
-from upskill.teaching.case_split import CaseCounts, split_cases
-from upskill.teaching.written_case import read_written
+from upskill.models import Reply
+from upskill.teaching.case_split import CaseCounts
+from upskill.teaching.fact_questions import plan_facts
+from upskill.teaching.material import Material
 
 TASK = "answer questions about tarnctl"
 FACTS = {
@@ -32,7 +32,8 @@ def _case(thing: str, wording: str) -> dict[str, Any]:
     asked = {"direct": f"What is the {thing} of tarnctl?", "paraphrased": f"Please name the {thing} that tarnctl uses."}
     return {
         "id": f"{thing}-{wording}",
-        "topic": thing,
+        "fact": thing,
+        "rung": "answer" if wording == "direct" else "snippet",
         "wording": wording,
         "negative": False,
         "input": asked[wording],
@@ -46,9 +47,18 @@ def _case(thing: str, wording: str) -> dict[str, Any]:
 def _teacher(path: Path) -> None:
     """Cases about all facts; a draft that knows only those that no learn case asks for; a revision that knows all."""
     items = [_case(thing, wording) for wording in ("direct", "paraphrased") for thing in FACTS]
-    written = [read_written(item, check_problems=lambda _: [], offers=offers()).case for item in items]
-    cases = [replace(case, id=item["id"]) for case, item in zip(written, items, strict=True)]
-    learned = {str(case.extra["topic"]) for case in split_cases(cases, COUNTS) if case.use == "learn"}
+    facts = [
+        {
+            "id": thing.replace(" ", "-"),
+            "text": f"The {thing} is {value}.",
+            "kind": "fact",
+            "place": "",
+            "family": thing,
+        }
+        for thing, value in FACTS.items()
+    ]
+    plan = plan_facts(Material(task=TASK), lambda _: (Reply(text=json.dumps({"facts": facts})),), counts=COUNTS)
+    learned = {fact.id.replace("-", " ") for fact in plan.facts if fact.use == "learn"}
     assert 2 <= len(learned) <= 4
     lines = {thing: f"- The {thing} is {value}" for thing, value in FACTS.items()}
     draft = {
@@ -61,6 +71,7 @@ def _teacher(path: Path) -> None:
     }
     edit = {"file": "SKILL.md", "action": "insert", "heading": "Facts", "text": "\n".join(lines[o] for o in learned)}
     rules = [
+        {"when": "List up to", "replies": [json.dumps({"facts": facts})]},
         {"when": r"Answer with `\{\"cases\"", "replies": [json.dumps({"cases": items})]},
         {"when": "Write the skill for this task", "replies": [json.dumps(draft)]},
         {
@@ -95,7 +106,7 @@ def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_m
     (student,) = found["held_out"]["students"]
     assert student["arms"]["baseline"]["pass_rate"] <= 0.2
     assert student["lifts"][0]["cases_like_these"][0] > 0
-    assert found["spent"]["teacher"]["calls"] <= 5
+    assert found["spent"]["teacher"]["calls"] <= 6
     assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
 
 

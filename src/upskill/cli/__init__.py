@@ -114,7 +114,11 @@ def main() -> None:
     except Exception as error:
         if debug:
             raise
+        from upskill.cli.output import notes_of
+
         click.echo(_without_own_keys(f"error: {type(error).__name__}: {error}"), err=True)
+        for line in notes_of(error):
+            click.echo(line, err=True)
         click.echo("hint:  this is a fault of upskill; run again with --debug to see where it rose", err=True)
         sys.exit(EXIT_FAILED)
 
@@ -134,12 +138,13 @@ def _explain_usage(error: click.ClickException) -> None:
 
 def explain(error: UpskillError) -> None:
     """Print the problems, then the message, then the hint."""
-    from upskill.cli.output import print_lines
+    from upskill.cli.output import notes_of, print_lines
 
     lines = [f"  {problem}" for problem in error.problems]
     lines.append(f"error: {error.message}")
     if error.hint:
         lines.append(f"hint:  {error.hint}")
+    lines += notes_of(error)
     for line in map(_without_own_keys, lines):
         print_lines(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
 

@@ -11,6 +11,7 @@ from upskill.cli import options
 from upskill.cli.output import (
     console,
     is_interactive,
+    notes_of,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
@@ -108,7 +109,8 @@ def command(
     on cases that the teacher never saw.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
-    not be done, no verdict possible, or questions are open and --no-wait was given, 130 interrupted.
+    not be done, no skill can help these students, no verdict possible, or questions are open and --no-wait was given,
+    130 interrupted.
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
@@ -126,9 +128,11 @@ def command(
     try:
         with progress:
             if resume is not None:
-                heeded = {"resume", "max_cost", "require", "as_json", "quiet", "no_color", "yes", "no_wait"}
+                heeded = {"resume", "max_cost", "anyway", "require", "as_json", "quiet", "no_color", "yes", "no_wait"}
                 refuse_what_resume_ignores(heeded)
-                generated = resume_generate(resume, max_cost=max_cost, wait=not no_wait, progress=progress)
+                generated = resume_generate(
+                    resume, max_cost=max_cost, anyway=anyway, wait=not no_wait, progress=progress
+                )
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
                 order = GenerateOrder(
@@ -162,12 +166,14 @@ def command(
     except PlanWritten as written:
         click.echo(written.message, err=as_json)
         return EXIT_DONE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupted:
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
         click.echo("interrupted; everything that was bought is kept", err=True)
         click.echo(f"go on with: upskill generate --resume {quote(progress.run.as_posix())}", err=True)
+        for line in notes_of(interrupted):
+            click.echo(line, err=True)
         return EXIT_INTERRUPTED
     _show(generated, require, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):

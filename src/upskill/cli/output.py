@@ -70,6 +70,11 @@ def named(model: "Endpoint | Student") -> str:
     return model.name if model.name == model.model else f"{model.name}, {model.model}"
 
 
+def notes_of(error: BaseException) -> list[str]:
+    """What is there in spite of an error, a line each: the best draft of a `generate`, and where it lies."""
+    return [f"note:  {note}" for note in getattr(error, "__notes__", ())]
+
+
 def show_next_steps(steps: "Iterable[NextStep]") -> None:
     """Show the next useful commands on stderr: they are not part of the result."""
     for step in steps:

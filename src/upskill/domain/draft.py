@@ -44,3 +44,5 @@ class Draft:
     frontmatter: Mapping[str, object] = field(default_factory=dict)
     """Other fields of the specification, such as `license`: kept from a skill that is improved."""
     sources: tuple[SectionSource, ...] = ()
+    expendable: tuple[str, ...] = ()
+    """Headings of sections that go first where the body is too long for a student, as its writer ordered them."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from upskill.domain.evaluation import Evaluation, Purchase
 from upskill.domain.skill import Skill
+from upskill.domain.student_profile import Aptitude
 
 STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no difference", "cheaper", "helps")
 """From the worst to the best: a skill has the status of the student that it serves worst."""
@@ -17,6 +18,8 @@ class AttemptSummary:
     passed: int
     of: int
     """Trials with the skill that were scored, of all students together."""
+    presentation: str = "prose"
+    """The form of the draft's body: prose, examples, questions or table."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,6 +66,8 @@ class GenerateResult:
     by_students: Purchase
     run: str
     notes: tuple[str, ...] = ()
+    aptitude: tuple[Aptitude, ...] = ()
+    """What each student could do on the learn cases before anything was drafted; empty where that was not measured."""
 
 
 def worst_of(statuses: tuple[str, ...]) -> str:

@@ -5,8 +5,12 @@ A new harness is that module and an entry in `HARNESSES`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from upskill.domain.trial import Arm
+
+Ceiling = Literal["beside", "alone"]
+"""Whether the ceiling arm is run beside the others, where it decides nothing, or with the baseline only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,9 +32,11 @@ class HarnessInfo:
     programs: tuple[str, ...] = ()
     """Programs that must be installed."""
 
-    def planned_arms(self, *, baseline: bool, previous: bool) -> tuple[Arm, ...]:
+    def planned_arms(self, *, baseline: bool, previous: bool, ceiling: Ceiling | None = None) -> tuple[Arm, ...]:
         """First what is measured against, then what the verdict is about, then what is run beside it."""
         arms = tuple(self.arms)
+        if ceiling is not None:
+            return ("baseline", "ceiling") if ceiling == "alone" else (*arms, "ceiling")
         if previous:
             return ("previous", arms[1])
         return arms if baseline else (arms[1],)

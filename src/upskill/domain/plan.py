@@ -79,7 +79,22 @@ class TrialPlan:
     @property
     def trials_per_student(self) -> int:
         """The most trials of one student."""
-        return self.most_turns * len(self.arms)
+        if all(self.arms_of(case) == self.arms for case in self.cases):
+            return self.most_turns * len(self.arms)
+        return sum(len(turn.arms) for turn in self.turns())
+
+    @property
+    def deciding(self) -> tuple[Arm, ...]:
+        """The arms without a ceiling that is run beside them."""
+        return tuple(arm for arm in self.arms if arm != "ceiling" or arm == self.measured)
+
+    def arms_of(self, case: Case) -> tuple[Arm, ...]:
+        """The arms that a case is run in: one without a passage has no ceiling."""
+        return self.arms if "ceiling" not in self.arms or case.passage is not None else self.deciding
+
+    def cases_in(self, arm: Arm) -> int:
+        """How many cases are run in an arm."""
+        return sum(arm in self.arms_of(case) for case in self.cases)
 
     @property
     def most_turns(self) -> int:
@@ -105,7 +120,7 @@ class TrialPlan:
             order = list(self.cases)
             random.Random(f"{self.seed}/{repeat}").shuffle(order)
             for case in order:
-                yield Turn(case=case, repeat=repeat, arms=self.arms)
+                yield Turn(case=case, repeat=repeat, arms=self.arms_of(case))
 
     def trials(self) -> Iterator[PlannedTrial]:
         for turn in self.turns():

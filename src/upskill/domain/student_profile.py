@@ -8,8 +8,13 @@ from upskill.domain.lift import Lift
 CountTokens = Callable[[str], int]
 """Counts tokens as the student does: by its server's tokenizer, or by an estimate that is rather too high."""
 
+SMALL_WINDOW = 8_192
+"""A student with a window of at most so many tokens is taught as a small one."""
+
 RUNGS = ("answer", "snippet", "file")
 """How much a case asks for: one line, a few lines, a whole file or program. A written case names its own in `extra`."""
+RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
+"""The rungs as people call them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,9 +39,11 @@ class Aptitude:
     """The share that passes with the passage in the prompt; `None` where no case names one."""
     lift: Lift | None
     """Ceiling minus baseline."""
+    cases: int = 0
+    """Learn cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
-    """The ids of the learn cases that passed in either arm."""
+    """The ids of the learn cases that passed in either arm, or have no ceiling, so that nothing is known of them."""
     cut: int = 0
     """Answers that were cut at the longest answer."""
     trials: int = 0
@@ -60,3 +67,13 @@ class StudentProfile:
     """Whether the student's own tokenizer counts; else tokens are estimated."""
     aptitudes: tuple[Aptitude, ...] = ()
     """Empty until aptitude is measured."""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its window is known to be small."""
+        return self.window is not None and self.window <= SMALL_WINDOW
+
+    def reachable(self, student: str) -> frozenset[str] | None:
+        """The learn cases that this student passed in aptitude; `None` where no case was shown with its passage."""
+        measured = [one for one in self.aptitudes if one.student == student and one.ceiling is not None]
+        return frozenset(case_id for one in measured for case_id in one.reachable) if measured else None

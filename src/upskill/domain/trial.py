@@ -123,6 +123,8 @@ class Trial:
     skill_use: SkillUse | None = None
     turns: int = 0
     """Answers of the model in this trial; 0 where the harness does not count them."""
+    tool_calls: int | None = None
+    """Calls of its tools that could be read; `None` where it has no tools, and in trials of earlier versions."""
     usage: Usage = Usage()
     seconds: float | None = None
     calls: int = 0

@@ -41,6 +41,7 @@ def evaluate(
     tests: PathLike | None = None,
     previous: PathLike | None = None,
     no_baseline: bool = False,
+    ceiling: bool = False,
     min_lift: float | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -50,6 +51,7 @@ def evaluate(
     """Measure a skill on each model, with the skill and without it, as `upskill eval` does.
 
     `tests` is a file of cases, `previous` an older version of the skill to measure against instead of no skill.
+    `ceiling` also asks without the skill and with the passage that a case names in the prompt, as `--ceiling` does.
     What has not changed since an earlier evaluation is not asked again, unless `fresh` is given: the recorded verdict
     is the result. `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `ledger`.
 
@@ -61,6 +63,7 @@ def evaluate(
         case_file=None if tests is None else Path(tests),
         repeats=None if runs == "auto" else runs,
         baseline=not no_baseline,
+        ceiling="beside" if ceiling else None,
         min_lift=min_lift,
         previous=None if previous is None else Path(previous),
         fresh=fresh,
@@ -115,6 +118,7 @@ def generate(
     no_eval: bool = False,
     revisions: int = 3,
     effort: Literal["low", "high"] = "low",
+    anyway: bool = False,
     sandbox: Backend = "bubblewrap",
     yes: bool = False,
     **settings: object,
@@ -122,8 +126,9 @@ def generate(
     """Make a skill for a task or from recordings, or improve one, and measure it, as `upskill generate` does.
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
-    from, held out and negative ("10+32+4"), `output` is the folder of the skill. Price, settings and interrupts are as
-    with `evaluate`; `resume_generate` continues a run.
+    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `anyway` writes it even if no skill
+    can help these students, which else raises `StudentCannotProfit`. Price, settings and interrupts are as with
+    `evaluate`; `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):
         raise UsageError(f"effort must be low or high, not {effort!r}")
@@ -140,6 +145,7 @@ def generate(
             evaluate=not no_eval,
             revisions=revisions,
             effort=effort,
+            anyway=anyway,
             sandbox=_backend(sandbox),
         )
         chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
@@ -156,12 +162,15 @@ def generate(
     return _call(work)
 
 
-def resume_generate(run: PathLike, *, max_cost: float | None = None) -> GenerationResult:
-    """Resume a run of `generate`, under its own settings. `max_cost` raises its cap. Nothing is bought twice."""
+def resume_generate(run: PathLike, *, max_cost: float | None = None, anyway: bool = False) -> GenerationResult:
+    """Resume a run of `generate`, under its own settings. `max_cost` raises its cap, `anyway` goes on where it stopped
+    because no skill could help. Nothing is bought twice."""
     progress = _GenerateProgress()
-    return _call(
-        lambda: progress.watch(lambda: generating.resume_generate(Path(run), max_cost=max_cost, progress=progress))
-    )
+
+    def work() -> GenerateResult:
+        return generating.resume_generate(Path(run), max_cost=max_cost, anyway=anyway, progress=progress)
+
+    return _call(lambda: progress.watch(work))
 
 
 def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:

@@ -11,6 +11,7 @@ from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
+from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
@@ -84,8 +85,14 @@ def _claims(generated: GenerateResult) -> Iterator[Text]:
 def _facts(generated: GenerateResult) -> Iterator[Text]:
     learn, held_out, negative = generated.cases
     yield Text(f"cases: {learn} to learn from, {held_out} held out, {negative} negative", style="dim")
+    for one in generated.aptitude:
+        if one.lift is not None:
+            yield Text(f"before: {one.student}: {aptitude_figures(one)}", style="dim")
     if len(generated.attempts) > 1:
-        shown = ", ".join(f"{one.passed}/{one.of}" for one in generated.attempts)
+        several = len({one.presentation for one in generated.attempts}) > 1
+        shown = ", ".join(
+            f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
+        )
         yield Text(f"attempts on learn cases: {shown}; {generated.refined}", style="dim")
     yield Text(f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}", style="dim")
     for note in generated.notes:
@@ -122,13 +129,17 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
             for claim in generated.claims
         ],
         "cases": {"learn": learn, "held_out": held_out, "negative": negative},
-        "attempts": [{"number": one.number, "passed": one.passed, "of": one.of} for one in generated.attempts],
+        "attempts": [
+            {"number": one.number, "passed": one.passed, "of": one.of, "presentation": one.presentation}
+            for one in generated.attempts
+        ],
         "refined": generated.refined,
         "spent": {"teacher": _spent_json(generated.by_teacher), "students": _spent_json(generated.by_students)},
         "held_out": None if generated.evaluation is None else evaluation_json(generated.evaluation),
         "required": requirements_json(generate_requirements(generated, required)),
         "run": generated.run,
         "notes": list(generated.notes),
+        "aptitude": aptitude_json(generated.aptitude),
     }
 
 

@@ -68,6 +68,7 @@ def foreign_case(item: dict[str, Json], problems: list[str]) -> Case:
         reference=read_answer(item["reference"], problems, where="`reference`") if "reference" in ours else None,
         wrong=read_answers(item["wrong"], problems, where="`wrong`") if "wrong" in ours else (),
         family=str(item["family"]).strip() if "family" in ours else None,
+        passage=str(item["passage"]) if "passage" in ours else None,
         extra={key: value for key, value in item.items() if key not in used},
     )
 
@@ -76,6 +77,7 @@ _OUR_FORMS: dict[str, Callable[[Json], bool]] = {
     "files": lambda value: isinstance(value, dict),
     "reference": lambda value: isinstance(value, dict) and not {"text", "files"}.isdisjoint(value),
     "family": lambda value: family_problem(value) is None,
+    "passage": lambda value: isinstance(value, str) and bool(value.strip()),
     "wrong": lambda value: isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value),
 }
 """Keys of our own files, each with the form that ours have; a value of another form is kept as it is. In the

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
 from upskill.domain.skill import META_FILE
+from upskill.domain.student_profile import Aptitude
 from upskill.domain.text import whole_characters
 from upskill.storage.atomic_file import read_json
 from upskill.storage.cases import cases_as_json
@@ -51,6 +52,8 @@ class Provenance:
     """The digest of the version before; `None` for a new skill."""
     improved_for: str | None = None
     """What the last improvement was for, where that is not the task."""
+    aptitude: tuple[Aptitude, ...] = ()
+    """What each student could do on the learn cases before it was drafted. Nothing is claimed from it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

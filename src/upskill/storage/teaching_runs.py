@@ -1,8 +1,9 @@
 """The run folder of a `generate`: every stage in a file of its own, written when the stage ends.
 
 `generate.json` (what was asked, of whom, under which settings, and what came of it), `teacher.jsonl` (every answer of
-a teacher), `material.json`, `lessons.json`, `cases.json`, `drafts/N/<name>/` with `drafts/N/sources.json`, `previous/`
-(the skill that is improved, as it was), and `trials/<stage>/`, each of them an ordinary run folder.
+a teacher), `material.json`, `plan.json` (of facts), `cases.json`, `lessons.json`, `drafts/N/<name>/` with
+`drafts/N/sources.json`, `previous/` (the skill that is improved, as it was), `no-skill/` (one that says
+nothing), and `trials/<stage>/`, each of them an ordinary run folder.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,7 @@ from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
 from upskill.storage.skills import copy_skill
 
 _SOURCES = TypeAdapter(tuple[SectionSource, ...])
+_NO_SKILL = Draft(name="no-skill", description="Stands where there is no skill.", body="Nothing.\n")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,6 +42,8 @@ class TeachingRecord:
     """The engine's name of it, and where it is served."""
     case_writer: str
     students: tuple[str, ...]
+    questions: int = 1
+    """The version of the questions that teachers are asked; a run goes on only with those that it began with."""
     stage: str = "material"
     """The last stage that has ended."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
@@ -115,6 +119,13 @@ class TeachingFolder:
         folder.parent.mkdir(parents=True)
         write_draft(folder.parent, draft)
         write_text(folder.parent / "sources.json", record_text(_SOURCES, draft.sources))
+        return folder
+
+    def no_skill(self) -> Path:
+        """A skill that says nothing: evaluations without any skill name this one."""
+        folder = self.path / "no-skill"
+        if not folder.is_dir():
+            write_draft(self.path, _NO_SKILL)
         return folder
 
     def stage(self, name: str) -> RunFolder:

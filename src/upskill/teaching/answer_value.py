@@ -23,7 +23,13 @@ MOST_FENCES = 5
 MOST_DEPTH = 30
 _MOST_STARTS = 60
 MOST_PROBLEMS = 8
-_TYPE_NAMES = {"object": "an object", "array": "a list", "string": "a text", "number": "a number"}
+_TYPE_NAMES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "a text",
+    "number": "a number",
+    "boolean": "true or false",
+}
 
 
 class UnusableAnswer(Exception):
@@ -218,12 +224,18 @@ def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
     problems: list[str] = []
     try:
         for error in Draft202012Validator(schema).iter_errors(value):
-            problems.append(_in_words(error))
+            problems.append(_in_words(_nearest(error)))
             if len(problems) >= MOST_PROBLEMS:
                 break
     except RecursionError:
         return ["it is nested too deeply"]
     return list(dict.fromkeys(problems))
+
+
+def _nearest(error: Any) -> Any:
+    """Where a value may have several forms and has none of them, the problem of the form that comes nearest."""
+    deepest = max(error.context or (error,), key=lambda inner: len(inner.absolute_path))
+    return _nearest(deepest) if len(deepest.absolute_path) > len(error.absolute_path) else error
 
 
 def _in_words(error: Any) -> str:
@@ -239,12 +251,19 @@ def _in_words(error: Any) -> str:
             return f"{place} must be {_TYPE_NAMES.get(wanted, wanted)}, not {_type_name(got)}"
         case "enum":
             return f"{place} must be one of {', '.join(map(str, wanted))}, not {str(got)[:60]!r}"
+        case "anyOf":
+            forms = (_with_keys(form) or _TYPE_NAMES.get(form.get("type"), str(form.get("type"))) for form in wanted)
+            return f"{place} must be one of: {', '.join(forms)}"
         case "maxItems":
             return f"{place} has {len(got):,} items; at most {wanted:,} are allowed"
         case "minItems":
             return f"{place} has {len(got):,} items; at least {wanted:,} are needed"
         case _:
             return f"{place}: {' '.join(str(error.message).split())[:160]}"
+
+
+def _with_keys(form: Mapping[str, Any]) -> str:
+    return " with ".join(f"`{key}`" for key in form.get("required", ()))
 
 
 def _type_name(value: Any) -> str:

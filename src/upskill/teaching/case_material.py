@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from upskill.domain.fences import with_fences
 from upskill.domain.trace_digest import Finding
 from upskill.teaching.material import Material
+from upskill.teaching.places import finding_text
 from upskill.teaching.prompts import quoted
 
 MATERIAL_TOKENS = 12_000
@@ -93,9 +94,7 @@ _HEADINGS = {
 
 
 def _written(finding: Finding) -> str:
-    parts = finding.brief or finding.parts if finding.kind in _FOR_ALL else finding.parts
-    body = "\n\n".join(f"{part.label}:\n{part.text}" if part.label else part.text for part in parts)
-    text = f"{finding.title}\n{body}".strip()[:_MOST_PIECE_CHARACTERS]
+    text = finding_text(finding, brief=finding.kind in _FOR_ALL)[:_MOST_PIECE_CHARACTERS]
     return f"## {_HEADINGS[finding.kind]}\n\n{quoted(text)}"
 
 

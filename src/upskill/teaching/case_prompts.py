@@ -7,19 +7,21 @@ from typing import Any
 
 from upskill.domain import CheckOffer
 from upskill.domain.answer_schemas import FILES, TEXT, Schema, list_of, object_of, one_of
-from upskill.domain.student_profile import RUNGS, StudentProfile
+from upskill.domain.student_profile import StudentProfile
 from upskill.domain.text import count, shortened
 from upskill.models import Message, Question
 from upskill.teaching.case_material import batch_size, slices
 from upskill.teaching.case_split import WORDINGS, CaseCounts
-from upskill.teaching.fact_batches import Slot, facts_text
+from upskill.teaching.fact_batches import Slot, facts_text, rungs_for
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
 from upskill.teaching.student_told import student_told
 from upskill.teaching.written_case import WrittenCase
 
 PURPOSE = "cases"
-_MOST_PROMPTS_SHOWN = 60
+_MOST_SHOWN = 60
+_WINDOW_PER_SHOWN = 256
+"""Tokens of the window for each task, and each fact, of other cases that is shown."""
 _MOST_PROMPT_SHOWN = 160
 
 _HOW = {
@@ -43,12 +45,14 @@ class Batch:
     programs: bool
     student: str = ""
     """What is told of the student."""
-    planned: bool = False
-    """Whether there is a plan of facts."""
+    rungs: tuple[str, ...] = ()
+    """What the student can be asked for, with a plan of facts; empty without one."""
     slots: tuple[Slot, ...] = ()
     """The facts to ask for, with a plan."""
     other_facts: tuple[str, ...] = ()
     """The facts that other calls ask for."""
+    shown: int = _MOST_SHOWN
+    """How many tasks, and facts, of other cases are shown."""
 
 
 def batches_for(
@@ -80,9 +84,10 @@ def batches_for(
             offers=offers,
             programs=programs,
             student=student_told(profile),
-            planned=bool(slots),
+            rungs=rungs_for(profile) if slots else (),
             slots=mine[at],
             other_facts=_others(slots, mine[at]),
+            shown=_MOST_SHOWN if window is None else min(_MOST_SHOWN, window // _WINDOW_PER_SHOWN),
         )
         for at in range(number)
     ]
@@ -135,7 +140,7 @@ def next_question(
         faulty=_faulty(faulty),
         wanted=wanted + _facts_asked(slots),
         wording=_wording_asked(batch),
-        there=_listed(there, batch.other_facts),
+        there=_listed(batch, there),
     )
     return _question(batch, text, len(faulty) + positive + negative)
 
@@ -151,7 +156,7 @@ def _facts_asked(slots: Sequence[Slot]) -> str:
 
 
 def _apart(batch: Batch, there: Sequence[str]) -> str:
-    if not batch.planned:
+    if not batch.rungs:
         return (
             "Cover different things that the task needs, the important and the easily mistaken ones first, with no two "
             "cases that ask the same, and none that is another with other names or numbers in it."
@@ -161,13 +166,13 @@ def _apart(batch: Batch, there: Sequence[str]) -> str:
         return apart
     return (
         f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away:\n\n"
-        f"{_listed(there, batch.other_facts)}\n\n"
+        f"{_listed(batch, there)}"
     )
 
 
-def _listed(there: Sequence[str], facts: Sequence[str]) -> str:
-    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-_MOST_PROMPTS_SHOWN:]]
-    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in facts[:_MOST_PROMPTS_SHOWN]]
+def _listed(batch: Batch, there: Sequence[str]) -> str:
+    tasks = [f"- {shortened(text, _MOST_PROMPT_SHOWN)}" for text in there[-batch.shown :]]
+    others = [f"- fact: {shortened(text, _MOST_PROMPT_SHOWN)}" for text in batch.other_facts[: batch.shown]]
     return quoted("\n".join((*tasks, *others)) or "(none)")
 
 
@@ -192,11 +197,11 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
         system=prompt(
             "case_rules",
             checks=_checks_told(batch),
-            about=prompt("case_fact" if batch.planned else "case_family"),
+            about=prompt("case_fact" if batch.rungs else "case_family"),
             student=f"\n\n{batch.student}" if batch.student else "",
         ),
         messages=(Message(role="user", text=text),),
-        schema=cases_schema(batch.offers, cases=cases, programs=batch.programs, planned=batch.planned),
+        schema=cases_schema(batch.offers, cases=cases, programs=batch.programs, rungs=batch.rungs),
     )
 
 
@@ -233,12 +238,12 @@ _ANSWER = object_of((), text=TEXT, files=FILES)
 _EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
-def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, planned: bool = False) -> Schema:
+def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, rungs: Sequence[str] = ()) -> Schema:
     """The schema of so many cases, for the prompt and for providers that hold a model to it.
 
-    With a plan each names its fact; else its topic and its family.
+    With a plan, which has `rungs`, each names its fact; else its topic and its family.
     """
-    about = {"fact": TEXT, "rung": one_of(*RUNGS)} if planned else {"topic": TEXT, "family": TEXT}
+    about = {"fact": TEXT, "rung": one_of(*rungs)} if rungs else {"topic": TEXT, "family": TEXT}
     usable = [object_of(**{offer.kind: offer.schema}) for offer in offers if programs or not offer.runs_programs]
     case = object_of(
         ("id", *about, "wording", "input", "checks", "reference", "wrong"),

@@ -230,7 +230,7 @@ class _CaseWriter:
                 written = self.read(
                     cleaned(item, self.clean), offers=batch.offers, wordings=batch.wordings, programs=batch.programs
                 )
-                new.append((with_fact(written, batch.slots) if batch.planned else written, state))
+                new.append((with_fact(written, batch.slots) if batch.rungs else written, state))
         self._take(new)
 
     def _take(self, new: list[tuple[WrittenCase, _BatchState]]) -> None:
@@ -301,7 +301,7 @@ class _CaseWriter:
         unasked = self.unasked
         for state in self.batches:
             for one in state.faulty:
-                if state.batch.planned and one.case.use is None:
+                if state.batch.rungs and one.case.use is None:
                     unasked += 1
                 else:
                     yield f"{name_of(one.item) or 'a case without a name'}: {shortened(one.problems[0], 200)}"

@@ -11,7 +11,6 @@ from upskill.domain import Draft, Lesson, SectionSource, estimate_tokens
 from upskill.teaching.answer_value import UnusableAnswer
 from upskill.teaching.citations import KnownCitations
 from upskill.teaching.draft_rules import (
-    BODY_TOKENS,
     Clean,
     draft_problems,
     file_problem,
@@ -41,7 +40,6 @@ class DraftReader:
     lessons: Sequence[Lesson]
     clean: Clean
     avoid: frozenset[str] = frozenset()
-    budget: int = BODY_TOKENS
     proven: Sequence[str] = ()
     run: RunProgram | None = None
     tries: int = 0
@@ -61,6 +59,7 @@ class DraftReader:
             body=self.clean(join_body(sections)),  # once more: a heading and its text can make a secret together
             files=files,
             sources=tuple(sources),
+            expendable=tuple(value.get("drop_first", ())),
         )
         return self._finished(draft, more, value.get("scripts", ()), problems)
 
@@ -80,6 +79,7 @@ class DraftReader:
             files={**{path: data for path, data in skill.files.items() if path not in removed}, **files},
             executable=skill.executable - removed - set(files),
             sources=tuple(source for source in sources if source.heading not in removed),
+            expendable=tuple(value.get("drop_first", ())),
         )
         return self._finished(draft, more, value.get("scripts", ()), problems, before=skill)
 
@@ -94,16 +94,16 @@ class DraftReader:
         """The draft with its programs and with every file named in the body, if it has no problem."""
         self.tries += 1
         programs = self._programs(scripts, problems)
-        problems += draft_problems(draft, before=before, clean=self.clean)
+        problems += draft_problems(draft, before=before, clean=self.clean, sized=False)
         if problems:
             return self._instead(problems)
         outcomes = try_programs(programs, proven=self.proven, files=draft.files, run=self.run)
         wanted = [one.why for one in outcomes if one.status == "broken"]
         if before is None:
-            wanted += wishes(draft, budget=self.budget, also=[program.path for program in programs])
+            wanted += wishes(draft, also=[program.path for program in programs])
         draft, when = self._with_programs(draft, outcomes, {item["path"]: item for item in scripts})
         draft = _naming_files(draft, {**more, **when})
-        if late := draft_problems(draft, before=before, clean=self.clean):
+        if late := draft_problems(draft, before=before, clean=self.clean, sized=False):
             return self._instead(late)
         if wanted and self.tries == 1:
             self.good_enough = draft
@@ -149,10 +149,7 @@ class DraftReader:
         return sections, sources
 
     def _section(self, item: Mapping[str, Any]) -> Section:
-        text = self._text(item.get("text", ""))
-        if text.startswith("---\n") and "\n---\n" in text[4:]:  # frontmatter, which is ours to write
-            text = text[4:].split("\n---\n", 1)[1]
-        return tidy_section(self._text(item["heading"]), text)
+        return section_of(item, clean=self.clean)
 
     def _source(self, heading: str, named: Sequence[str]) -> SectionSource:
         """Where a section came from: lessons by number, with their steps, and citations of the material."""
@@ -263,6 +260,20 @@ class DraftReader:
             sources.append(self._source(path, item.get("sources", ())))
         changed = replace(draft, body=body, files=files, executable=frozenset(executable), sources=tuple(sources))
         return changed, when
+
+
+def body_of(listed: Sequence[Any], *, clean: Clean) -> str:
+    """The body that the sections of an answer make, without those that are empty."""
+    sections = (section_of(item, clean=clean) for item in listed[:MOST_SECTIONS])
+    return clean(join_body(section for section in sections if section.text.strip()))
+
+
+def section_of(item: Mapping[str, Any], *, clean: Clean) -> Section:
+    """A section as a teacher gave it, without secrets and without what would break the body around it."""
+    text = clean(without_hidden(item.get("text", "")))
+    if text.startswith("---\n") and "\n---\n" in text[4:]:  # frontmatter, which is ours to write
+        text = text[4:].split("\n---\n", 1)[1]
+    return tidy_section(clean(without_hidden(item["heading"])), text)
 
 
 def _placed(path: str, folder: str) -> str:

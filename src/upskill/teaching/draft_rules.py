@@ -20,7 +20,7 @@ from upskill.domain.text import decoded
 from upskill.redaction import redactor_from
 
 BODY_TOKENS = 1_200
-"""What a body should have: long skills were measured to hurt."""
+"""The most tokens of a body where no student is known: long skills were measured to hurt."""
 MOST_BODY_TOKENS = 5_000
 MOST_BODY_LINES = 500
 MOST_NAME, MOST_DESCRIPTION = MOST_CHARACTERS["name"], MOST_CHARACTERS["description"]
@@ -52,17 +52,20 @@ def without_hidden(text: str) -> str:
     return _HIDDEN.sub("", text)
 
 
-def draft_problems(draft: Draft, *, before: Draft | None = None, clean: Clean = clean_by_patterns) -> list[str]:
+def draft_problems(
+    draft: Draft, *, before: Draft | None = None, clean: Clean = clean_by_patterns, sized: bool = True
+) -> list[str]:
     """Everything that keeps a draft from being a skill, in words for its writer; empty if nothing does.
 
     A problem that the draft `before` an improvement had, whatever its figures, does not count. `clean` takes secrets
-    out of a text: with the user's own keys where they are known, by patterns otherwise.
+    out of a text: with the user's own keys where they are known, by patterns otherwise. Without `sized`, a body that is
+    too long is no problem: it is shortened later.
     """
     known = {_numberless(problem) for problem in draft_problems(before, clean=clean)} if before is not None else set()
     problems = [
         *name_problems(draft.name),
         *_description_problems(draft.description),
-        *_body_problems(draft.body),
+        *_body_problems(draft.body, sized=sized),
         *_file_problems(draft),
         *(
             f"`{key}` is no field of the Agent Skills specification"
@@ -109,18 +112,12 @@ def file_problem(path: str) -> str | None:
     return None
 
 
-def wishes(draft: Draft, *, budget: int = BODY_TOKENS, also: Collection[str] = ()) -> list[str]:
+def wishes(draft: Draft, *, also: Collection[str] = ()) -> list[str]:
     """What would make a draft better, although it can be used as it is: worth asking for once.
 
     `also`: paths of files that will be among the draft's, but are not yet.
     """
     found: list[str] = []
-    tokens = estimate_tokens(draft.body)
-    if tokens > budget * 3 // 2:
-        found.append(
-            f"the body has about {tokens:,} tokens; {budget:,} are wanted: leave out what a capable model does anyway, "
-            "and move what is needed seldom to a file under references/"
-        )
     if len(draft.description) < 40 or not re.search(r"\b(?:use|when|for)\b", draft.description, re.IGNORECASE):
         found.append("the description must say what the skill does and when to use it (`Use when ...`)")
     named = set(re.findall(r"\b(?:references|scripts|assets)/[\w./-]*\w", draft.body))
@@ -148,9 +145,11 @@ def _description_problems(description: str) -> list[str]:
     return problems
 
 
-def _body_problems(body: str) -> list[str]:
+def _body_problems(body: str, *, sized: bool) -> list[str]:
     if not body.strip():
         return ["the body is empty"]
+    if not sized:
+        return []
     problems: list[str] = []
     if (tokens := estimate_tokens(body)) > MOST_BODY_TOKENS:
         problems.append(f"the body has about {tokens:,} tokens; at most {MOST_BODY_TOKENS:,} are allowed")

@@ -113,13 +113,14 @@ def with_texts(draft: Draft, texts: Mapping[str, str]) -> Draft:
             files.pop(path, None)
     body = texts.get(BODY, draft.body)
     kept = {heading.plain for heading in headings(body.splitlines())}
+    named = {plain_heading(path) for path in files} | kept
     return replace(
         draft,
         description=texts.get(DESCRIPTION, draft.description).strip(),
         body=body,
         files=files,
         executable=draft.executable & files.keys(),
-        sources=tuple(source for source in draft.sources if plain_heading(source.heading) in kept or not kept),
+        sources=tuple(source for source in draft.sources if plain_heading(source.heading) in named or not kept),
     )
 
 

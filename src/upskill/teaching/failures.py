@@ -1,13 +1,17 @@
-"""The failed trials on learn cases as a teacher sees them: the task, the answer, what each check saw. Nothing else.
+"""The failed trials on learn cases as a teacher sees them: the task with its files, the passage it rests on, the
+answers with and without the skill, what each check asked and saw.
 
 No reference answer and no held-out case: the caller passes learn cases only.
 """
 
+import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from upskill.domain import Case, Scored, Trial
+from upskill.domain import Case, Check, CheckResult, Files, Scored, Trial
 from upskill.domain.text import decoded
 from upskill.teaching.prompts import prompt, quoted
 
@@ -16,7 +20,9 @@ MOST_CHARACTERS = 36_000
 """For all failures of one request together, about nine thousand tokens."""
 LEAST_EACH = 1_200
 MOST_PROMPT = 3_000
-MOST_SEEN = 600
+MOST_SEEN = 1_300
+"""The end of both streams of a program, as its check reports them."""
+MOST_ASKED = 600
 MOST_FILES = 4
 
 
@@ -32,18 +38,34 @@ class Failure:
     student: str = ""
     passes_without: bool | None = None
     """Whether the same student passes the case without the skill; `None` where that was not measured."""
+    files: str = ""
+    """The files of the task."""
+    passage: str = ""
+    """The part of the material that the answer rests on."""
+    without: str = ""
+    """The same student's answer without the skill."""
+    reachable: bool | None = None
+    """Whether the student passed the case in aptitude, in either arm; `None` where that was not measured."""
 
 
-def failure_of(case: Case, trial: Trial, *, passes_without: bool | None = None) -> Failure | None:
-    """What a teacher is shown of one trial; `None` where it passed, or measured nothing."""
+def failure_of(
+    case: Case,
+    trial: Trial,
+    *,
+    without: Trial | None = None,
+    passes_without: bool | None = None,
+    reachable: bool | None = None,
+) -> Failure | None:
+    """What a teacher is shown of one trial; `None` where it passed, or measured nothing. `without`: no skill."""
     outcome = trial.outcome
     if not isinstance(outcome, Scored) or outcome.passed:
         return None
-    saw = [
-        f"{'passed' if result.passed else 'FAILED'} {result.kind}: {cut(result.saw, MOST_SEEN)}"
-        for result in outcome.grade.results
-    ]
-    if outcome.end != "answered":
+    saw = _saw(case.checks, outcome.grade.results)
+    if outcome.end == "cut":
+        tokens = trial.usage.output_tokens
+        at = "" if tokens is None else f" at {tokens:,} tokens"
+        saw.insert(0, f"the answer was cut{at}, the longest that this student may give")
+    elif outcome.end != "answered":
         saw.insert(0, f"the trial ended with: {outcome.end}")
     use = trial.skill_use
     if use is not None and use.listed and not use.loaded:
@@ -55,19 +77,57 @@ def failure_of(case: Case, trial: Trial, *, passes_without: bool | None = None) 
         saw=tuple(saw),
         student=trial.student,
         passes_without=passes_without,
+        files="\n\n".join(_shown(case.files)),
+        passage=case.passage or "",
+        without="" if without is None else _answer(without),
+        reachable=reachable,
     )
 
 
+def _saw(checks: Sequence[Check], results: Sequence[CheckResult]) -> list[str]:
+    """A line for every check, with what a failed program check ran; what several saw alike stands once."""
+    lines: Counter[str] = Counter()
+    for number, result in enumerate(results):
+        asked = checks[number] if number < len(checks) and checks[number].kind == result.kind else None
+        ran = asked is not None and asked.kind in ("command", "python") and not result.passed
+        told = f" (the check: {cut(_spec(asked), MOST_ASKED)})" if ran and asked is not None else ""
+        seen = cut(_without_repeats(result.saw), MOST_SEEN)
+        lines[f"{'passed' if result.passed else 'FAILED'} {result.kind}: {seen}{told}"] += 1
+    return [line if times == 1 else f"{line} ({times} times)" for line, times in lines.items()]
+
+
+def _without_repeats(saw: str) -> str:
+    """What a check saw, each line of a program's output once."""
+    first, *rest = re.split(r"(; std(?:err|out): | / )", saw)
+    kept, seen = [first], {first}
+    for mark, line in zip(rest[::2], rest[1::2], strict=True):
+        if mark != " / " or line not in seen:
+            kept += (mark, line)
+        seen.add(line)
+    return "".join(kept)
+
+
+def _spec(check: Check) -> str:
+    return check.spec if isinstance(check.spec, str) else json.dumps(check.spec, ensure_ascii=False)
+
+
 def choose(failures: Iterable[Failure], *, most: int = MOST_FAILURES) -> tuple[Failure, ...]:
-    """The failures to show: first those that the skill caused, then one of each student in turn, by case."""
+    """The failures to show: those that the skill caused, then one of each student in turn, by case; last those that the
+    student failed even with the passage."""
     broken: list[Failure] = []
-    rest: dict[str, list[Failure]] = {}
+    rest: dict[tuple[bool, str], list[Failure]] = {}
     for failure in sorted(failures, key=lambda one: (one.case_id, one.student)):
         if failure.passes_without:
             broken.append(failure)
         else:
-            rest.setdefault(failure.student, []).append(failure)
-    in_turn = [one for turn in zip_longest(*rest.values()) for one in turn if one is not None]
+            rest.setdefault((failure.reachable is False, failure.student), []).append(failure)
+    in_turn = [
+        one
+        for hopeless in (False, True)
+        for turn in zip_longest(*(ones for (out_of_reach, _), ones in rest.items() if out_of_reach is hopeless))
+        for one in turn
+        if one is not None
+    ]
     return tuple([*broken, *in_turn][:most])
 
 
@@ -84,22 +144,46 @@ def describe(failures: Sequence[Failure], *, most: int = MOST_CHARACTERS) -> str
 
 
 def _describe(number: int, failure: Failure, most: int) -> str:
-    without = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
-    saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 3)
-    task = cut(failure.prompt, min(MOST_PROMPT, most // 3))
-    answer = cut(failure.answer, most - len(saw) - len(task))
-    told = {"task": quoted(task), "answer": quoted(answer or "(nothing)"), "saw": quoted(saw)}
-    return prompt("failure", number=number, without=without, **told) + "\n"
+    passes = {True: "yes: the skill does harm here", False: "no", None: "not measured"}[failure.passes_without]
+    reach = {True: "yes", False: "no: no skill may help with it", None: "not measured"}[failure.reachable]
+    saw = cut("\n".join(f"- {one}" for one in failure.saw), most // 4)
+    task = cut(failure.prompt, min(MOST_PROMPT, most // 4))
+    passage = cut(failure.passage, min(MOST_PROMPT, most // 6))
+    files = cut(failure.files, min(MOST_PROMPT, most // 6))
+    left = most - sum(map(len, (saw, task, passage, files)))
+    without = cut(failure.without, left // 3)
+    answer = cut(failure.answer, left - len(without))
+    return (
+        prompt(
+            "failure",
+            number=number,
+            task=quoted(task),
+            files=_part("Its files:", files),
+            passage=_part("The passage of the material that the answer rests on:", passage),
+            answer=quoted(answer or "(nothing)"),
+            without_answer=_part("Its answer without the skill:", without),
+            saw=quoted(saw),
+            without=passes,
+            reachable=reach,
+        )
+        + "\n"
+    )
+
+
+def _part(title: str, text: str) -> str:
+    return f"\n{title}\n\n{quoted(text)}\n" if text.strip() else ""
 
 
 def _answer(trial: Trial) -> str:
-    parts = [trial.answer.strip()]
-    parts += [f"[file {path}]\n{_text(data)}" for path, data in sorted(trial.files.items())[:MOST_FILES]]
-    more = len(trial.files) - MOST_FILES
-    if more > 0:
-        parts.append(f"[{more} more files]")
+    parts = [trial.answer.strip(), *_shown(trial.files)]
     parts += [f"[removed {path}]" for path in trial.removed[:MOST_FILES]]
     return "\n\n".join(part for part in parts if part)
+
+
+def _shown(files: Files) -> list[str]:
+    shown = [f"[file {path}]\n{_text(data)}" for path, data in sorted(files.items())[:MOST_FILES]]
+    more = len(files) - MOST_FILES
+    return [*shown, f"[{more} more files]"] if more > 0 else shown
 
 
 def _text(data: bytes) -> str:

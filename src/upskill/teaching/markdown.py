@@ -96,10 +96,13 @@ def tidy_section(heading: str, text: str) -> Section:
     first, _, rest = text.partition("\n")
     if first.startswith("#") and " ".join(first.lstrip("#").split()).casefold() == heading.casefold():
         text = rest.strip("\n")
+    return Section(heading=heading, text=with_closed_block(text))
+
+
+def with_closed_block(text: str) -> str:
+    """The text, its last code block closed: one that is never closed would swallow what follows."""
     *_, (_, fence) = with_fences(text.split("\n"))
-    if fence is not None:  # a block that was never closed would swallow what follows
-        text = f"{text}\n{fence.mark}"
-    return Section(heading=heading, text=text)
+    return text if fence is None else f"{text}\n{fence.mark}"
 
 
 def _without_wrapping(text: str) -> str:
@@ -124,7 +127,7 @@ def pieces(text: str, *, most_tokens: int) -> tuple[str, ...]:
     packed: list[str] = []
     current: list[str] = []
     used, section = 0, ""
-    for block in _blocks(text, most_tokens=most_tokens):
+    for block in blocks(text, most_tokens=most_tokens):
         tokens = estimate_tokens(block)
         if block.startswith("## "):
             section = block.split("\n", 1)[0][:120]
@@ -140,7 +143,7 @@ def pieces(text: str, *, most_tokens: int) -> tuple[str, ...]:
     return tuple(packed)
 
 
-def _blocks(text: str, *, most_tokens: int) -> Iterator[str]:
+def blocks(text: str, *, most_tokens: int) -> Iterator[str]:
     """Stretches that belong together: from one heading, item or paragraph to the next, outside of code blocks."""
     block: list[str] = []
     fence: Fence | None = None

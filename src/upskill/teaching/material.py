@@ -3,6 +3,7 @@
 Each piece is quoted under the name by which it can be cited.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -59,8 +60,7 @@ def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int)
     if lessons:
         parts.append(_lessons(lessons, budget=budget))
         budget -= estimate_tokens(parts[-1])
-    texts = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
-    texts += [(f"document {document.name}", document.text) for document in material.documents]
+    texts = _texts(material)
     if not lessons or sum(estimate_tokens(text) for _, text in texts) <= budget:
         for title, text in texts:
             shown = _cut(text, budget)
@@ -70,6 +70,37 @@ def material_text(material: Material, lessons: Sequence[Lesson], *, budget: int)
     if not parts:
         return "There is no material beside the task: write only what you are certain of."
     return "Material:\n\n" + "\n\n".join(parts)
+
+
+def material_needed(material: Material, needed: str, *, budget: int) -> str:
+    """The digest and the documents within a budget of tokens; empty where there are none.
+
+    Of what is too long, the pieces that share most words with what is needed, in their order.
+    """
+    texts = _texts(material)
+    if sum(estimate_tokens(text) for _, text in texts) > budget:
+        words = _words(needed)
+        cut = [
+            (title, piece) for title, text in texts for piece in pieces(text, most_tokens=max(LEAST_SHOWN, budget // 8))
+        ]
+        best = sorted(range(len(cut)), key=lambda at: -len(words & _words(cut[at][1])))
+        chosen: list[int] = []
+        for at in best:
+            budget -= estimate_tokens(cut[at][1])
+            if budget < 0:
+                break
+            chosen.append(at)
+        texts = [cut[at] for at in sorted(chosen)]
+    return "\n\n".join(f"## {title}\n\n{quoted(text)}" for title, text in texts if text.strip())
+
+
+def _texts(material: Material) -> list[tuple[str, str]]:
+    digest = [("Recorded work (digest)", material.digest.text)] if material.digest is not None else []
+    return [*digest, *((f"document {document.name}", document.text) for document in material.documents)]
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{3,}", text.casefold()))
 
 
 def _cut(text: str, budget: int) -> str:

@@ -22,9 +22,10 @@ def passage_at(material: Material, place: str, *, most_tokens: int, count: Count
     return _cut(whole, most_tokens, count) if whole else None
 
 
-def finding_text(finding: Finding) -> str:
-    """A finding of recorded work in plain text: its title, then its parts."""
-    body = "\n\n".join(f"{part.label}:\n{part.text}" if part.label else part.text for part in finding.parts)
+def finding_text(finding: Finding, *, brief: bool = False) -> str:
+    """A finding of recorded work in plain text: its title, then its parts, cut harder if `brief`."""
+    parts = finding.brief or finding.parts if brief else finding.parts
+    body = "\n\n".join(f"{part.label}:\n{part.text}" if part.label else part.text for part in parts)
     return f"{finding.title}\n{body}".strip()
 
 

@@ -1,22 +1,28 @@
 """Revises a draft from its failures: the teacher gives itemised edits, and they are applied as they are.
 
-An edit that does not apply is reported to the teacher. A draft is never rewritten: what no edit names stays.
+An edit that does not apply is reported to the teacher, and what no edit names stays. A whole new body is taken only
+where nearly everything failed. What is too long afterwards is shortened.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from upskill.domain import Draft, Lesson
-from upskill.domain.answer_schemas import TEXT, list_of, object_of, one_of
+from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.answer_schemas import TEXT, TEXTS, Schema, list_of, object_of, one_of
+from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
+from upskill.teaching.draft_answer import body_of
 from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems
-from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of
-from upskill.teaching.failures import Failure, describe
+from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of, with_texts
+from upskill.teaching.failures import Failure, choose, describe
+from upskill.teaching.material import LEAST_SHOWN, Material, material_needed
 from upskill.teaching.prompts import prompt, quoted
+from upskill.teaching.skill_budget import SECTIONS, budget_for, within_budget
+from upskill.teaching.student_told import reader_told
 
 MOST_LESSONS = 24
 MOST_TEXT = 30_000
@@ -28,10 +34,15 @@ LEAST_FOR_FAILURES = 1_500
 
 _ACTION = one_of("replace", "insert", "delete")
 _EDIT = object_of(("file", "action"), file=TEXT, action=_ACTION, quote=TEXT, heading=TEXT, text=TEXT, why=TEXT)
-SCHEMA = object_of(
-    ("edits",),
-    cause={**TEXT, "description": "why the student failed, in one or two sentences"},
-    edits=list_of(_EDIT),
+_CAUSE = {**TEXT, "description": "why the student failed, in one or two sentences"}
+SCHEMA = object_of(("edits",), cause=_CAUSE, edits=list_of(_EDIT), drop_first=TEXTS)
+WHOLE_BODY = "the whole body"
+"""What an edit names as its place where it stands for a rewrite."""
+_LEAVE = "Leave what works as it is. Do not polish, do not rearrange, do not write the skill anew."
+_REWRITE = (
+    "With this skill the student fails nearly everything that it could pass, so small edits may not be enough: you may "
+    "give `sections` instead, a whole new body (`heading` without `#`, `text` in Markdown), with `edits` empty. Think "
+    "of another form: fewer statements, other words, an example of the answer itself."
 )
 
 
@@ -48,7 +59,14 @@ class Revise(Protocol):
     """Revises a draft from its failures: `revise`, with the teacher and all that stays the same filled in."""
 
     def __call__(
-        self, draft: Draft, failures: Sequence[Failure], /, *, tried: Sequence[FailedEdits] = (), may_add: bool = True
+        self,
+        draft: Draft,
+        failures: Sequence[Failure],
+        /,
+        *,
+        tried: Sequence[FailedEdits] = (),
+        may_add: bool = True,
+        rewrite: bool = False,
     ) -> EditedDraft: ...
 
 
@@ -61,39 +79,71 @@ def revise(
     wish: str | None = None,
     tried: Sequence[FailedEdits] = (),
     may_add: bool = True,
+    rewrite: bool = False,
+    material: Material | None = None,
+    profile: StudentProfile | None = None,
+    count: CountTokens = estimate_tokens,
     window: int | None = None,
     clean: Clean = clean_by_patterns,
 ) -> EditedDraft:
     """Ask the teacher for edits and apply them. Raises `TeacherUnusable` where none can be used.
 
     `wish` is what a person asked for, where an existing skill is improved; `window` the teacher's, where it is known.
+    With `rewrite` a whole new body is taken too. The result keeps to the students' budget, as `count` counts.
     Edits of the last answer that apply are kept even where others do not: a weak teacher may misquote one place of four
     in every try.
     """
     partly: list[EditedDraft] = []
 
     def read(text: str) -> EditedDraft:
-        edited = apply_edits(draft, [_edit(one) for one in json.loads(text)["edits"]], may_add=may_add)
-        broken = draft_problems(edited.draft, before=draft, clean=clean)
+        value = json.loads(text)
+        if rewrite and value.get("sections") and not value["edits"]:
+            edited = _rewritten(draft, value["sections"], clean)
+        else:
+            edited = apply_edits(draft, [_edit(one) for one in value["edits"]], may_add=may_add)
+        if value.get("drop_first"):
+            edited = replace(edited, draft=replace(edited.draft, expendable=tuple(value["drop_first"])))
+        broken = draft_problems(edited.draft, before=draft, clean=clean, sized=False)
         if not broken and not edited.problems:
             return edited
         if not broken and edited.edits:
             partly[:] = [edited]
         raise UnusableAnswer([*edited.problems, *broken])
 
+    budget = budget_for(profile, count, old=draft)
     question = Question(
         purpose="revision",
-        system=prompt("revise_system", most_edits=MOST_EDITS),
-        messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, window)),),
-        schema=SCHEMA,
+        system=prompt(
+            "revise_system",
+            most_edits=MOST_EDITS,
+            student=reader_told(profile),
+            budget=f"{budget.tokens:,}",
+            tokens=f"{count(draft.body):,}",
+            rewrite=_REWRITE if rewrite else _LEAVE,
+        ),
+        messages=(Message(role="user", text=_message(draft, failures, lessons, wish, tried, material, window)),),
+        schema=_rewrite_schema() if rewrite else SCHEMA,
         max_output_tokens=answer_tokens(window),
     )
     try:
-        return ask_for(ask, question, read)
+        edited = ask_for(ask, question, read)
     except TeacherUnusable:
         if not partly:
             raise
-        return partly[0]
+        edited = partly[0]
+    fitting = within_budget(edited.draft, ask, budget=budget, profile=profile, window=window, clean=clean)
+    return replace(edited, draft=fitting)
+
+
+def _rewrite_schema() -> Schema:
+    return {**SCHEMA, "properties": {**SCHEMA["properties"], "sections": SECTIONS}}
+
+
+def _rewritten(draft: Draft, sections: Sequence[Any], clean: Clean) -> EditedDraft:
+    """The draft with a new body, recorded as one edit."""
+    body = body_of(sections, clean=clean)
+    edit = Edit(file=BODY, action="replace", heading=WHOLE_BODY, text=body)
+    return EditedDraft(draft=with_texts(draft, {BODY: body}), edits=(edit,), problems=())
 
 
 def _message(
@@ -102,21 +152,35 @@ def _message(
     lessons: Sequence[Lesson],
     wish: str | None,
     tried: Sequence[FailedEdits],
+    material: Material | None,
     window: int | None,
 ) -> str:
-    """The text of the question. Where the window is small, failures are cut first, then lessons are left out."""
+    """The text of the question. Where the window is small, material is left out, failures are cut, lessons left out."""
     files = "\n\n".join(_file(path, text) for path, text in texts_of(draft).items())
     left = material_budget(window) * CHARACTERS_PER_TOKEN - len(files)
     taught = _lessons(lessons) if left > 2 * LEAST_FOR_FAILURES else ""
+    failed = describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught)))
+    before = _tried(tried)
     return prompt(
         "revise",
         skill=draft.name,
         wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
         files=files,
-        failures=describe(failures, most=max(LEAST_FOR_FAILURES, left - len(taught))),
+        failures=failed,
         lessons=taught,
-        tried=_tried(tried),
+        material=_material(material, failures, characters=left - len(taught) - len(failed) - len(before)),
+        tried=before,
     )
+
+
+def _material(material: Material | None, failures: Sequence[Failure], *, characters: int) -> str:
+    """The material again, what the failures shown need first; empty where there is no space."""
+    budget = characters // 4  # as tokens are estimated
+    if material is None or budget < LEAST_SHOWN:
+        return ""
+    needed = "\n".join(f"{failure.prompt}\n{failure.passage}" for failure in choose(failures))
+    shown = material_needed(material, needed, budget=budget)
+    return f"\n# The material\n\n{shown}\n" if shown else ""
 
 
 def _file(path: str, text: str) -> str:

@@ -1,10 +1,8 @@
 """What everybody who writes is told of the student."""
 
 from upskill.domain import harness_info
-from upskill.domain.student_profile import Aptitude, StudentProfile
+from upskill.domain.student_profile import RUNG_NAMES, Aptitude, StudentProfile
 from upskill.teaching.prompts import prompt
-
-_RUNGS = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
 
 
 def student_told(profile: StudentProfile | None) -> str:
@@ -19,12 +17,30 @@ def student_told(profile: StudentProfile | None) -> str:
         output=f"Answers are cut at {output:,} tokens. " if output else "",
         harness=_how(profile.harness),
         budget=f"{profile.skill_tokens:,}",
-        counted="as the student's own tokenizer counts them" if profile.exact else "estimated at four bytes each",
+        counted=_counted(profile),
         aptitude="".join(f"\n\n{_measured(one)}" for one in profile.aptitudes),
     )
 
 
+def _counted(profile: StudentProfile) -> str:
+    if profile.exact:
+        return "as the student's own tokenizer counts them"
+    return "estimated at four bytes each" if profile.window is None else "estimated at three for eight bytes"
+
+
+def reader_told(profile: StudentProfile | None) -> str:
+    """What the writer of a skill is told of its reader: the student, and how to write where it is small."""
+    if profile is None:
+        return "Of the student nothing is known: leave out only what any language model does right unasked."
+    return student_told(profile) + (f"\n\n{prompt('small_student')}" if profile.is_small else "")
+
+
 def _how(harness: str) -> str:
+    if harness == "auto":
+        return (
+            "It answers once, without tools, unless a case has files or its checks run programs: then it works with "
+            "tools in a sandbox, if it can."
+        )
     info = harness_info(harness)
     if info.with_tools:
         return "It works with tools in a sandbox, where the files of the task and of the skill lie."
@@ -43,7 +59,9 @@ def _measured(one: Aptitude) -> str:
         parts.append(f", and {one.ceiling:.0%} with the passage that holds the answer in the prompt")
     told = "".join(parts) + "."
     if one.ceiling is not None and one.rungs:
-        listed = ", ".join(f"{_RUNGS.get(rung.rung, rung.rung)} {rung.ceiling} of {rung.cases}" for rung in one.rungs)
+        listed = ", ".join(
+            f"{RUNG_NAMES.get(rung.rung, rung.rung)} {rung.ceiling} of {rung.cases}" for rung in one.rungs
+        )
         told += f" By kind, with the passage: {listed}."
     if one.cut:
         told += f" {one.cut} of {one.trials} answers were cut at the longest answer."

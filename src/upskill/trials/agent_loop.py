@@ -20,8 +20,10 @@ from upskill.trials.pending_trial import PendingTrial
 from upskill.trials.sandbox_tools import OpenSandbox, OpenSandboxes, SandboxLost, SandboxTools, Threads
 from upskill.trials.scorer import Find
 from upskill.trials.skill_use import Marks, SkillWatch, marks_of
+from upskill.trials.tool_specs import TOOLS
 from upskill.trials.trial_limits import SKILLS, TrialLimits, skill_folder
 
+_TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
 MOST_CLEARING_SECONDS = 10
 """A sandbox that does not hand out its files by then is ended without them: nobody waits long after Ctrl-C."""
 
@@ -136,7 +138,10 @@ async def _loop(state: TaskState, generate: Generate, pending: PendingTrial, tri
     for turn in range(1, trial_limits.turns + 1):
         state = await generate(state, tool_calls="single")
         pending.turns = turn
-        if not state.output.message.tool_calls:
+        calls = state.output.message.tool_calls or []
+        readable = [call for call in calls if call.parse_error is None and call.function in _TOOL_NAMES]
+        pending.tool_calls = (pending.tool_calls or 0) + len(readable)
+        if not calls:
             return state
         if pending.bill is not None and pending.bill.tokens >= trial_limits.tokens:
             pending.ran_out = "token"

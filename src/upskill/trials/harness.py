@@ -123,6 +123,17 @@ def read_words(name: str) -> str:
     return files("upskill.trials").joinpath(name).read_text(encoding="utf-8").strip()
 
 
+PASSAGE = read_words("passage.md")
+"""How a passage is given to a student of the ceiling arm, in neutral words."""
+
+
+def passage_block(case: Case) -> str:
+    """The passage that a case rests on, between two tags. Raises where it names none."""
+    if case.passage is None:
+        raise ValueError(f"{case.id}: names no passage, so it has no ceiling")
+    return PASSAGE.format(passage=case.passage.strip())
+
+
 def skill_block(skill: Skill, *, folder: str | None = None) -> str:
     """A skill between two tags, with the folder of its files if the student can reach them."""
     attribute = "" if folder is None else f' folder="{folder}"'

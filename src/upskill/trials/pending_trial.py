@@ -41,6 +41,7 @@ class PendingTrial:
     """Why nothing was taken from there: too many files, or too large ones."""
     skill_use: SkillUse | None = None
     turns: int = 0
+    tool_calls: int | None = None
     ran_out: Literal["turn", "token"] | None = None
     sandbox_lost: str | None = None
 

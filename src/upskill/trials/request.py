@@ -4,7 +4,7 @@ import hashlib
 from functools import cache
 
 from upskill.domain import DEFAULT_HARNESS, Arm, Case, PlannedTrial, Skill, Student, digest_of
-from upskill.trials.harness import CaseRequest, Request, load_harness
+from upskill.trials.harness import CaseRequest, Request, load_harness, passage_block
 from upskill.trials.trial_limits import TrialLimits
 
 
@@ -29,13 +29,16 @@ class Requests:
         self._version = version or self.harness.version
         self._trial_limits = trial_limits or TrialLimits()
         self._arms = self.harness.arms(skill, previous=previous, trial_limits=self._trial_limits)
-        self._request_digests: dict[tuple[Arm, CaseRequest], str] = {}
+        self._request_digests: dict[tuple[Arm, CaseRequest, str | None], str] = {}
         self._cases: dict[int, tuple[Case, CaseRequest]] = {}
-        self._system_digests = {arm: digest_of(one.system) for arm, one in self._arms.items()}
 
     def render(self, case: Case, arm: Arm) -> Request:
         """What the student is told in one trial."""
-        return Request(system=self._arms[arm].system, prompt=self._shown(case).prompt)
+        return Request(system=self._system(case, arm), prompt=self._shown(case).prompt)
+
+    def _system(self, case: Case, arm: Arm) -> str:
+        """What the student is told first. In the ceiling arm the passage stands where a skill would, in any harness."""
+        return self._arms[arm].system if arm != "ceiling" else f"{self.harness.frame}\n\n{passage_block(case)}"
 
     def _shown(self, case: Case) -> CaseRequest:
         if not case.files:
@@ -47,22 +50,24 @@ class Requests:
 
     def skill_in(self, arm: Arm) -> Skill | None:
         """The skill whose files lie in the sandbox of this arm; `None` where none does."""
-        return self._arms[arm].skill
+        return None if arm == "ceiling" else self._arms[arm].skill
 
     def trial_id(self, planned: PlannedTrial, student: Student) -> str:
         """Equal for two trials exactly when student, request and repeat are. Checks are not part of it."""
-        key = planned.arm, self._shown(planned.case)
+        case, arm = planned.case, planned.arm
+        key = arm, self._shown(case), case.passage if arm == "ceiling" else None
         request = self._request_digests.get(key)
         if request is None:
-            request = digest_of(self._seen(*key))
+            request = digest_of(self._seen(case, arm))
             self._request_digests[key] = request
         # Joined as plain text: this is done for every trial of every plan.
         whole = f"{request}/{_student_digest(student, self._version)}/{planned.repeat}"
         return hashlib.sha256(whole.encode("ascii")).hexdigest()
 
-    def _seen(self, arm: Arm, shown: CaseRequest) -> dict[str, object]:
+    def _seen(self, case: Case, arm: Arm) -> dict[str, object]:
+        shown = self._shown(case)
         seen = {
-            "system": self._system_digests[arm],
+            "system": digest_of(self._system(case, arm)),
             "prompt": shown.prompt,
             **self.harness.identity(self._trial_limits, files=shown.files),
         }

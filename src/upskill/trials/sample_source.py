@@ -159,6 +159,7 @@ class PlannedSource(SampleSource):
             removed=pending.removed,
             skill_use=pending.skill_use,
             turns=pending.turns,
+            tool_calls=pending.tool_calls,
             usage=usage,
             seconds=seconds,
             calls=bill.calls if bill is not None else 0,

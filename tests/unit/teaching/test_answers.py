@@ -213,3 +213,19 @@ def test_any_damaged_json_is_a_value_or_unusable(value: Any, lost: int, before: 
 def test_what_is_meant_is_read_as_it_was_meant(items: list[dict[str, str]]) -> None:
     text = json.dumps({"items": items}, indent=1)
     assert value_in(f"Here:\n```json\n{text}\n```\nBye.", SCHEMA) == {"items": items}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"a": 5}, "`a` must be one of: a text, `by` with `old`, `many`"),
+        ({"a": {"old": "x"}}, "`a` must be one of: a text, `by` with `old`, `many`"),
+        ({"a": {"many": "x"}}, "`a.many` must be a list, not a text"),
+        ({"a": {"many": [{}]}}, "`a.many[0]` must be a text, not an object"),
+    ],
+)
+def test_of_several_forms_the_nearest_is_told(value: Any, problem: str) -> None:
+    forms = [TEXT, object_of(by=TEXT, old=TEXT), object_of(many=list_of(TEXT))]
+    with pytest.raises(UnusableAnswer) as unusable:
+        value_in(json.dumps(value), object_of(a={"anyOf": forms}))
+    assert problem in unusable.value.problems

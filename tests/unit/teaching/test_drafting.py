@@ -107,8 +107,6 @@ ASKED_AGAIN = {
     "thinking only": ("<think>I wonder</think>", "thoughts only"),
     "thinking that never ends": ("<think>I wonder" + " and wonder" * 500, "thoughts only"),
     "no sections": (answer(sections=[]), "the body is empty"),
-    "a body beyond the hard limit": (answer(sections=[{"heading": "All", "text": "word " * 5_000}]), "at most 5,000"),
-    "a body of too many lines": (answer(sections=[{"heading": "All", "text": "- a\n" * 600}]), "at most 500"),
     "a description that is too long": (answer(description="Use when " * 200), "at most 1,024"),
     "a huge answer": ("{" + '"a": "' + "x" * 500_000, "400,000 are read"),
     "a refusal": ("I'm sorry, I can't help with that.", "no JSON object"),
@@ -173,14 +171,6 @@ def test_sections_from_lessons_name_them_and_their_steps() -> None:
     asked = teacher.asked[0].messages[0].text
     assert "L1 (do; step 3): a" in asked
     assert "Errors and their fixes" in asked, "the digest itself fits beside them"
-
-
-def test_a_body_that_is_too_long_is_asked_to_be_shorter_once_and_then_taken() -> None:
-    long = answer(sections=[{"heading": "All", "text": "- a rule of this subject\n" * 400}])
-    draft, teacher = drafted(long)
-    assert len(teacher.asked) == 2
-    assert "1,200 are wanted" in teacher.asked[1].messages[-1].text
-    assert draft.body.count("a rule") == 400
 
 
 @pytest.mark.parametrize(

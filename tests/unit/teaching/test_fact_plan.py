@@ -15,7 +15,7 @@ from unit.teaching.case_teacher import good_case
 from unit.teaching.scripted_teacher import Teacher
 from upskill.checks import check_problems, offers
 from upskill.checks.qualifying import qualify
-from upskill.domain import Answer, Case, Check, Qualification, Skill
+from upskill.domain import Answer, Case, Check, Qualification, Skill, estimate_tokens
 from upskill.domain.family import by_family, with_merged_families
 from upskill.domain.student_profile import StudentProfile
 from upskill.errors import UsageError
@@ -265,6 +265,15 @@ def test_cases_carry_what_the_plan_says_and_each_call_sees_what_others_ask() -> 
     assert len(earlier) == 17, "the tasks of both calls before it"
     assert all(f"- fact: {one.text}" in last or f"`{one.id}` ({one.kind})" in last for one in plan.facts)
     assert "# The student" in teacher.asked[0].system
+
+
+def test_a_small_window_of_the_teacher_is_not_exceeded() -> None:
+    counts = CaseCounts(learn=6, held_out=18, negative=2)
+    plan = with_sides([fact(n) for n in range(1, 25)], counts)
+    teacher = FactTeacher()
+    long = [replace(good, prompt=good.prompt + " word" * 100) for good in written(FactTeacher(), plan, counts).cases]
+    written(teacher, plan, counts, window=4_096, known=long)
+    assert max(estimate_tokens(question.messages[0].text) for question in teacher.asked) < 2_200
 
 
 def test_a_case_for_another_fact_is_not_taken_and_its_fact_is_asked_for_again() -> None:

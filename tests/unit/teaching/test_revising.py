@@ -17,13 +17,16 @@ from upskill.domain import (
     Scored,
     SkillUse,
     Trial,
+    Usage,
     estimate_tokens,
 )
+from upskill.domain.student_profile import StudentProfile
 from upskill.domain.trial import End
 from upskill.models import Reply
 from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.edits import Edit
 from upskill.teaching.failures import MOST_CHARACTERS, MOST_FAILURES, Failure, choose, cut, describe, failure_of
+from upskill.teaching.material import Document, Material
 from upskill.teaching.revising import FailedEdits, revise
 
 DRAFT = Draft(
@@ -172,6 +175,73 @@ def test_failure_holds_what_the_student_did_and_never_the_reference() -> None:
     assert "the skill does harm here" in told
     assert "REFERENCE" not in told
     assert "WRONG ONE" not in told
+
+
+def test_failure_shows_files_passage_both_answers_and_reach_and_a_repeated_message_once() -> None:
+    case = replace(
+        CASE,
+        files={"build.toml": b"[general]\n"},
+        passage="Tarns listen on 7413.",
+        checks=(Check(kind="command", spec="./check"),) * 6,
+    )
+    results = (CheckResult(kind="command", passed=False, saw="exit 1 instead of 0; stderr: no port / no port"),) * 6
+    failed = replace(
+        trial("x" * 40), outcome=Scored(end="cut", grade=Grade(results=results)), usage=Usage(output_tokens=150)
+    )
+    failure = failure_of(case, failed, without=trial("WITHOUT IT"), passes_without=False, reachable=False)
+    assert failure is not None
+    told = describe([failure])
+    for expected in (
+        "[file build.toml]\n[general]",
+        "Tarns listen on 7413.",
+        "WITHOUT IT",
+        "the answer was cut at 150 tokens",
+        "FAILED command: exit 1 instead of 0; stderr: no port (the check: ./check) (6 times)",
+        "with the passage in the prompt? no",
+    ):
+        assert expected in told, expected
+    assert told.count("no port") == 1
+    reachable = replace(failure, case_id="z", reachable=True)
+    assert choose([failure, reachable])[0] is reachable
+    assert "REFERENCE" not in told
+
+
+def test_revision_is_shown_the_material_what_the_failures_need_first() -> None:
+    parts = "".join(f"## Part {number}\n\n{'filler ' * 300}\n\n" for number in range(40))
+    document = Document(name="guide.md", text=f"{parts}## Ports\n\nEvery tarn listens on seven-four.\n\n{parts}")
+    asked = {}
+    for window in (8_192, 200_000):
+        teacher = Teacher(says(RIGHT))
+        needed = replace(FAILURE, passage="Every tarn listens on seven-four.")
+        revise(DRAFT, [needed], [], teacher, material=Material(task="t", documents=(document,)), window=window)
+        asked[window] = teacher.asked[0].messages[0].text
+    assert "document guide.md" in asked[8_192]
+    assert asked[8_192].count("listens on seven-four") == 2, "in the passage, and in the piece of the material"
+    assert "Part 39" in asked[200_000]
+    assert len(asked[8_192]) < len(asked[200_000]) / 4
+
+
+def test_a_rewrite_is_taken_only_where_it_is_allowed() -> None:
+    rewrite = json.dumps({"cause": "c", "edits": [], "sections": [{"heading": "Port", "text": "It is 7413."}]})
+    long = replace(DRAFT, body=DRAFT.body + "".join(f"Line {number}.\n" for number in range(40)))
+    revision = revise(long, [FAILURE], [], Teacher(rewrite), rewrite=True)
+    assert revision.draft.body == "## Port\n\nIt is 7413.\n"
+    assert str(revision.edits[0]) == "replace in SKILL.md at “the whole body”"
+    teacher = Teacher(rewrite)
+    assert revise(long, [FAILURE], [], teacher).draft.body == long.body
+    assert "write the skill anew" in teacher.asked[0].system
+
+
+def test_edits_that_exceed_the_budget_are_shortened() -> None:
+    profile = StudentProfile(
+        names=("tiny",), window=1_024, output_tokens=128, harness="chat", case_tokens=200, skill_tokens=50
+    )
+    teacher = Teacher(says(edit(action="insert", text="More. " * 100)), "no")
+    revision = revise(DRAFT, [FAILURE], [], teacher, profile=profile)
+    assert [question.purpose for question in teacher.asked] == ["revision", "shorten", "shorten"]
+    assert estimate_tokens(revision.draft.body) <= 50
+    assert f"at most 50 tokens, and has {estimate_tokens(DRAFT.body)} now" in teacher.asked[0].system
+    assert "tiny" in teacher.asked[0].system
 
 
 def test_passed_trial_is_no_failure_and_an_end_is_told() -> None:

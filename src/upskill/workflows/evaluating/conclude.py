@@ -158,7 +158,7 @@ def conclude(
     finished = _without_superseded(ran)
     counted = [trial for trial in finished if schedule.counts(trial)]
     priced = student.price is not None
-    arms = tuple(_arm(arm, counted, ran, cases=len(plan.cases), priced=priced) for arm in plan.arms)
+    arms = tuple(_arm(arm, counted, ran, cases=plan.cases_in(arm), priced=priced) for arm in plan.arms)
     report = StudentReport(
         student=student,
         harness=plan.harness,
@@ -200,17 +200,18 @@ def conclude(
 
 
 def _has_run_all(plan: TrialPlan, finished: list[Trial]) -> bool:
-    """Whether nothing is left to run of a student: each of its trials was scored, or tried as often as allowed."""
+    """Whether nothing is left to run that a student's verdict rests on: each such trial was scored, or tried as often
+    as allowed."""
     scored: set[tuple[str, int, str]] = set()
     tries: Counter[tuple[str, int, str]] = Counter()
-    for trial in finished:
+    for trial in (trial for trial in finished if trial.arm in plan.deciding):
         cell = (trial.case_id, trial.repeat, trial.arm)
         if isinstance(trial.outcome, Scored):
             scored.add(cell)
         elif trial.outcome.was_run:
             tries[cell] += MOST_TRIES if trial.outcome.fault in NOT_WORTH_ANOTHER_TRY else 1
     scored.update(cell for cell, number in tries.items() if number >= MOST_TRIES)
-    return len(scored) == plan.trials_per_student
+    return len(scored) == plan.most_turns * len(plan.deciding)
 
 
 def _arm(arm: Arm, counted: list[Trial], ran: list[Trial], *, cases: int, priced: bool) -> ArmSummary:
@@ -292,7 +293,7 @@ def _judge(
         min_lift=min_lift,
         level=level,
         cut_short=None if decided else cut_short,
-        arms=len(plan.arms) if harness_info(plan.harness).with_tools else None,
+        arms=len(plan.deciding) if harness_info(plan.harness).with_tools else None,
     )
     if copied:
         once = f"{judgement.sentence}; the answers are copies of earlier ones, and count once"

@@ -125,12 +125,12 @@ def estimate_plan(
     prompts = sum(
         estimate_tokens(request.system) + estimate_tokens(request.prompt)
         for case in plan.cases
-        for arm in plan.arms
+        for arm in plan.arms_of(case)
         for request in (requests.render(case, arm),)
     )
     sequential = plan.design == "sequential"
     share = EXPECTED_SHARE if sequential else 1.0
-    trials = len(plan.cases) * len(plan.arms)
+    trials = sum(len(plan.arms_of(case)) for case in plan.cases)
     expected = at_most = 0.0
     calls = usual_calls = 0
     for student in plan.students:
@@ -176,8 +176,8 @@ def estimate_plan(
 
 def _judge_calls(plan: TrialPlan) -> int:
     """Questions to the judge if every trial is run and every reply can be read."""
-    trials = len(plan.students) * len(plan.arms) * plan.repeats
-    return trials * sum(judge_questions(case) for case in plan.cases)
+    rounds = len(plan.students) * plan.repeats
+    return rounds * sum(judge_questions(case) * len(plan.arms_of(case)) for case in plan.cases)
 
 
 MOST_RUNS = 20

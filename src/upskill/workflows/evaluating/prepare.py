@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from upskill import checks, measuring, storage, trials
-from upskill.domain import Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
+from upskill.domain import Arm, Case, Files, Qualification, Skill, Student, TrialPlan, estimate_tokens, harness_info
 from upskill.domain.family import family_notes
+from upskill.domain.harness import Ceiling
 from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
-from upskill.errors import EngineError, ProviderError, UsageError
+from upskill.errors import EngineError, UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe, resolve_model
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
 from upskill.models.preflight import count_tokens
@@ -41,6 +42,11 @@ class EvaluationOrder:
     """Go on until the interval clears this lift, or is wholly below it."""
     previous: Path | None = None
     """An older version of the skill to measure against, instead of no skill."""
+    ceiling: Ceiling | None = None
+    """Run the ceiling arm too, without a skill and with the passage of each case: beside the others, where it decides
+    nothing; or `alone` with the baseline, on the cases that name a passage, and then nothing of the skill is shown."""
+    baseline_only: bool = False
+    """For a part of a longer run: run the baseline alone, so that nothing is compared."""
     only: frozenset[str] | None = None
     """For a run that is resumed: the ids of the cases it began with."""
     known_states: tuple[Qualification, ...] = ()
@@ -97,6 +103,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     names = students_named(settings)
     _check_order(order)
     counted = _counted(order, case_file.cases)
+    _ceiling_cases(order, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
@@ -107,12 +114,14 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     admitted = admit(
         counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
     )
-    plan = _plan(order, settings, admitted.cases, endpoints.values(), harness=harness)
+    planned = _ceiling_cases(order, admitted.cases, case_file.path)
+    plan = _plan(order, settings, planned.cases, endpoints.values(), harness=harness)
     previous = _previous(order, skill)
     trial_limits = _trial_limits(settings, order.sandbox)
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
+    unread = [note for name, one in endpoints.items() for note in _passage_notes(one, served[name], requests, plan)]
     return PreparedEvaluation(
         order=order,
         skill=skill,
@@ -133,6 +142,8 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
             *unconfined_notes(backend),
             *counted.notes,
             *admitted.notes,
+            *planned.notes,
+            *unread,
             *(() if order.every_case else family_notes(admitted.cases)),
             *skill.notes,
             *_unseen_notes(skill, harness),
@@ -154,6 +165,23 @@ def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
         return counted
     once = without_copies(counted.cases)
     return replace(once, notes=(*counted.notes, *once.notes))
+
+
+def _ceiling_cases(order: EvaluationOrder, cases: tuple[Case, ...], path: Path) -> CountedCases:
+    """The cases that are run: where the ceiling is measured alone, those with a passage. Raises where none has one."""
+    if order.ceiling is None:
+        return CountedCases(cases=cases)
+    named = tuple(case for case in cases if case.passage is not None)
+    if not named:
+        raise UsageError(
+            f"{path}: no case names a passage, so there is no ceiling to measure",
+            hint='give cases a "passage", the part of the material that the answer rests on; '
+            "see docs/how-to/write-cases.md",
+        )
+    missing = len(cases) - len(named)
+    without = f"{missing} of {len(cases)} cases without a passage: the ceiling is measured on the other {len(named)}"
+    notes = (without,) if missing else ()
+    return CountedCases(cases=named if order.ceiling == "alone" else cases, notes=notes)
 
 
 def _previous(order: EvaluationOrder, skill: Skill) -> Skill | None:
@@ -227,6 +255,8 @@ def _check_order(order: EvaluationOrder) -> None:
         raise UsageError(f"--min-lift must be between -1 and 1, not {order.min_lift:g}", hint="10 points are 0.1")
     if order.min_lift is not None and not order.baseline and order.previous is None:
         raise UsageError("--min-lift needs the baseline", hint="leave out --no-baseline")
+    if order.ceiling is not None and (not order.baseline or order.previous is not None):
+        raise UsageError("--ceiling needs the baseline", hint="leave out --no-baseline and --compare")
 
 
 def _plan(
@@ -238,7 +268,11 @@ def _plan(
     harness: str,
 ) -> TrialPlan:
     """A number of repeats is a fixed design; without a baseline there is nothing to decide, so one repeat will do."""
-    arms = harness_info(harness).planned_arms(baseline=order.baseline, previous=order.previous is not None)
+    arms: tuple[Arm, ...] = ("baseline",)
+    if not order.baseline_only:
+        arms = harness_info(harness).planned_arms(
+            baseline=order.baseline, previous=order.previous is not None, ceiling=order.ceiling
+        )
     sequential = order.repeats is None and len(arms) > 1
     cap = order.turn_cap or measuring.default_cap(len(cases))
     return TrialPlan(
@@ -284,17 +318,44 @@ def _require_window(
     window = served.window or endpoint.window
     if window is None:
         return
-    given = plan.arms[-1]
-    longest = max((requests.render(case, given) for case in plan.cases), key=lambda request: len(request.prompt))
-    text = f"{longest.system}\n{longest.prompt}"
-    tokens = count_tokens(endpoint, text)
-    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
+    needed, said = _longest(endpoint, requests, given, plan.cases)
+    if needed > window and given == "baseline":
+        raise WindowExceeded(
+            f"{endpoint.name}: the longest case does not fit; it is {said}, the model's window is {window:,}",
+            hint="shorten the case, or serve the model with a larger context",
+        )
     if needed > window:
-        raise ProviderError(
-            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
-            f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
+        raise WindowExceeded(
+            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are {said}, "
+            f"the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
+
+
+def _passage_notes(
+    endpoint: Endpoint, served: ServedModel, requests: trials.Requests, plan: TrialPlan
+) -> tuple[str, ...]:
+    """A note where a case with its passage does not fit into the context window of a student: it fails there."""
+    window = served.window or endpoint.window
+    if window is None or "ceiling" not in plan.arms:
+        return ()
+    needed, said = _longest(endpoint, requests, "ceiling", [case for case in plan.cases if case.passage is not None])
+    if needed <= window:
+        return ()
+    return (
+        f"{endpoint.name}: the longest case with its passage is {said}, the model's window is {window:,}; what does "
+        "not fit fails, so the ceiling comes out too low; shorten the passage",
+    )
+
+
+def _longest(endpoint: Endpoint, requests: trials.Requests, arm: Arm, cases: Iterable[Case]) -> tuple[int, str]:
+    """The tokens of the longest request of an arm, and the same in words; an estimate is the least that it can be."""
+    shown = (requests.render(case, arm) for case in cases)
+    text = max((f"{request.system}\n{request.prompt}" for request in shown), key=len)
+    tokens = count_tokens(endpoint, text)
+    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    return needed, f"{'' if tokens is not None else '~'}{needed:,} tokens"
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:

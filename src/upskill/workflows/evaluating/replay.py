@@ -63,9 +63,9 @@ def replay_trials(
     while (turn := schedule.take()) is not None:
         # A pair that errored was run again at the end: the first time its first try counts, then the next.
         mine = {arm: tries[turn.case.id, turn.repeat, arm][: taken[turn.key] + 1] for arm in turn.arms}
-        if all(mine.values()):
+        if all(mine[arm] for arm in plan.arms[:2]):  # what is run beside them decides nothing
             taken[turn.key] += 1
-            schedule.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items()})
+            schedule.ended(turn, {arm: so_far[-1] for arm, so_far in mine.items() if so_far})
         elif plan.design == "sequential":
             break
     return schedule

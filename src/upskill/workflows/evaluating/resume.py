@@ -5,6 +5,7 @@ from pathlib import Path
 
 from upskill import storage, trials
 from upskill.domain import Evaluation
+from upskill.domain.harness import Ceiling
 from upskill.errors import UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
@@ -12,7 +13,7 @@ from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.looks import look_notes, open_ledger, resumed_terms
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import recorded_settings
+from upskill.workflows.evaluating.record import passages_digest, recorded_settings
 from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.progress import SILENT_RUN, RunProgress
@@ -29,6 +30,8 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
             repeats=record.repeats if record.design == "fixed" else None,
             turn_cap=record.turn_cap or record.repeats * len(record.cases),
             baseline=len(record.arms) > 1,
+            ceiling=recorded_ceiling(record),
+            baseline_only=record.arms == ("baseline",),
             previous=None if record.previous_source is None else run / record.previous_source,
             min_lift=record.min_lift,
             only=frozenset(case.id for case in record.cases),
@@ -56,6 +59,13 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
     )
 
 
+def recorded_ceiling(record: RunRecord) -> Ceiling | None:
+    """How a run has a ceiling arm."""
+    if "ceiling" not in record.arms:
+        return None
+    return "beside" if "ceiling" in record.arms[2:] else "alone"
+
+
 def recorded_backend(record: RunRecord) -> Backend:
     """What confined a run. `none` is recorded only where a person typed it."""
     return "none" if record.sandbox is not None and record.sandbox.get("backend") == "none" else "bubblewrap"
@@ -72,6 +82,8 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
     if prepared.plan.arms != record.arms:
         problems.append("it was no evaluation: only the baseline was probed")
+    if passages_digest(prepared.plan) != record.passages:
+        problems.append("the passages have changed since")
     if prepared.plan.students != record.students:
         problems.append("the models resolve to something else now")
     if identity(prepared.judge) != record.judge:

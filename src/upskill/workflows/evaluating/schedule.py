@@ -33,9 +33,9 @@ def ignore_pair(pair: Pair | DroppedPair, over: bool) -> None:
     """Does nothing."""
 
 
-def _called_off(trials: Mapping[Arm, Trial]) -> bool:
+def _called_off(*compared: Trial) -> bool:
     """Whether a person or a cap ended one of these trials: then there is no pair, and none was dropped."""
-    return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in trials.values())
+    return any(isinstance(trial.outcome, Errored) and not trial.outcome.was_run for trial in compared)
 
 
 class FixedSchedule:
@@ -72,8 +72,10 @@ class FixedSchedule:
     def ended(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
         """Queue an errored turn again, at the end."""
         self.run_again_if_errored(turn, trials)
-        if self._plan.against is not None and not _called_off(trials):
-            self._note_pair(turn, trials[self._plan.measured], trials[self._plan.against])
+        if self._plan.against is not None:
+            one, other = trials[self._plan.measured], trials[self._plan.against]
+            if not _called_off(one, other):
+                self._note_pair(turn, one, other)
 
     def _note_pair(self, turn: Turn, one: Trial, other: Trial) -> None:
         pair = pair_up(one, other, family=turn.case.family)
@@ -152,9 +154,10 @@ class SequentialSchedule:
             self._feed(first, self._waiting.pop(first.key))
 
     def _feed(self, turn: Turn, trials: Mapping[Arm, Trial]) -> None:
-        if self._design.decision.stop or _called_off(trials):
+        one, other = trials[self._design.arm], trials[self._design.against]
+        if self._design.decision.stop or _called_off(one, other):
             return
-        pair = pair_up(trials[self._design.arm], trials[self._design.against], family=turn.case.family)
+        pair = pair_up(one, other, family=turn.case.family)
         self._fed.add(turn.key)
         self._design.add(pair)
         self._queue.run_again_if_errored(turn, trials)

@@ -12,6 +12,8 @@ from upskill.settings import Settings
 from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.material import Material
+from upskill.teaching.presentations import OTHERS
+from upskill.teaching.skill_budget import SHORTENINGS
 from upskill.trials import TrialLimits, load_harness
 from upskill.workflows.evaluating.estimate import (
     EXPECTED_ANSWER_TOKENS,
@@ -23,6 +25,8 @@ from upskill.workflows.generating.measure import SCREEN_ROUNDS, held_out_turns
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
+FACT_TOKENS = 80
+"""One fact of the plan that cases are written from."""
 CASE_TOKENS = 350
 """One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
@@ -81,6 +85,12 @@ class TeachingWorkload:
     """Questions for lessons."""
     revisions: int
     proposals_per_revision: int = 1
+    plan: int = 0
+    """Questions for a plan of facts."""
+    passages: bool = False
+    """Whether cases name the passage that they rest on, so that the ceiling is measured."""
+    presentations: int = 0
+    """Other presentations of the draft that are expected to be measured, since the student is small."""
     evaluates: bool = True
     harness: str = DEFAULT_HARNESS
 
@@ -100,11 +110,18 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
+    asked_for_plan = max(1, teaching.plan)
+    shown, most_shown = _presentations(teaching)
+    # What is too long is asked for again without repairs, which the loop below counts.
+    shortenings = -(-SHORTENINGS * (most_shown + revisions + teaching.drafts) // (1 + REPAIRS))
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
+        (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
+        (teacher, min(1, shown), min(1, most_shown), PROMPT_TOKENS + DRAFT_TOKENS, 2 * DRAFT_TOKENS),
+        (teacher, 0, shortenings, PROMPT_TOKENS + DRAFT_TOKENS, DRAFT_TOKENS),
         (teacher, min(1, revisions), revisions, PROMPT_TOKENS + DRAFT_TOKENS + FAILURES_TOKENS, REVISION_TOKENS),
     ]
     expected: float | None = 0.0
@@ -179,14 +196,34 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     given = len(harness_info(teaching.harness).arms) - 1
     compared = 2 if old else 1 + given
     change = 1 if old and teaching.drafts else 0
-    learn = counts.learn * (1 + given * (1 + max(change, min(1, teaching.revisions))))
-    learn_most = counts.learn * (1 + given * (1 + max(change, teaching.revisions)))
+    shown, most_shown = _presentations(teaching)
+    learn = counts.learn * (1 + given * (1 + shown + max(change, min(1, teaching.revisions))))
+    learn_most = counts.learn * (1 + given * (1 + most_shown + max(change, teaching.revisions)))
+    learn += counts.learn * teaching.passages
+    learn_most += _most_aptitude(teaching)
     if not counts.held_out:
         return learn, learn_most
     held_out_most = compared * held_out_turns(counts.held_out)
     guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
     suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
     return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+
+
+def _most_aptitude(teaching: TeachingWorkload) -> int:
+    """Trials of a student before anything is drafted, besides the baseline that learn stages use again."""
+    learn = teaching.counts.learn
+    if not learn:
+        return 0
+    trials = learn * (2 * measuring.most_rounds(learn) - 1) if teaching.passages else 0
+    # With tools that it turns out not to use, one round was for nothing.
+    return trials + (learn * (1 + teaching.passages) if harness_info(teaching.harness).with_tools else 0)
+
+
+def _presentations(teaching: TeachingWorkload) -> tuple[int, int]:
+    """How many other presentations are measured: expected, and at most, if the first draft fails. A skill that is
+    improved keeps its own."""
+    possible = teaching.evaluates and teaching.material.skill is None and teaching.counts.learn > 0
+    return (teaching.presentations, len(OTHERS)) if possible else (0, 0)
 
 
 def _pace(students: Sequence[Student], settings: Settings) -> float | None:

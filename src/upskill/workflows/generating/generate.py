@@ -11,14 +11,18 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from pydantic import TypeAdapter
+
 from upskill import checks, storage
 from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.models.handoff import Side, open_line
 from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
+from upskill.storage.records import record_text
 from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.workflows.evaluating.judge import identity
@@ -55,7 +59,10 @@ def generate(
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
-    """Make a skill, or a better one. Raises before any call if it could not succeed."""
+    """Make a skill, or a better one. Raises before any call if it could not succeed.
+
+    Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
+    """
     settings = with_absolute_handoff(with_cap(settings))
     plan = plan_generate(order, settings=settings, progress=progress, piped=piped)
     progress.generate_planned(plan.lines)
@@ -71,26 +78,46 @@ def generate(
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
+    if inputs.profile is not None:
+        folder.save(PROFILE, record_text(_PROFILE, inputs.profile))
     inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
     record = _first_record(inputs)
     folder.write_record(record)
     return _run_stages(folder, record, inputs, progress)
 
 
+QUESTIONS = 2
+"""Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
+PROFILE = "student.json"
+_PROFILE = TypeAdapter(StudentProfile)
 
 
 def resume_generate(
-    run: Path, *, max_cost: float | None = None, wait: bool = True, progress: RunProgress = SILENT_RUN
+    run: Path,
+    *,
+    max_cost: float | None = None,
+    anyway: bool = False,
+    wait: bool = True,
+    progress: RunProgress = SILENT_RUN,
 ) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
-    `max_cost` raises the cap; what was spent before counts. `wait` says whether answers of a hand-off are waited for.
+    `max_cost` raises the cap; what was spent before counts. `anyway` goes on where aptitude stopped it. `wait` says
+    whether answers of a hand-off are waited for.
     """
     record = read_teaching_run(run)
+    if record.questions != QUESTIONS:
+        raise UsageError(
+            f"{run}: cannot be resumed: an earlier version began it, which asked the teacher other questions",
+            hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
+        )
     folder = TeachingFolder(path=run)
     order = replace(order_from(record.order), wait=wait)
+    if anyway and not order.anyway:
+        order = replace(order, anyway=True)
+        record = replace(record, order={**record.order, "anyway": True})
     settings = recorded_settings(record.settings)
     if max_cost is not None:
         values = replace(settings.values, max_cost=max_cost)
@@ -106,8 +133,15 @@ def resume_generate(
             f"{run}: cannot be resumed: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
             hint="start a new run instead",
         )
+    # Writers are told of the students as when it began, so that what they answered is found again.
+    told = folder.saved(PROFILE)
     inputs = GenerateInputs(
-        order=order, gathered=gathered, roles=roles, settings=settings, own_cases=_saved_own_cases(folder)
+        order=order,
+        gathered=gathered,
+        roles=roles,
+        settings=settings,
+        own_cases=_saved_own_cases(folder),
+        profile=None if told is None else _PROFILE.validate_json(told),
     )
     return _run_stages(folder, record, inputs, progress)
 
@@ -125,13 +159,20 @@ def _run_stages(
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             _record_end(folder, stages.record, "interrupted" if resumable else "failed")
-            if isinstance(error, NoAnswer):
-                raise _unanswered(error, folder) from None
-            if isinstance(error, HandoffOpen):
-                raise _handed_off(inputs, folder) from None
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-            raise
+            told = _explained(error, inputs, folder)
+            if stages.best_draft is not None:
+                told.add_note(stages.best_draft)
+            if told is error:
+                raise
+            raise told from None
+
+
+def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder) -> BaseException:
+    if isinstance(error, HandoffOpen):
+        return _handed_off(inputs, folder)
+    return _unanswered(error, folder) if isinstance(error, NoAnswer) else error
 
 
 def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path, Side]]:
@@ -197,6 +238,7 @@ def _first_record(inputs: GenerateInputs) -> TeachingRecord:
         teacher=identity(roles.teacher) or "",
         case_writer=identity(roles.writer) or "",
         students=tuple(identity(student) or "" for student in roles.students),
+        questions=QUESTIONS,
         settings=settings_record(inputs.settings),
         notes=gathered.notes,
     )

@@ -10,7 +10,7 @@ from upskill.domain import Arm, Case, Draft, Evaluation, Scored, Trial
 from upskill.errors import UsageError
 from upskill.models import MeteredClient
 from upskill.sandbox import Backend
-from upskill.settings import ResolvedSettings
+from upskill.settings import ResolvedSettings, Settings
 from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.runs import RunRecord
@@ -70,6 +70,23 @@ class Measure(Protocol):
         ...
 
 
+def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> None:
+    """Tell a person which stage begins, and with which students."""
+    evaluating = f"Evaluating on {', '.join(names)}..."
+    what, _, number = stage.rpartition("-")
+    if what.startswith("aptitude"):
+        progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
+    elif stage.startswith("learn-"):
+        progress.stage_begun(f"{evaluating} (attempt {stage.split('-')[1]})")
+    elif stage == "held-out":
+        progress.stage_begun(f"{evaluating} (held-out cases, once)")
+    elif stage.startswith("search"):
+        progress.note(f"search: proposal {number}")
+    else:
+        words = {"negative": "tasks it must not change", "suspects": "cases that looked worse, again"}
+        progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, for the guard')})")
+
+
 HELD_OUT_TURNS = 80
 """The most turns of one student in the held-out test: two and a half rounds of the cases written by default."""
 SCREEN_ROUNDS = 3
@@ -124,13 +141,53 @@ class StageMeasurer:
         fresh: bool = False,
     ) -> Measurement:
         """As the protocol says."""
+        order = EvaluationOrder(
+            skill=self._folder.keep_draft(draft),
+            repeats=repeats,
+            level=level,
+            turn_cap=held_out_turns(len(cases)) if repeats is None else None,
+            previous=None if against is None else self._folder.keep_draft(against),
+        )
+        values = replace(self._settings.values, store=self._settings.values.store and not fresh)
+        return self._measure(stage, order, cases, values, fresh=fresh)
+
+    def without_skill(self, stage: str, cases: Sequence[Case], *, repeats: int, students: Sequence[str]) -> Measurement:
+        """Measure some of the students without any skill, in the arms baseline and ceiling.
+
+        Cases without a passage have no ceiling; where some name one, only those are asked. Earlier repeats come from
+        earlier stages, and the baseline is used again by learn stages; none of it comes from the trial store or goes
+        there.
+        """
+        named = any(case.passage is not None for case in cases)
+        order = EvaluationOrder(
+            skill=self._folder.no_skill(),
+            repeats=repeats,
+            ceiling="alone" if named else None,
+            baseline_only=not named,
+        )
+        values = replace(self._settings.values, models=tuple(students), store=False)
+        return self._measure(stage, order, cases, values)
+
+    @property
+    def harness(self) -> str:
+        """How students are asked, in every stage from now on."""
+        return self._settings.values.harness
+
+    def use_harness(self, harness: str) -> None:
+        """Ask students in another way from now on. What was measured in the old way is not used again."""
+        self._settings = replace(self._settings, values=replace(self._settings.values, harness=harness))
+        self._harness_version = self.down = None
+
+    def _measure(
+        self, stage: str, order: EvaluationOrder, cases: Sequence[Case], values: Settings, *, fresh: bool = False
+    ) -> Measurement:
         self._on_stage(stage)
         folder = self._folder.stage(stage)
         self._client.down.clear()  # what was down a stage ago may be up again
         parent = ParentRun(client=self._client, folder=folder, recall=(lambda _: None) if fresh else self._bought.get)
         if (folder.path / RUN_FILE).exists():
             record = read_run(folder.path)
-            self._require_same(stage, record, draft, against)
+            self._require_same(stage, record, order)
             self._harness_version = record.harness
             # If errored trials were run again, the teacher would see other failures and answer something else than
             # what everything after it was measured with.
@@ -139,18 +196,13 @@ class StageMeasurer:
         else:
             case_file = run_folder_at(folder.path).path / "cases.json"
             write_case_file(case_file, cases)
-            order = EvaluationOrder(
-                skill=self._folder.keep_draft(draft),
+            order = replace(
+                order,
                 case_file=case_file,
-                repeats=repeats,
-                level=level,
-                turn_cap=held_out_turns(len(cases)) if repeats is None else None,
-                previous=None if against is None else self._folder.keep_draft(against),
                 sandbox=self._sandbox,
                 harness_version=self._harness_version,
                 every_case=True,
             )
-            values = replace(self._settings.values, store=self._settings.values.store and not fresh)
             settings = replace(self._settings, values=values)
             evaluation = evaluate(order, settings=settings, progress=self._progress, parent=parent)
         if evaluation.interrupted:
@@ -165,18 +217,15 @@ class StageMeasurer:
                     self._bought.setdefault(trial.id, replace(trial, lost=lost[trial.id]))
         return Measurement(evaluation=evaluation, trials=trials, cut_short=self._cut_short(evaluation))
 
-    def _require_same(self, stage: str, record: RunRecord, draft: Draft, against: Draft | None) -> None:
+    def _require_same(self, stage: str, record: RunRecord, order: EvaluationOrder) -> None:
         """Raise where the stage measured another draft."""
-        now = (self._digest(draft), None if against is None else self._digest(against))
+        now = (read_skill(order.skill).digest, None if order.previous is None else read_skill(order.previous).digest)
         if now != (record.skill_digest, record.previous_digest):
             raise UsageError(
                 f"{self._folder.path}: cannot be resumed: {stage} was begun with another draft than there is now, "
                 "so this version of upskill, or its environment, asks the teacher something else",
                 hint="start a new run instead",
             )
-
-    def _digest(self, draft: Draft) -> str:
-        return read_skill(self._folder.keep_draft(draft)).digest
 
     def _cut_short(self, evaluation: Evaluation) -> str | None:
         if self._client.exhausted is not None:

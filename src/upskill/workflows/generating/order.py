@@ -14,6 +14,7 @@ from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts
 from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.material import skill_in
+from upskill.workflows.generating.student_profile import Served, with_output_cap
 from upskill.workflows.generating.teachers import case_writer_for, teacher_for
 
 MAX_COST = 10.0
@@ -86,9 +87,16 @@ class Roles:
     teacher_served: ServedModel
     writer_served: ServedModel
     students: tuple[Endpoint, ...]
+    students_served: tuple[ServedModel, ...]
+    """What the server of each student says; empty where nothing is measured."""
     student_settings: ResolvedSettings
     chosen: bool
     """Whether the teacher was chosen because its key is set, not named."""
+
+    @property
+    def served(self) -> Served:
+        """The students that are measured, each with what its server says."""
+        return tuple(zip(self.students, self.students_served, strict=False))
 
 
 def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
@@ -104,15 +112,19 @@ def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
             "a hand-off teaches and is not measured: there is no student",
             hint="name one with --eval-model, or measure nothing with --no-eval",
         )
-    for student in students if evaluate else ():
-        if (student.model, student.base_url) != (teacher.model, teacher.base_url):
-            probe(student)
+    is_teacher = [(one.model, one.base_url) == (teacher.model, teacher.base_url) for one in students]
+    students_served = tuple(
+        served if same else probe(student) for student, same in zip(students, is_teacher, strict=True) if evaluate
+    )
+    if evaluate:
+        student_settings = with_output_cap(student_settings, tuple(zip(students, students_served, strict=True)))
     return Roles(
         teacher=teacher,
         writer=writer,
         teacher_served=served,
         writer_served=writer_served,
         students=students,
+        students_served=students_served,
         student_settings=student_settings,
         chosen=values.teacher is None,
     )
@@ -138,6 +150,13 @@ def with_cap(settings: ResolvedSettings) -> ResolvedSettings:
     if settings.origins["max_cost"] != "default":
         return settings
     return replace(settings, values=replace(settings.values, max_cost=MAX_COST))
+
+
+def recorded_cap(settings: ResolvedSettings, roles: Roles) -> ResolvedSettings:
+    """The settings with the students' longest answer, which a resumed run finds again."""
+    chosen = roles.student_settings
+    values = replace(settings.values, max_output_tokens=chosen.values.max_output_tokens)
+    return replace(settings, values=values, origins=chosen.origins)
 
 
 def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:

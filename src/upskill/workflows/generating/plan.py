@@ -9,11 +9,14 @@ from typing import BinaryIO
 from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import UsageError
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
+from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.lessons import lesson_calls
+from upskill.teaching.presentations import OTHERS
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, ASK_ABOVE_MINUTES
 from upskill.workflows.evaluating.judge import judge_for
@@ -26,11 +29,13 @@ from upskill.workflows.generating.order import (
     Roles,
     Target,
     improved_skill,
+    recorded_cap,
     roles_for,
     taken_names,
     target_for,
     with_cap,
 )
+from upskill.workflows.generating.student_profile import build_profile, counter_for, profile_lines
 
 LEAST_OWN_CASES = 4
 """A skill that is improved and has fewer cases gets new ones."""
@@ -46,6 +51,8 @@ class GenerateInputs:
     settings: ResolvedSettings
     own_cases: tuple[Case, ...]
     """Cases that were named, or that the skill has."""
+    profile: StudentProfile | None = None
+    """What writers are told of the students, before there are cases; `None` where nothing is measured."""
 
     @property
     def writes_cases(self) -> bool:
@@ -120,6 +127,8 @@ class GeneratePlan:
             lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
         if self.inputs.order.evaluate:
             lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+        if self.inputs.profile is not None:
+            lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
         if self.inputs.gathered.redacted:
             lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
@@ -173,22 +182,33 @@ def plan_generate(
     )
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
+    roles = roles_for(settings, evaluate=order.evaluate)
     inputs = GenerateInputs(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
         ),
         gathered=gathered,
-        roles=roles_for(settings, evaluate=order.evaluate),
-        settings=settings,
+        roles=roles,
+        settings=recorded_cap(settings, roles),
         own_cases=own,
     )
     _check_plan_file(inputs)
-    values = inputs.roles.student_settings.values
+    values = roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
-        judge_for(values, {student.name: student for student in inputs.roles.students}, own)
+        judge_for(values, {student.name: student for student in roles.students}, own)
+    if order.evaluate:
+        inputs = replace(inputs, profile=first_profile(inputs))
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
+
+
+def first_profile(inputs: GenerateInputs) -> StudentProfile:
+    """What is known of the students before cases are written. Raises where no skill would fit their window."""
+    served, values = inputs.roles.served, inputs.roles.student_settings.values
+    final = () if inputs.writes_cases else inputs.own_cases
+    harness = choose_harness(values.harness, final) if final else values.harness
+    return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
 
 
 def _check_plan_file(inputs: GenerateInputs) -> None:
@@ -216,6 +236,9 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         lessons=lesson_calls(material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
+        plan=_plan_questions(inputs),
+        passages=inputs.writes_cases or any(case.passage is not None for case in inputs.own_cases),
+        presentations=len(OTHERS) if inputs.profile is not None and inputs.profile.is_small else 0,
         evaluates=order.evaluate,
         harness=harness,
     )
@@ -226,6 +249,14 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         students=[student_of(endpoint, values) for endpoint in roles.students],
         settings=values,
     )
+
+
+def _plan_questions(inputs: GenerateInputs) -> int:
+    """Questions for the plan of facts: none where no case is written, or where a person has a plan."""
+    file = inputs.order.plan_file
+    if not inputs.writes_cases or (file is not None and Path(file).exists()):
+        return 0
+    return plan_calls(inputs.gathered.material, window=inputs.roles.writer_served.window)
 
 
 def _counts(inputs: GenerateInputs) -> CaseCounts:
@@ -241,6 +272,12 @@ def uses_of(cases: Sequence[Case]) -> dict[str, int]:
     """How many cases there are of each use: learn, held_out and negative."""
     found = Counter(case.use for case in cases)
     return {"learn": found["learn"], "held_out": found["held-out"], "negative": found["negative"]}
+
+
+def topics_of(cases: Sequence[Case]) -> tuple[str, ...]:
+    """What the learn cases are about; the others are nobody's business."""
+    named = (str(case.extra["topic"]) for case in cases if case.use == "learn" and case.extra.get("topic"))
+    return tuple(dict.fromkeys(named))
 
 
 def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:

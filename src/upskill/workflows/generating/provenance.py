@@ -6,6 +6,7 @@ from dataclasses import replace
 from upskill import storage
 from upskill.domain import DEFAULT_HARNESS, Cap, Interval, Purchase
 from upskill.domain.generated import StudentClaim, worst_of
+from upskill.domain.student_profile import Aptitude
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, MeasuredLift, Provenance, SkillMeta, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
@@ -41,6 +42,7 @@ def provenance_of(
     claims: Sequence[StudentClaim],
     status: str,
     spent: Purchase,
+    aptitude: tuple[Aptitude, ...] = (),
 ) -> SkillMeta:
     """The provenance of a skill, what was measured, and each use of held-out cases."""
     gathered, roles = inputs.gathered, inputs.roles
@@ -71,6 +73,7 @@ def provenance_of(
             run=run,
             improved_from=old,
             improved_for=gathered.wish,
+            aptitude=aptitude,
         ),
         measured=(*measured, *kept),
         held_out_uses=tuple(uses),

@@ -1,11 +1,13 @@
 """What a `generate` has spent, before it was resumed and since: the teacher's share and the students' apart."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
 from upskill.domain import Purchase
-from upskill.models import MeteredClient, Spending
+from upskill.models import Ask, MeteredClient, NoAnswer, Question, Reply, Spending
 from upskill.storage.teaching_runs import TeachingFolder
+from upskill.teaching.answers import TeacherUnusable
 from upskill.workflows.evaluating.spending import purchase_of, spent_in
 
 
@@ -67,3 +69,17 @@ def _sum(one: Spending, other: Spending) -> Spending:
         cost_known=one.cost_known + other.cost_known,
         cost_lost=one.cost_lost + other.cost_lost,
     )
+
+
+def ending_at_a_cap(ask: Ask) -> Ask:
+    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
+
+    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
+        try:
+            return ask(questions)
+        except NoAnswer as error:
+            if error.fault != "budget":
+                raise
+            raise TeacherUnusable(str(error)) from None
+
+    return asked

@@ -7,46 +7,48 @@ from functools import partial
 
 from pydantic import TypeAdapter
 
-from upskill import checks, storage
-from upskill.domain import Case, Lesson
+from upskill import storage
+from upskill.domain import Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
-from upskill.domain.family import by_family, family_notes, with_merged_families
-from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
-from upskill.domain.student_profile import StudentProfile
+from upskill.domain.generated import GenerateResult, worst_of
+from upskill.domain.student_profile import Aptitude, CountTokens
 from upskill.errors import EngineError, ProviderError, SkillInvalid
-from upskill.measuring import more_cases_hint
-from upskill.models import Ask, Endpoint, NoAnswer, Question, Reply, ServedModel, Teacher
+from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
+from upskill.reporting.aptitude import aptitude_lines
 from upskill.reporting.generated import attempt_lines, generated_json
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
-from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
+from upskill.teaching.presentations import PROSE
 from upskill.teaching.programs import RunProgram, sandboxed
-from upskill.workflows.evaluating.notes import cap_notes
-from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.evaluating.spending import client_for
-from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
-from upskill.workflows.generating.measure import StageMeasurer
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand, uses_of
+from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
+from upskill.workflows.generating.attempts import Attempt, content_of
+from upskill.workflows.generating.case_stage import CaseStage
+from upskill.workflows.generating.measure import StageMeasurer, report_stage
+from upskill.workflows.generating.order import Roles
+from upskill.workflows.generating.plan import GenerateInputs, topics_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
-from upskill.workflows.generating.refine import Attempt, RefineResult, content_of, refine
+from upskill.workflows.generating.refine import RefineResult, refine
+from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.save import save_draft, shown_path
-from upskill.workflows.generating.spending import PriorSpending
+from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
+from upskill.workflows.generating.student_profile import counter_for
 from upskill.workflows.generating.teachers import ask_function
-from upskill.workflows.generating.write_cases import write_cases_for
 from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
 
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
+_APTITUDES = TypeAdapter(tuple[Aptitude, ...])
+APTITUDE = "aptitude.json"
 
 
 class GenerateStages:
@@ -62,6 +64,11 @@ class GenerateStages:
         self._redactor = redactor_from(os.environ)
         self._journal = folder.journal
         self._notes: list[str] = list(inputs.gathered.notes)
+        self._profile = inputs.profile
+        """What writers are told of the students; each stage that learns more of them replaces it."""
+        self._count: CountTokens = counter_for(inputs.roles.served) if inputs.profile is not None else estimate_tokens
+        self.best_draft: str | None = None
+        """The best new draft so far, for a person: where it lies and how it did. `None` before there is one."""
 
     def run(self) -> GenerateResult:
         """Run all stages, from the material to what is saved."""
@@ -69,9 +76,8 @@ class GenerateStages:
         ask = self._ask(roles.teacher, roles.teacher_served)
         self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
-        lessons, draft = self._draft(ask)
         if not self._inputs.order.evaluate:
-            return self._save(draft, cases, None, None)
+            return self._save(self._draft(ask, cases)[1], cases, None, None)
         measure = StageMeasurer(
             self._folder,
             settings=roles.student_settings,
@@ -79,12 +85,14 @@ class GenerateStages:
             all_cases=cases,
             sandbox=self._inputs.order.sandbox,
             progress=self._progress,
-            on_stage=self._report_stage,
+            on_stage=partial(report_stage, names=_names(roles), progress=self._progress),
         )
+        self._aptitude(cases, measure)
+        lessons, draft = self._draft(ask, cases)
         refined = self._refine(draft, lessons, cases, measure, ask)
         best = draft if refined is None else refined.best.draft
         proof = self._prove(best, cases, measure)
-        if measure.down is not None and (proof is None or not _is_settled(proof)):
+        if measure.down is not None and (proof is None or not is_settled(proof)):
             raise ProviderError(f"nothing was saved: {measure.down}")
         return self._save(best, cases, refined, proof)
 
@@ -99,75 +107,42 @@ class GenerateStages:
 
     def _cases(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are final before the draft is written."""
-        problems = partial(checks.check_problems, judge=True)
-        saved = self._folder.read_cases(check_problems=problems)
-        if saved is not None:
-            return saved
-        own = without_copies(self._inputs.own_cases)
-        self._notes += own.notes
-        cases = own.cases
-        if self._inputs.writes_cases:
-            self._progress.stage_begun("Generating test cases...")
-            cases = self._written(ask, cases_by_hand(cases))
-        cases = split_cases(cases, self._inputs.order.counts)
-        self._notes += (*family_notes(cases), *_few_families(cases))
-        self._folder.write_cases(cases)
+        stage = CaseStage(self._folder, self._inputs, profile=self._profile, count=self._count, progress=self._progress)
+        cases = stage.run(ask)
+        self._notes += stage.notes
         self._ended("cases")
         return cases
 
-    def _written(self, ask: Ask, by_hand: Sequence[Case], profile: StudentProfile | None = None) -> tuple[Case, ...]:
-        """Cases that a teacher writes from a plan of facts, and those of a person."""
-        order, material = self._inputs.order, self._inputs.gathered.material
-        window = self._inputs.roles.writer_served.window
-        plan = plan_of_run(
-            self._folder,
-            order.plan_file,
-            material,
-            ask,
-            counts=order.counts,
-            window=window,
-            profile=profile,
-            progress=self._progress,
-        )
-        if plan is None:
-            self._notes.append(NO_PLAN)
-        written = write_cases_for(
-            material,
-            ask,
-            skill=None,
-            counts=order.counts,
-            backend=order.sandbox,
-            progress=self._progress,
-            window=window,
-            plan=plan,
-            profile=profile,
-            known=by_hand,
-        )
-        self._notes += (f"dropped: {dropped}" for dropped in written.dropped)
-        return self._joined(by_hand, written.cases, planned=plan is not None)
+    def _aptitude(self, cases: Sequence[Case], measure: StageMeasurer) -> None:
+        """What the students can do on learn cases without any skill. Raises where no skill can help them."""
+        profile = self._profile
+        if profile is None or not any(case.use == "learn" for case in cases):
+            return
+        values = self._inputs.roles.student_settings.values
+        self._profile = with_aptitude(profile, cases, measure, values=values, count=self._count, note=self._note)
+        found = self._profile.aptitudes
+        self._folder.save(APTITUDE, record_text(_APTITUDES, found))
+        for line in aptitude_lines(found):
+            self._progress.note(line)
+        self._ended("aptitude")
+        if not self._inputs.order.anyway:
+            require_prospect(found, self._folder.path)
 
-    def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
-        """Both, without written cases that repeat a person's: one could be learned from and the other held out.
+    def _note(self, line: str) -> None:
+        self._notes.append(line)
+        self._progress.note(line)
 
-        Without a plan, written ones lose their side where there are others: families that now span both are split as
-        one. With a plan none is like a person's.
-        """
-        if not by_hand:
-            return tuple(written)
-        known = {case.id for case in by_hand}
-        new: list[Case] = []
-        for case, double in without_doubles(written, known=by_hand):
-            if double is not None:
-                self._notes.append(f"dropped: {case.id} asks the same as {double.id}")
-            else:
-                new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
-        sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
-        return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
-
-    def _draft(self, ask: Ask) -> tuple[tuple[Lesson, ...], Draft]:
+    def _draft(self, ask: Ask, cases: Sequence[Case]) -> tuple[tuple[Lesson, ...], Draft]:
         """The lessons of the material, and a first draft; an old skill that needs none is its own first draft."""
         material, window = self._inputs.gathered.material, self._inputs.roles.teacher_served.window
-        lessons = find_lessons(material, ask, window=window, clean=self._redactor.clean, progress=self._progress)
+        lessons = find_lessons(
+            material,
+            ask,
+            window=window,
+            clean=self._redactor.clean,
+            profile=self._profile,
+            progress=self._progress,
+        )
         self._folder.save("lessons.json", record_text(_LESSONS, lessons))
         if (old := self._inputs.old) is not None and not self._inputs.drafts:
             return lessons, old
@@ -176,14 +151,25 @@ class GenerateStages:
             lessons,
             ask,
             avoid=self._inputs.order.avoid,
+            topics=topics_of(cases),
             window=window,
+            profile=self._profile,
+            count=self._count,
             clean=self._redactor.clean,
             run=self._try_programs(),
+            on_draft=self._note_best,
         )
         draft = self._inputs.named(draft)
-        self._folder.keep_draft(draft)
+        self._note_best(draft)
         self._ended("draft")
         return lessons, draft
+
+    def _note_best(self, draft: Draft, learn: str = "not measured") -> None:
+        """Keep a draft, and how it did on the learn cases, for a run that ends early."""
+        draft, old = self._inputs.named(draft), self._inputs.old
+        path = shown_path(self._folder.keep_draft(draft))
+        if old is None or content_of(draft) != content_of(old):
+            self.best_draft = f"the best draft so far is {path} (learn cases: {learn})"
 
     def _try_programs(self) -> RunProgram | None:
         """Runs programs of a draft in a sandbox; `None` where there is none, and they are not tried."""
@@ -195,21 +181,6 @@ class GenerateStages:
             return None
         return sandboxed(open_sandbox)
 
-    def _report_stage(self, stage: str) -> None:
-        names = ", ".join(student.name for student in self._inputs.roles.students)
-        what, _, number = stage.rpartition("-")
-        if what == "learn":
-            self._progress.stage_begun(f"Evaluating on {names}... (attempt {number})")
-        elif stage == "held-out":
-            self._progress.stage_begun(f"Evaluating on {names}... (held-out cases, once)")
-        elif stage.startswith("search"):
-            self._progress.note(f"search: proposal {number}")
-        else:
-            words = {"negative": "tasks it must not change", "suspects": "cases that looked worse, again"}
-            self._progress.stage_begun(
-                f"Evaluating on {names}... ({words.get(stage, 'held-out cases, for the guard')})"
-            )
-
     def _refine(
         self, draft: Draft, lessons: Sequence[Lesson], cases: Sequence[Case], measure: StageMeasurer, ask: Ask
     ) -> RefineResult | None:
@@ -217,8 +188,11 @@ class GenerateStages:
         if not learn:
             return None
 
-        def on_attempt(attempt: Attempt) -> None:
+        def on_attempt(attempt: Attempt, best: Attempt) -> None:
             self._folder.keep_draft(attempt.draft)
+            self._note_best(best.draft, f"{best.share} passed")
+            if attempt.presentation != PROSE and not attempt.edits:
+                self._progress.note(f"the same content as {attempt.presentation}:")
             if attempt.evaluation is not None:
                 for line in attempt_lines(attempt.evaluation, cases=len(learn)):
                     self._progress.note(line)
@@ -229,8 +203,12 @@ class GenerateStages:
             draft if old is None else old,
             cases=learn,
             measure=measure,
-            ask=_ending_at_a_cap(ask),
+            ask=ending_at_a_cap(ask),
             lessons=lessons,
+            material=self._inputs.gathered.material,
+            profile=self._profile,
+            count=self._count,
+            exists=old is not None,
             revisions=self._inputs.order.revisions,
             effort=self._inputs.order.effort,
             wish=self._inputs.gathered.wish,
@@ -240,6 +218,8 @@ class GenerateStages:
             on_attempt=on_attempt,
         )
         best = refined.best
+        if refined.note is not None:
+            self._notes.append(refined.note)
         if len(refined.attempts) > 1:
             self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
         self._ended("refined")
@@ -304,6 +284,7 @@ class GenerateStages:
             claims=claims,
             status=status,
             spent=self._spending.whole,
+            aptitude=() if self._profile is None else self._profile.aptitudes,
         )
         unchanged = inputs.old is not None and content_of(best) == content_of(inputs.old)
         old_stays = inputs.target.in_place and inputs.order.evaluate and not (proof is not None and proof.proven)
@@ -321,15 +302,16 @@ class GenerateStages:
             claims=claims,
             proven=proof is not None and proof.proven,
             evaluation=None if proof is None else proof.evaluation,
-            attempts=_summaries(refined),
+            attempts=attempt_summaries(refined),
             refined=None if refined is None else refined.stopped,
             teacher=inputs.roles.teacher.name,
-            students=tuple(student.name for student in inputs.roles.students) if inputs.order.evaluate else (),
-            cases=_counted(cases),
+            students=_names(inputs.roles) if inputs.order.evaluate else (),
+            cases=counted_cases(cases),
             by_teacher=self._spending.by_teacher,
             by_students=self._spending.by_students,
             run=shown_path(self._folder.path),
-            notes=tuple(dict.fromkeys((*self._notes, *_measured_notes(proof), *self._cap_note()))),
+            notes=tuple(dict.fromkeys((*self._notes, *measured_notes(proof), *self._cap_note()))),
+            aptitude=() if self._profile is None else self._profile.aptitudes,
         )
         self.record = replace(
             self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(result)
@@ -348,49 +330,5 @@ class GenerateStages:
         return (f"stopped at {self._client.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
 
 
-def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:
-    """A note where held-out cases share so few families that little can be said of others."""
-    held_out = [case for case in cases if case.use == "held-out"]
-    families = len(by_family(held_out))
-    hint = more_cases_hint(cases=len(held_out), families=families)
-    return () if hint is None or families == len(held_out) else (hint,)
-
-
-def _ending_at_a_cap(ask: Ask) -> Ask:
-    """Make a cap that is reached during refining end it, so that the best draft so far is saved."""
-
-    def asked(questions: Sequence[Question], /) -> tuple[Reply, ...]:
-        try:
-            return ask(questions)
-        except NoAnswer as error:
-            if error.fault != "budget":
-                raise
-            raise TeacherUnusable(str(error)) from None
-
-    return asked
-
-
-def _is_settled(proof: Proof) -> bool:
-    """Whether an outage came too late to change anything."""
-    return not proof.students or all(one.verdict not in ("invalid", "undecided") for one in proof.students)
-
-
-def _measured_notes(proof: Proof | None) -> tuple[str, ...]:
-    """Notes of the held-out evaluation, without the cap it reached: `_cap_note` has that, with how to resume."""
-    evaluation = None if proof is None else proof.evaluation
-    if evaluation is None:
-        return ()
-    noted_elsewhere = cap_notes(evaluation.end)
-    return tuple(note for note in evaluation.notes if note not in noted_elsewhere)
-
-
-def _summaries(refined: RefineResult | None) -> tuple[AttemptSummary, ...]:
-    return tuple(
-        AttemptSummary(number=attempt.number, passed=attempt.passes, of=len(attempt.passed))
-        for attempt in (refined.attempts if refined is not None else ())
-    )
-
-
-def _counted(cases: Sequence[Case]) -> tuple[int, int, int]:
-    uses = uses_of(cases)
-    return uses["learn"], uses["held_out"], uses["negative"]
+def _names(roles: Roles) -> tuple[str, ...]:
+    return tuple(student.name for student in roles.students)

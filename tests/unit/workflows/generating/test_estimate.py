@@ -12,6 +12,7 @@ from upskill.teaching.answers import REPAIRS
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
 from upskill.teaching.material import Material
+from upskill.teaching.skill_budget import SHORTENINGS
 from upskill.workflows.evaluating.estimate import Estimate
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.measure import held_out_turns
@@ -42,7 +43,7 @@ def of_students(teaching: TeachingWorkload, students: int = 1) -> Estimate:
 
 
 def test_every_trial_that_can_be_run_is_counted() -> None:
-    learn, held_out, guard, suspects = 10 * (2 + 3), 16 * 2 * 5, 2 * 3 * 4, 2 * 8 * (16 + 4)
+    learn, held_out, guard, suspects = 10 * (2 + 3 + 3), 16 * 2 * 5, 2 * 3 * 4, 2 * 8 * (16 + 4)
     assert of_students(NEW_SKILL).calls_at_most == learn + held_out + guard + suspects
     assert of_students(NEW_SKILL, students=3).calls_at_most == 3 * (learn + held_out + guard + suspects)
 
@@ -55,20 +56,28 @@ def test_of_a_revision_held_out_cases_are_screened_as_well_and_a_change_is_a_rev
 
 def test_with_tools_every_trial_may_take_all_its_turns_and_there_is_one_arm_more() -> None:
     tools = of_students(replace(NEW_SKILL, harness="agent"))
-    trials = 10 * (1 + 2 * 4) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
+    trials = 10 + 10 * (1 + 2 * (4 + 3)) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
     assert tools.calls_at_most == trials * Settings().max_turns
     assert tools.calls_expected < tools.calls_at_most
 
 
 def test_without_held_out_cases_nothing_is_proven_and_nothing_guarded() -> None:
     share = of_students(replace(NEW_SKILL, counts=CaseCounts(learn=10, held_out=0, negative=4)))
-    assert share.calls_at_most == 10 * 5
+    assert share.calls_at_most == 10 * (5 + 3)
 
 
 def test_a_search_may_ask_for_as_many_proposals_as_it_has() -> None:
     one_by_one = estimate(NEW_SKILL).teacher
     search = estimate(replace(NEW_SKILL, proposals_per_revision=PROPOSALS_PER_REVISION)).teacher
-    assert search.calls_at_most - one_by_one.calls_at_most == 3 * (PROPOSALS_PER_REVISION - 1) * (1 + REPAIRS)
+    more = 3 * (PROPOSALS_PER_REVISION - 1)
+    assert search.calls_at_most - one_by_one.calls_at_most >= more * (1 + REPAIRS + SHORTENINGS)
+
+
+def test_other_presentations_are_expected_of_a_small_student_only() -> None:
+    small = replace(NEW_SKILL, presentations=3)
+    assert of_students(small).calls_expected - of_students(NEW_SKILL).calls_expected == 3 * 10
+    assert of_students(small).calls_at_most == of_students(NEW_SKILL).calls_at_most
+    assert estimate(small).teacher.calls_expected == estimate(NEW_SKILL).teacher.calls_expected + 1
 
 
 def test_an_answer_may_be_as_long_as_is_allowed() -> None:
@@ -91,4 +100,17 @@ def test_the_held_out_test_ends_after_two_and_a_half_rounds_of_the_default_cases
     assert (defaults.held_out, held_out_turns(defaults.held_out)) == (32, 80)
     assert [held_out_turns(cases) for cases in (6, 16, 30, 33, 40, 100)] == [30, 80, 75, 66, 80, 200]
     more = of_students(replace(NEW_SKILL, counts=defaults)).calls_at_most
-    assert more == 10 * (2 + 3) + 2 * 80 + 2 * 3 * 4 + 2 * 8 * (32 + 4)
+    assert more == 10 * (2 + 3 + 3) + 2 * 80 + 2 * 3 * 4 + 2 * 8 * (32 + 4)
+
+
+def test_what_students_can_do_is_priced_with_the_baseline_bought_once() -> None:
+    passages = of_students(replace(NEW_SKILL, passages=True))
+    without = of_students(NEW_SKILL)
+    assert passages.calls_expected - without.calls_expected == 10, "one round of the ceiling arm"
+    assert passages.calls_at_most - without.calls_at_most == 10 * (2 * 4 - 1), "four rounds of both arms"
+
+
+def test_a_plan_of_facts_is_a_question_to_the_case_writer() -> None:
+    plan, none = (estimate(replace(NEW_SKILL, plan=number)).teacher for number in (2, 0))
+    assert plan.calls_expected - none.calls_expected == 2
+    assert plan.calls_at_most - none.calls_at_most == 2 * (1 + REPAIRS)

@@ -4,16 +4,19 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tools.simulation.student import SimulatedMeasure, make_cases
 
 from unit.teaching.scripted_teacher import Teacher
 from upskill.domain import Answer, Case, Draft, Errored, Trial
-from upskill.errors import EngineError, ProviderError
+from upskill.domain.student_profile import Aptitude, StudentProfile
+from upskill.errors import EngineError, ProviderError, WindowExceeded
 from upskill.models import NoAnswer, Question, Reply
+from upskill.workflows.generating.attempts import Attempt, best_of, outcomes
 from upskill.workflows.generating.measure import Measurement
-from upskill.workflows.generating.refine import Attempt, Effort, best_of, outcomes, refine
+from upskill.workflows.generating.refine import Effort, refine
 
 DRAFT = Draft(name="tarn", description="Starts tarns.", body="# Tarn\n\nLevel 0.\n")
 LEARN = make_cases(10, "learn")
@@ -42,7 +45,13 @@ def measure(*passes: int, students: Sequence[str] = ("small",)) -> SimulatedMeas
 def test_revises_at_most_three_times_and_keeps_the_best() -> None:
     teacher = Teacher(*(to_level(number) for number in range(1, 9)))
     heard: list[Attempt] = []
-    refined = refine(DRAFT, cases=LEARN, measure=measure(2, 5, 4, 7, 9), ask=teacher, on_attempt=heard.append)
+    refined = refine(
+        DRAFT,
+        cases=LEARN,
+        measure=measure(2, 5, 4, 7, 9),
+        ask=teacher,
+        on_attempt=lambda attempt, _: heard.append(attempt),
+    )
     assert [attempt.share for attempt in refined.attempts] == ["2 of 10", "5 of 10", "4 of 10", "7 of 10"]
     assert refined.best.number == 4
     assert refined.stopped == "3 revisions made"
@@ -179,6 +188,120 @@ def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached(
         return replace(capped(*args, **options), cut_short="stopped at the cap of $1.00")  # type: ignore[arg-type]
 
     assert refine(DRAFT, cases=LEARN, measure=cap, ask=Teacher("never asked")).stopped == "stopped at the cap of $1.00"
+
+
+def test_families_are_units_and_the_earlier_wins_a_tie() -> None:
+    cases = tuple(replace(case, family="one" if number < 8 else None) for number, case in enumerate(LEARN))
+
+    def attempt(number: int, *passing: int, body: str = "b", **more: Any) -> Attempt:
+        passed = {("s", case.id): at in passing for at, case in enumerate(LEARN)}
+        return Attempt(number=number, draft=replace(DRAFT, body=body), passed=passed, **more)
+
+    many, few = attempt(1, *range(8)), attempt(2, 8, 9)
+    assert best_of([many, few]) is many, "eight cases of ten"
+    assert best_of([many, few], cases) is few, "but one family of three"
+    assert best_of([many, attempt(2, *range(8), body="")], cases) is many
+    table = attempt(2, 8, 9, body="a long one", revises=1, presentation="table")
+    short = attempt(3, 8, 9, body="short", revises=1, presentation="questions")
+    assert best_of([many, table, short], cases) is short
+    assert best_of([many, table, replace(short, draft=replace(DRAFT, body="longer than it"))], cases) is table
+
+
+# ---------------------------------------------------------------- small students
+
+
+def profile(*reachable: int, window: int | None = 2_048, measured: bool = True) -> StudentProfile:
+    aptitude = Aptitude(
+        student="small",
+        harness="chat",
+        baseline=0.0,
+        ceiling=0.5,
+        lift=None,
+        reachable=tuple(f"learn-{number:02}" for number in reachable),
+        trials=20,
+    )
+    return StudentProfile(
+        names=("small",),
+        window=window,
+        output_tokens=128,
+        harness="chat",
+        case_tokens=200,
+        skill_tokens=300,
+        aptitudes=(aptitude,) if measured else (),
+    )
+
+
+def presented(*levels: int) -> str:
+    forms = zip(("examples", "questions", "table"), levels, strict=False)
+    sections = ((form, [{"heading": "Tarn", "text": f"Level {level}."}]) for form, level in forms)
+    return json.dumps({"presentations": [{"form": form, "sections": listed} for form, listed in sections]})
+
+
+def test_small_student_is_measured_on_other_presentations_and_the_best_is_revised() -> None:
+    at_the_end = json.dumps({"edits": [{"file": "SKILL.md", "action": "insert", "text": "More."}]})
+    teacher = Teacher(presented(1, 2, 3), at_the_end)
+    seen = measure(2, 3, 6, 5)
+    refined = refine(DRAFT, cases=LEARN, measure=seen, ask=teacher, profile=profile(), revisions=1)
+    assert [(one.presentation, one.passes) for one in refined.attempts] == [
+        ("prose", 2),
+        ("examples", 3),
+        ("questions", 6),
+        ("table", 5),
+        ("questions", 6),
+    ]
+    assert refined.attempts[-1].revises == refined.best.number == 3
+    assert refined.stopped == "1 revision made"
+    assert [question.purpose for question in teacher.asked] == ["presentation", "revision"]
+
+
+def test_presentations_are_for_small_students_and_for_those_that_do_badly() -> None:
+    def purposes(known: StudentProfile | None, passes: int, **more: Any) -> list[str]:
+        teacher = Teacher("nothing usable")
+        refined = refine(DRAFT, cases=LEARN, measure=measure(passes), ask=teacher, profile=known, **more)
+        assert (refined.note is not None) == ("presentation" in {one.purpose for one in teacher.asked})
+        return [question.purpose for question in teacher.asked[:1]]
+
+    assert purposes(profile(), 9) == ["presentation"]
+    assert purposes(profile(), 10) == []
+    assert purposes(profile(), 9, exists=True) == ["revision"]
+    assert purposes(None, 1) == ["revision"]
+    large = 200_000
+    assert purposes(profile(1, 2, 9, 10, window=large), 1) == ["presentation"]
+    assert purposes(profile(1, 2, 9, 10, window=large), 2) == ["revision"], "half of what it can reach"
+    assert purposes(profile(window=large, measured=False), 1) == ["revision"]
+
+
+def test_rewrite_is_offered_where_less_than_a_quarter_of_what_is_reachable_passes() -> None:
+    def offered(passes: int, *reachable: int) -> bool:
+        teacher = Teacher(to_level(1))
+        known = profile(*reachable, window=None)
+        refine(DRAFT, cases=LEARN, measure=measure(passes, 0), ask=teacher, profile=known, exists=True, revisions=1)
+        return "sections" in str(teacher.asked[0].schema)
+
+    assert offered(2)
+    assert not offered(3)
+    assert not offered(1, 1, 2, 3)
+    assert offered(1, 2, 3, 4)
+
+
+def test_draft_that_does_not_fit_the_window_is_cut_and_the_run_goes_on() -> None:
+    wide = replace(DRAFT, body="# Tarn\n\nLevel 0.\n" + "Words and words.\n\n" * 40)
+    simulated = measure(5)
+
+    def window(stage: str, draft: Draft, *args: object, **options: object) -> Measurement:
+        if len(draft.body) > 400:
+            raise WindowExceeded("does not fit")
+        return simulated(stage, draft, *args, **options)  # type: ignore[arg-type]
+
+    refined = refine(wide, cases=LEARN, measure=window, ask=Teacher("no"))
+    assert refined.best.share == "5 of 10"
+    assert len(refined.best.draft.body) <= 400
+    assert simulated.stages == ["learn-1-cut-2"]
+    with pytest.raises(WindowExceeded):
+        refine(wide, cases=LEARN, measure=window, ask=Teacher("no"), exists=True)
+    edits = json.dumps({"edits": [{"file": "SKILL.md", "action": "insert", "text": "More words. " * 200}]})
+    searched = refine(DRAFT, cases=LEARN, measure=window, ask=Teacher(edits), effort="high")
+    assert searched.best.draft == DRAFT
 
 
 # ---------------------------------------------------------------- effort high

@@ -1,0 +1,166 @@
+"""Aptitude: what each student can do on the learn cases without any skill, before anything is drafted.
+
+Two arms are compared: baseline, and ceiling, which has the passage that a case rests on in the prompt. A student that
+gains too little from the passage itself is not helped by a skill made from it. Nothing is claimed from these trials,
+and no held-out case is touched.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+
+from upskill.domain import Arm, Case, Scored, Trial, harness_info
+from upskill.domain.student_profile import RUNGS, Aptitude, CountTokens, RungResult, StudentProfile
+from upskill.domain.text import count as counted
+from upskill.errors import ProviderError, StudentCannotProfit
+from upskill.measuring import ceiling_lift, most_rounds, prospect
+from upskill.reporting.aptitude import aptitude_figures, rung_figures
+from upskill.settings import Settings
+from upskill.workflows.generating.measure import Measurement, StageMeasurer
+from upskill.workflows.generating.student_profile import skill_room, with_cases
+
+WITHOUT_TOOLS = "chat"
+NO_PASSAGE = "no learn case names a passage: only the baseline was measured, not what the material itself would add"
+
+
+def with_aptitude(
+    profile: StudentProfile,
+    cases: Sequence[Case],
+    measure: StageMeasurer,
+    *,
+    values: Settings,
+    count: CountTokens,
+    note: Callable[[str], None],
+) -> StudentProfile:
+    """The profile with what each student can do on the learn cases, now that there are cases.
+
+    A passage that has no room in the window is not shown to a student. Raises what `measure_aptitude` raises.
+    """
+    profile = with_cases(replace(profile, harness=measure.harness), cases, count)
+    room = skill_room(profile, count)
+    learn = [
+        case if case.passage is None or room is None or count(case.passage) <= room else replace(case, passage=None)
+        for case in cases
+        if case.use == "learn"
+    ]
+    if all(case.passage is None for case in learn):
+        note(NO_PASSAGE)
+    found = measure_aptitude(
+        measure,
+        learn,
+        students=profile.names,
+        temperature=values.temperature,
+        may_drop_tools=values.harness == "auto",
+        note=note,
+    )
+    unknown = {case.id for case in learn if case.passage is None}
+    aptitudes = tuple(
+        replace(one, reachable=tuple(case.id for case in learn if case.id in unknown | {*one.reachable}))
+        for one in found
+    )
+    return with_cases(replace(profile, harness=measure.harness, aptitudes=aptitudes), cases, count)
+
+
+def measure_aptitude(
+    measure: StageMeasurer,
+    learn: Sequence[Case],
+    *,
+    students: Sequence[str],
+    temperature: float | None,
+    may_drop_tools: bool,
+    note: Callable[[str], None],
+) -> tuple[Aptitude, ...]:
+    """What each student can do, in one round over the cases, or in several where one does not tell.
+
+    `may_drop_tools`: nobody asked for tools, so where no call of one could be read, `measure` asks without them from
+    then on. `note` gets that, in a line for a person. Raises where a student's endpoint is down.
+    """
+    named = [case for case in learn if case.passage is not None]
+    cases = named or learn
+    stage = "aptitude"
+    first = measure.without_skill(f"{stage}-1", cases, repeats=1, students=students)
+    if may_drop_tools and harness_info(measure.harness).with_tools and _no_call_read(first):
+        note(
+            f"{', '.join(students)}: no tool call could be read in {counted(len(first.trials), 'trial')}, so tools are "
+            "not offered from now on (--harness agent would insist on them)"
+        )
+        measure.use_harness(WITHOUT_TOOLS)
+        stage = f"{stage}-{WITHOUT_TOOLS}"
+        first = measure.without_skill(f"{stage}-1", cases, repeats=1, students=students)
+    found: dict[str, Aptitude] = {}
+    measured, unsure = first, tuple(students)
+    for number in range(1, most_rounds(len(cases)) + 1):
+        if number > 1:
+            measured = measure.without_skill(f"{stage}-{number}", cases, repeats=number, students=unsure)
+        for name in unsure:
+            found[name] = aptitude_of(name, measured.of(name), cases, harness=measure.harness, temperature=temperature)
+        if measure.down is not None:
+            raise ProviderError(f"nothing was saved: {measure.down}")
+        unsure = tuple(name for name in unsure if prospect(found[name].lift) == "open")
+        if not unsure or not named or measured.cut_short is not None:
+            break
+    return tuple(found[name] for name in students)
+
+
+def _no_call_read(measured: Measurement) -> bool:
+    """Whether tools are of no use to any student, by all that was measured; not where a cap ended it."""
+    ran = [trial for trial in measured.trials if isinstance(trial.outcome, Scored) or trial.outcome.was_run]
+    return bool(ran) and not any(trial.tool_calls for trial in ran)
+
+
+def aptitude_of(
+    student: str, trials: Sequence[Trial], cases: Sequence[Case], *, harness: str, temperature: float | None
+) -> Aptitude:
+    """What the trials of one student show."""
+    passed: dict[tuple[str, Arm], list[bool]] = defaultdict(list)
+    scored = [(trial, trial.outcome) for trial in trials if isinstance(trial.outcome, Scored)]
+    for trial, outcome in scored:
+        passed[trial.case_id, trial.arm].append(outcome.passed)
+    lift = ceiling_lift(trials, temperature=temperature)
+    rate = {
+        arm: fmean(shares) if (shares := [fmean(mine) for (_, one), mine in passed.items() if one == arm]) else None
+        for arm in ("baseline", "ceiling")
+    }
+    return Aptitude(
+        student=student,
+        harness=harness,
+        baseline=rate["baseline"] if lift is None else lift.rate_against,
+        ceiling=rate["ceiling"] if lift is None else lift.rate,
+        lift=lift,
+        cases=len({trial.case_id for trial, _ in scored}),
+        rungs=_rungs(cases, passed),
+        reachable=tuple(case.id for case in cases if any(passed[case.id, "baseline"] + passed[case.id, "ceiling"])),
+        cut=sum(outcome.end == "cut" for _, outcome in scored),
+        trials=len(scored),
+    )
+
+
+def _rungs(cases: Sequence[Case], passed: dict[tuple[str, Arm], list[bool]]) -> tuple[RungResult, ...]:
+    """A case passes where at least half of its repeats do. Cases that name no rung are in none."""
+
+    def passing(mine: Sequence[Case], arm: Arm) -> int:
+        return sum(bool(passed[case.id, arm]) and fmean(passed[case.id, arm]) >= 0.5 for case in mine)
+
+    rungs = []
+    for rung in RUNGS:
+        if mine := [case for case in cases if case.extra.get("rung") == rung]:
+            baseline, ceiling = passing(mine, "baseline"), passing(mine, "ceiling")
+            rungs.append(RungResult(rung=rung, cases=len(mine), baseline=baseline, ceiling=ceiling))
+    return tuple(rungs)
+
+
+def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
+    """Raise, before anything is drafted, where none of the students can profit from a skill."""
+    if not aptitudes or any(prospect(one.lift) != "cannot profit" for one in aptitudes):
+        return
+    listed = "; ".join(
+        f"{one.student}: {aptitude_figures(one)}{f', {rungs}' if (rungs := rung_figures(one)) else ''}"
+        for one in aptitudes
+    )
+    raise StudentCannotProfit(
+        f"no skill made from this material can be expected to help, so none is drafted; {listed}",
+        hint="choose another student (--eval-model) or other cases, or go on anyway with "
+        f"`upskill generate --resume {run.as_posix()} --anyway`",
+    )
