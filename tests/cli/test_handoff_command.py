@@ -132,6 +132,8 @@ class Killer(HandoffServer):
         self.points = ["plan open", "plan answered", "cases answered", "draft open", "revision answered"]
 
     def serve_once(self) -> None:
+        if self._forker.child is None:
+            return  # killed, and not yet resumed
         for folder in {path.parent.parent for path in self._below.rglob("handoff.json")}:
             for one in handoff_status(folder).open:
                 if self._kill(f"{one.question.purpose} open"):

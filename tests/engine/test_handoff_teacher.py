@@ -183,7 +183,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_skill_is_made_and_who_writes_it_sees_no_held_out_case_and_no_secret(here: Path) -> None:
     (here / "notes.md").write_text(f"# quarn\n\nquarn is a tide gauge. Its old token was {SECRET}.\n")
     with Provider(made_teacher.student) as student, HandoffServer(here) as server:
-        found = generate(_order(sources=("notes.md",)), settings=_settings(student.url))
+        found = generate(_order(sources=("notes.md",), anyway=True), settings=_settings(student.url))
     assert found.status == "helps", found
     assert found.by_teacher.cost is None
     assert found.by_teacher.calls == len(server.served)

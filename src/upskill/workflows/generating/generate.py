@@ -159,16 +159,20 @@ def _run_stages(
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             _record_end(folder, stages.record, "interrupted" if resumable else "failed")
-            if isinstance(error, HandoffOpen):
-                raise _handed_off(inputs, folder) from None
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-            told = _unanswered(error, folder) if isinstance(error, NoAnswer) else error
+            told = _explained(error, inputs, folder)
             if stages.best_draft is not None:
                 told.add_note(stages.best_draft)
             if told is error:
                 raise
             raise told from None
+
+
+def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder) -> BaseException:
+    if isinstance(error, HandoffOpen):
+        return _handed_off(inputs, folder)
+    return _unanswered(error, folder) if isinstance(error, NoAnswer) else error
 
 
 def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path, Side]]:
