@@ -11,6 +11,9 @@ CountTokens = Callable[[str], int]
 SMALL_WINDOW = 8_192
 """A student with a window of at most so many tokens is taught as a small one."""
 
+TINY = 1_000_000_000
+"""A student with fewer parameters copies what it reads, and can do little more: it is asked for that."""
+
 RUNGS = ("answer", "snippet", "file")
 """How much a case asks for: one line, a few lines, a whole file or program. A written case names its own in `extra`."""
 RUNG_NAMES = {"answer": "one-line answers", "snippet": "snippets", "file": "files and programs"}
@@ -63,6 +66,8 @@ class StudentProfile:
     """The most tokens of a case's prompt with its files; `None` without a known window."""
     skill_tokens: int
     """The most tokens of a skill's body, as the student counts them."""
+    parameters: int | None = None
+    """How many the smallest of them has; `None` if no server says."""
     exact: bool = False
     """Whether the student's own tokenizer counts; else tokens are estimated."""
     aptitudes: tuple[Aptitude, ...] = ()
@@ -72,6 +77,11 @@ class StudentProfile:
     def is_small(self) -> bool:
         """Whether its window is known to be small."""
         return self.window is not None and self.window <= SMALL_WINDOW
+
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it is known to have few parameters."""
+        return self.parameters is not None and self.parameters < TINY
 
     def reachable(self, student: str) -> frozenset[str] | None:
         """The learn cases that this student passed in aptitude; `None` where none was shown with its passage."""

@@ -23,6 +23,8 @@ class ServedModel:
     window: int | None = None
     fingerprint: str | None = None
     """Changes when something else is served under the same name, as far as the server tells."""
+    parameters: int | None = None
+    """How many the model has, where the server says so (llama.cpp)."""
     weights: str | None = None
     """The same for all names by which a server serves one model, as far as the server tells."""
     notes: tuple[str, ...] = ()
@@ -82,7 +84,9 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
     stable = {key: served[key] for key in _STABLE_KEYS if key in served}
     fingerprint = digest_of(stable) if stable else None
     weights = fingerprint if len(entries) == 1 else _weights(served) if model in names else None
-    return ServedModel(window=window, fingerprint=fingerprint, weights=weights, notes=notes)
+    meta = served.get("meta")
+    parameters = _whole(meta.get("n_params")) if isinstance(meta, dict) else None
+    return ServedModel(window=window, parameters=parameters, fingerprint=fingerprint, weights=weights, notes=notes)
 
 
 def _weights(served: dict[str, Any]) -> str | None:

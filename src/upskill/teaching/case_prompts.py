@@ -15,7 +15,7 @@ from upskill.teaching.case_split import WORDINGS, CaseCounts
 from upskill.teaching.fact_batches import Slot, facts_text, rungs_for
 from upskill.teaching.material import Material
 from upskill.teaching.prompts import prompt, quoted
-from upskill.teaching.student_told import student_told
+from upskill.teaching.student_told import asked_told
 from upskill.teaching.written_case import WrittenCase
 
 PURPOSE = "cases"
@@ -80,10 +80,10 @@ def batches_for(
             positive=positive[at],
             # In reverse, so that no call has the most of both.
             negative=_share(counts.negative, number, number - 1 - at),
-            wordings=_wordings(number, at),
+            wordings=WORDINGS[:1] if profile is not None and profile.is_tiny else _wordings(number, at),
             offers=offers,
             programs=programs,
-            student=student_told(profile),
+            student=asked_told(profile),
             rungs=rungs_for(profile) if slots else (),
             slots=mine[at],
             other_facts=_others(slots, mine[at]),

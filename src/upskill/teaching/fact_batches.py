@@ -31,7 +31,9 @@ class Slot:
 
 
 def rungs_for(profile: StudentProfile | None) -> tuple[str, ...]:
-    """What a student can be asked for, by its longest answer alone."""
+    """What a student can be asked for, by its size and its longest answer alone."""
+    if profile is not None and profile.is_tiny:
+        return RUNGS[:1]
     longest = None if profile is None else profile.output_tokens
     return tuple(rung for rung in RUNGS if longest is None or longest >= LEAST_OUTPUT.get(rung, 0))
 

@@ -23,7 +23,7 @@ from upskill.teaching.markdown import pieces
 from upskill.teaching.material import Material, numbered, skill_texts
 from upskill.teaching.places import passage_at
 from upskill.teaching.prompts import prompt, quoted
-from upskill.teaching.student_told import student_told
+from upskill.teaching.student_told import asked_told
 from upskill.teaching.written_case import slug
 
 PURPOSE = "plan"
@@ -110,7 +110,7 @@ def _question(
 ) -> Question:
     listed = "\n".join(f"- {fact.text} (family `{fact.family}`)" for fact in facts)
     before = f"\n\nListed already, from other parts of the material; list none of these again:\n\n{quoted(listed)}"
-    told = student_told(profile)
+    told = asked_told(profile)
     return Question(
         purpose=PURPOSE,
         system=prompt("plan_system", student=f"\n\n{told}" if told else "", place=_PLACE if piece else _NO_PLACE),

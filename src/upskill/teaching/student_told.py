@@ -12,13 +12,22 @@ def student_told(profile: StudentProfile | None) -> str:
     window, output = profile.window, profile.output_tokens
     return prompt(
         "student",
-        names=", ".join(profile.names),
+        names=", ".join(profile.names) + _size(profile.parameters),
         window=f"Question, skill and answer together have at most {window:,} tokens. " if window else "",
         output=f"Answers are cut at {output:,} tokens. " if output else "",
         harness=_how(profile.harness),
         budget=f"{profile.skill_tokens:,}",
         counted=_counted(profile),
         aptitude="".join(f"\n\n{_measured(one)}" for one in profile.aptitudes),
+    )
+
+
+def _size(parameters: int | None) -> str:
+    if parameters is None:
+        return ""
+    millions = parameters / 1_000_000
+    return (
+        f" ({millions / 1000:.1f} billion parameters)" if millions >= 1000 else f" ({millions:.0f} million parameters)"
     )
 
 
@@ -33,6 +42,11 @@ def reader_told(profile: StudentProfile | None) -> str:
     if profile is None:
         return "Of the student nothing is known: leave out only what any language model does right unasked."
     return student_told(profile) + (f"\n\n{prompt('small_student')}" if profile.is_small else "")
+
+
+def asked_told(profile: StudentProfile | None) -> str:
+    """What whoever plans or writes cases is told: the student, and what can be asked of one that is tiny."""
+    return student_told(profile) + (f"\n\n{prompt('tiny_cases')}" if profile is not None and profile.is_tiny else "")
 
 
 def _how(harness: str) -> str:

@@ -71,6 +71,7 @@ def build_profile(
         harness=harness,
         case_tokens=None if window is None else window // 5,
         skill_tokens=BODY_TOKENS,
+        parameters=min((one.parameters for _, one in students if one.parameters), default=None),
         exact=count_tokens(endpoint, "a") is not None,
     )
     profile = with_cases(profile, cases, count)
