@@ -199,6 +199,21 @@ def test_a_student_that_cannot_call_tools_is_asked_without_them(here: Path) -> N
     assert [report.harness for report in made.evaluation.students] == ["chat"]
 
 
+def test_a_server_that_refuses_tools_is_asked_without_them(here: Path) -> None:
+    write_own_cases(here, files={"notes.txt": "Nothing of use.\n"})
+
+    def no_tools(asked: ReceivedRequest) -> Behaviour:
+        return (
+            Behaviour(status=400, error={"message": "tools are not supported"})
+            if "tools" in asked.body
+            else copies(asked)
+        )
+
+    made, _ = run(no_tools)
+    assert made.status == "helps"
+    assert [one.harness for one in made.aptitude] == ["chat"]
+
+
 def test_without_any_passage_only_the_baseline_is_measured_and_nothing_stops(here: Path) -> None:
     write_own_cases(here, passage=False)
     made, _ = run(copies)
