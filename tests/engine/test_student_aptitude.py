@@ -205,4 +205,5 @@ def test_without_any_passage_only_the_baseline_is_measured_and_nothing_stops(her
     assert made.status == "helps"
     (aptitude,) = made.aptitude
     assert (aptitude.baseline, aptitude.ceiling, aptitude.lift, aptitude.trials) == (0.0, None, None, 10)
+    assert len(aptitude.reachable) == 10, "of a case without a ceiling nothing is known"
     assert any("no learn case names a passage" in note for note in made.notes)

@@ -65,6 +65,9 @@ class _Runs(click.ParamType[int | None]):
     help="How often each test case is put, with the skill and without; auto stops when it knows.  [default: auto]",
 )
 @click.option("--no-baseline", is_flag=True, help="Do not ask without the skill; then nothing is said of lift.")
+@click.option(
+    "--ceiling", is_flag=True, help="Also ask without the skill and with the passage that each test case names."
+)
 @click.option("--compare", metavar="previous:PATH", help="Measure against an older version of the skill.")
 @click.option("--min-lift", type=float, metavar="X", help="Go on until a lift of X (0.1 is 10 points) is shown or not.")
 @options.REQUIRE
@@ -96,6 +99,7 @@ def command(
     test_gen_base_url: str | None,
     runs: int | None,
     no_baseline: bool,
+    ceiling: bool,
     compare: str | None,
     min_lift: float | None,
     require: "Required | None",
@@ -140,6 +144,7 @@ def command(
                 case_file=case_file,
                 repeats=runs,
                 baseline=not no_baseline,
+                ceiling="beside" if ceiling else None,
                 min_lift=min_lift,
                 previous=_previous(compare),
                 fresh=settings["store"] is False,

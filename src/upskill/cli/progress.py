@@ -29,7 +29,8 @@ class TrialProgress(StepProgress, RunProgress):
         self.show(None)
         self._figures = Figures(plan)
         names = ", ".join(student.name for student in plan.students)
-        self.note(f"Evaluating {skill.name} on {names}...")
+        alone = plan.measured == "ceiling"
+        self.note(f"Measuring {names} without a skill..." if alone else f"Evaluating {skill.name} on {names}...")
         students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
         often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
         often = f"up to {often}" if plan.design == "sequential" else often

@@ -57,6 +57,9 @@ class ArmSummary:
     """Answers that were lost on the way, retries and earlier tries included."""
     refused: int = 0
     """Requests that were turned away before an answer began."""
+    asked_cases: int | None = None
+    """How many cases are put in this arm: those without a passage have no ceiling. `None` in results of earlier
+    versions."""
 
     @property
     def pass_rate(self) -> float | None:
@@ -88,7 +91,8 @@ class StudentReport:
     sentence: str
     arms: tuple[ArmSummary, ...]
     lifts: tuple[Lift, ...]
-    """First the one that the verdict is about; then, for students with tools, what the skill does once it is given."""
+    """First the one that the verdict is about; then, for students with tools, what the skill does once it is given; and
+    the ceiling, where it was run beside them."""
     spent: float | None
     """Dollars for all calls of this student, errored ones included; `None` if the price is unknown."""
     claim: str | None = None
@@ -130,6 +134,11 @@ class StudentReport:
                 return lift.rate if name == lift.arm else lift.rate_against
         arm = self.arm(name)
         return None if arm is None else arm.pass_rate
+
+    @property
+    def ceiling(self) -> Lift | None:
+        """What the passage itself does in the prompt, measured beside a skill; `None` where that was not measured."""
+        return next((lift for lift in self.lifts[1:] if lift.arm == "ceiling"), None)
 
     @property
     def interval(self) -> Interval | None:

@@ -129,6 +129,11 @@ class Look:
         """Its cases."""
         return frozenset(case.key for case in self.cases)
 
+    @property
+    def answers(self) -> frozenset[str]:
+        """The answers that it rests on, each by its instance."""
+        return frozenset(instance for case in self.cases for pair in case.pairs for instance in pair[:2])
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledCase:

@@ -90,7 +90,7 @@ class TrialPlan:
 
     def arms_of(self, case: Case) -> tuple[Arm, ...]:
         """The arms that a case is run in: one without a passage has no ceiling."""
-        return self.arms if case.passage is not None else self.deciding
+        return self.arms if "ceiling" not in self.arms or case.passage is not None else self.deciding
 
     def cases_in(self, arm: Arm) -> int:
         """How many cases are run in an arm."""

@@ -43,7 +43,7 @@ class Aptitude:
     """Learn cases that were measured."""
     rungs: tuple[RungResult, ...] = ()
     reachable: tuple[str, ...] = ()
-    """The ids of the learn cases that passed in either arm."""
+    """The ids of the learn cases that passed in either arm, or have no ceiling, so that nothing is known of them."""
     cut: int = 0
     """Answers that were cut at the longest answer."""
     trials: int = 0
@@ -74,6 +74,6 @@ class StudentProfile:
         return self.window is not None and self.window <= SMALL_WINDOW
 
     def reachable(self, student: str) -> frozenset[str] | None:
-        """The learn cases that this student passed in aptitude; `None` where no case could be shown with its passage."""
+        """The learn cases that this student passed in aptitude; `None` where none was shown with its passage."""
         measured = [one for one in self.aptitudes if one.student == student and one.ceiling is not None]
         return frozenset(case_id for one in measured for case_id in one.reachable) if measured else None

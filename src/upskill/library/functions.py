@@ -41,6 +41,7 @@ def evaluate(
     tests: PathLike | None = None,
     previous: PathLike | None = None,
     no_baseline: bool = False,
+    ceiling: bool = False,
     min_lift: float | None = None,
     fresh: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -50,6 +51,7 @@ def evaluate(
     """Measure a skill on each model, with the skill and without it, as `upskill eval` does.
 
     `tests` is a file of cases, `previous` an older version of the skill to measure against instead of no skill.
+    `ceiling` also asks without the skill and with the passage that a case names in the prompt, as `--ceiling` does.
     What has not changed since an earlier evaluation is not asked again, unless `fresh` is given: the recorded verdict
     is the result. `settings` are any of the settings by name, such as `base_url`, `judge`, `max_cost` or `ledger`.
 
@@ -61,6 +63,7 @@ def evaluate(
         case_file=None if tests is None else Path(tests),
         repeats=None if runs == "auto" else runs,
         baseline=not no_baseline,
+        ceiling="beside" if ceiling else None,
         min_lift=min_lift,
         previous=None if previous is None else Path(previous),
         fresh=fresh,

@@ -6,6 +6,7 @@ from upskill.measuring.acceptance import (
     confirm_worse,
     screen_cases,
 )
+from upskill.measuring.aptitude import ceiling_lift, most_rounds, prospect
 from upskill.measuring.decision import Decision
 from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.guarded import GuardedSequential
@@ -68,6 +69,7 @@ __all__ = [
     "Sequential",
     "WorsenedCase",
     "breakage_note",
+    "ceiling_lift",
     "confirm_worse",
     "count_losses",
     "default_cap",
@@ -87,9 +89,11 @@ __all__ = [
     "measure_lift",
     "measure_tokens",
     "more_cases_hint",
+    "most_rounds",
     "only_if_both",
     "pair_trials",
     "pair_up",
+    "prospect",
     "recorded_look",
     "repeats_earlier",
     "screen_cases",

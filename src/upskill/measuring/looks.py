@@ -196,8 +196,7 @@ def look_terms(looks: Iterable[Look], coming: NextLook, *, present: Collection[s
 
 def _continues(look: Look, coming: NextLook, present: Collection[str]) -> bool:
     """Whether the next look goes on where a cap ended this one, with the very answers that it has."""
-    seen = {instance for case in look.cases for pair in case.pairs for instance in pair[:2]}
-    return look.unfinished and look.version == coming.version and seen <= set(present)
+    return look.unfinished and look.version == coming.version and look.answers <= set(present)
 
 
 def _pooled(mine: Sequence[Look], coming: NextLook, present: Collection[str]) -> tuple[PooledCase, ...]:

@@ -37,6 +37,7 @@ def summarise_arm(trials: Iterable[Trial], *, arm: Arm, cases: int, priced: bool
         turns=_mean([trial.turns or None for trial, _ in scored]),
         loaded=sum(use.loaded for use in uses) if uses else None,
         skill_files=tuple(Counter(path for use in uses for path in use.files).most_common()),
+        asked_cases=cases,
     )
 
 

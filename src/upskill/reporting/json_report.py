@@ -100,6 +100,7 @@ def _arm(arm: ArmSummary) -> Json:
         "loaded": arm.loaded,
         "load_rate": arm.load_rate,
         "skill_files": dict(arm.skill_files),
+        "asked_cases": arm.asked_cases,
     }
 
 

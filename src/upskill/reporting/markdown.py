@@ -5,7 +5,15 @@ from collections.abc import Mapping
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, printable
-from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, loss_lines, points
+from upskill.reporting.wording import (
+    arm_name,
+    arm_percents,
+    ceiling_words,
+    confidence_interval,
+    dollars,
+    loss_lines,
+    points,
+)
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
 
@@ -28,7 +36,8 @@ def markdown_report(evaluation: Evaluation, *, day: str, pictures: Mapping[str, 
         "The range is the interval of the lift: what it could be, on cases like these where there are enough of them.",
     ]
     for report in evaluation.students:
-        for line in loss_lines(report):
+        ceiling = ceiling_words(report, cases=evaluation.cases)
+        for line in (*([] if ceiling is None else [ceiling]), *loss_lines(report)):
             lines += ["", f"{_text(report.student.name)}: {line}."]
     for name, address in (pictures or {}).items():
         lines += ["", f"![{_text(name)}](<{address}>)"]

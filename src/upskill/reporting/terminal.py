@@ -16,6 +16,7 @@ from upskill.reporting.wording import (
     arm_percents,
     between,
     can_draw,
+    ceiling_words,
     confidence_interval,
     dollars,
     drawn_bar,
@@ -148,6 +149,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text()
     yield from bars(report, console)
     yield Text(report.sentence, style=style)
+    yield from _ceiling(evaluation, report)
     if lift is not None and lift.cases_like_these is not None:
         yield Text(f"on these very cases: {confidence_interval(lift, lift.these_cases)} points", style="dim")
     if report.stopped is not None:
@@ -168,6 +170,11 @@ def _answered_by(report: StudentReport) -> Iterator[Text]:
         yield Text(f"answered by {names}, as the server calls it; asked for as {report.student.name}", style="yellow")
 
 
+def _ceiling(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
+    if (said := ceiling_words(report, cases=evaluation.cases)) is not None:
+        yield Text(said)
+
+
 def _judge_error(report: StudentReport) -> Iterator[Text]:
     if (said := judge_error_words(report)) is not None:
         yield Text(f"corrected for the judge's errors: {said}", style="dim")
@@ -180,7 +187,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
         share = f"loaded it in {offered.loaded or 0} of {offered.trials} attempts ({percent(offered.load_rate)})"
         files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
         yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
-    for lift in report.lifts[1:]:
+    for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
         yield Text(
             f"once it is given: {points(lift.mean)} points against the {lift.against}, "
             f"{confidence_interval(lift, lift.these_cases)} on these very cases, {lift.pairs} pairs"
@@ -189,7 +196,9 @@ def _loading(report: StudentReport) -> Iterator[Text]:
 
 def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
     """How far a sequential design went, and why no further."""
-    most = evaluation.planned // (len(evaluation.students) * len(report.arms))
+    # A turn has a trial in each arm, but for cases that have no ceiling.
+    trials = sum((evaluation.cases if arm.asked_cases is None else arm.asked_cases) for arm in report.arms)
+    most = round(evaluation.planned * evaluation.cases / (len(evaluation.students) * max(1, trials)))
     done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
     earlier = f" and {report.earlier_pairs} earlier ones" if report.earlier_pairs else ""
     late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
@@ -256,9 +265,11 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
     yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'run')} per model")
-    if harness_info((first := evaluation.students[0]).harness).with_tools:
+    first = evaluation.students[0]
+    with_tools = harness_info(first.harness).with_tools
+    if with_tools or len(first.arms) > 2:
         named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
-        yield Text(f"students with tools; figures in a row are: {named}")
+        yield Text(f"{'students with tools; ' if with_tools else ''}figures in a row are: {named}")
     yield Text()
     for report in evaluation.students:
         yield Text(report.student.name, style="bold")
@@ -272,7 +283,12 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
         yield Text(f"  {report.sentence}", style=style_of(report.verdict))
         yield from (
             Text(f"  {line.plain}", style=line.style)
-            for line in (*_judge_error(report), *_answered_by(report), *_loading(report))
+            for line in (
+                *_ceiling(evaluation, report),
+                *_judge_error(report),
+                *_answered_by(report),
+                *_loading(report),
+            )
         )
         if report.stopped is not None:
             yield Text(f"  {_stopped(evaluation, report)}", style="dim")

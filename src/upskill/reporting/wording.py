@@ -5,6 +5,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
+from upskill.domain.evaluation import shown_interval
+from upskill.domain.text import count
 from upskill.domain.text import points as points
 
 if TYPE_CHECKING:
@@ -55,6 +57,24 @@ def confidence_interval(lift: Lift, interval: Interval | None) -> str:
 def confidence(lift: Lift) -> str:
     """What the intervals of a lift promise to cover."""
     return f"{round(lift.confidence * 100, 1):g}% CI"
+
+
+def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
+    """What the passage itself does in the prompt, beside the skill; `None` where that was not measured.
+
+    `cases` are those of the evaluation, of which some may have no passage.
+    """
+    if (lift := report.ceiling) is None:
+        return None
+    interval = shown_interval(claim=None, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
+    where = " on these very cases" if lift.cases_like_these is None else ""
+    arm = report.arm("ceiling")
+    asked = cases if arm is None or arm.asked_cases is None else arm.asked_cases
+    on = f"; {asked} of {cases} cases have a passage" if asked != cases else ""
+    return (
+        f"with the passage itself in the prompt: {points(lift.mean)} points "
+        f"({confidence_interval(lift, interval)}{where}, {count(lift.pairs, 'pair')}{on})"
+    )
 
 
 def judge_error_words(report: StudentReport) -> str | None:

@@ -80,6 +80,8 @@ class RunRecord:
     """What was known of all cases of the file when the run began, also of those that were not run."""
     students: tuple[Student, ...]
     arms: tuple[Arm, ...]
+    passages: str | None = None
+    """The digest of the cases' passages, where the ceiling arm shows them; null where it is not run."""
     repeats: int
     """Runs per case; in a sequential design the most rounds."""
     turn_cap: int | None = None

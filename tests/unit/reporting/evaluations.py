@@ -68,6 +68,22 @@ def agent_report(**changes: Any) -> StudentReport:
     return report(**(values | changes))
 
 
+def ceiling_report(**changes: Any) -> StudentReport:
+    """A student that had the passage in the prompt too, where four of six cases name one."""
+    values: dict[str, Any] = {
+        "arms": (
+            arm("baseline"),
+            arm("with_skill", passed=5),
+            replace(arm("ceiling", passed=4, trials=4), asked_cases=4),
+        ),
+        "lifts": (
+            lift(),
+            lift(arm="ceiling", mean=0.55, cases_like_these=Interval(low=0.3, high=0.75), pairs=12),
+        ),
+    }
+    return report(**(values | changes))
+
+
 def lift(**changes: Any) -> Lift:
     values: dict[str, Any] = {
         "arm": "with_skill",

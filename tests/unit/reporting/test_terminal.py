@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, agent_report, arm, evaluation, report
+from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
 from upskill.reporting.html.summary import summary
 from upskill.reporting.json_report import evaluation_json
@@ -34,6 +34,8 @@ FOUND = [
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(agent_report(), agent_report()),
     EVALUATIONS["judged"],
+    evaluation(ceiling_report()),
+    evaluation(ceiling_report(), ceiling_report()),
     evaluation(
         bought=Purchase(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
         judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
@@ -154,3 +156,27 @@ def test_figures_end_where_their_names_end() -> None:
     for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"):
         end = head.index(name) + len(name)
         assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)
+
+
+def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
+    cases = evaluation().cases
+    assert cases > 4
+    figures = f"+55 points (95% CI +30 to +75, 12 pairs; 4 of {cases} cases have a passage)"
+    said = f"ith the passage itself in the prompt: {figures}"
+    one, several = evaluation(ceiling_report()), evaluation(ceiling_report(), ceiling_report())
+    for found in (one, several):
+        assert said in "\n".join(shown(found, width=400))
+        assert said in markdown_report(found, day="d")
+        assert said in summary(found)
+    assert "once it is given" not in "\n".join(shown(one, width=400))
+    assert "figures in a row are: baseline, then with skill, then ceiling" in "\n".join(shown(several))
+    assert "lift_ceiling" in junit_report(one, [])
+    assert said not in "\n".join(shown(evaluation(), width=400))
+
+
+def test_a_stopped_design_counts_its_pairs_although_some_cases_have_no_ceiling() -> None:
+    cases = evaluation().cases
+    stopped = ceiling_report(stopped="decided", lifts=ceiling_report().lifts)
+    arms = tuple(replace(one, asked_cases=4 if one.arm == "ceiling" else cases) for one in stopped.arms)
+    found = evaluation(replace(stopped, arms=arms), design="sequential", planned=10 * (2 * cases + 4))
+    assert f"18 of at most {10 * cases} pairs" in "\n".join(shown(found, width=200))

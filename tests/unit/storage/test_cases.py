@@ -581,3 +581,11 @@ def test_a_foreign_family_is_used_where_it_is_a_short_line_and_kept_where_not(tm
     ours, theirs = read_foreign(tmp_path, {"evals": items}).cases
     assert (ours.family, dict(ours.extra)) == ("ports", {})
     assert (theirs.family, dict(theirs.extra)) == (None, {"family": {"of": "kernels"}})
+
+
+def test_a_passage_is_read_in_our_files_and_in_those_of_others(tmp_path: Path) -> None:
+    item = {"prompt": "x", "expected": {"contains": "y"}, "passage": "It is y."}
+    (case,) = read_foreign(tmp_path, {"evals": [item]}).cases
+    assert (case.passage, case.extra) == ("It is y.", {})
+    (kept,) = read_foreign(tmp_path / "other", {"evals": [{**item, "passage": ["p. 3"]}]}).cases
+    assert (kept.passage, kept.extra) == (None, {"passage": ["p. 3"]})

@@ -174,3 +174,25 @@ def test_identities_of_version_1_stay_what_they_are(harness: str, arm: Arm, expe
     filed = replace(planned, case=replace(CASE, files={"in.txt": b"1"}))
     ids = requests.trial_id(planned, STUDENT)[:8], requests.trial_id(filed, STUDENT)[:8]
     assert " ".join(ids) == expected
+
+
+@pytest.mark.parametrize("harness", ["chat", "agent"])
+def test_a_ceiling_shows_the_passage_and_no_skill(harness: str) -> None:
+    case = replace(CASE, passage="\nPorts: {thing} is 7413.\n")
+    requests = Requests(SKILL, harness=harness)
+    shown = requests.render(case, "ceiling")
+    frame, block = load_harness(harness).frame, "<passage>\nPorts: {thing} is 7413.\n</passage>"
+    assert shown.system == f"{frame}\n\nYou can use this passage for what the user asks.\n\n{block}"
+    assert shown.prompt == requests.render(case, "baseline").prompt
+    assert requests.skill_in("ceiling") is None
+
+
+def test_a_passage_is_part_of_the_ceiling_trial_and_of_no_other() -> None:
+    requests, other = Requests(SKILL), Requests(replace(SKILL, body="Something else.", digest="d2"))
+    case, changed = replace(CASE, passage="It is 7413."), replace(CASE, passage="It is 80.")
+    ceiling = PlannedTrial(case=case, arm="ceiling", repeat=1)
+    assert requests.trial_id(ceiling, STUDENT) == other.trial_id(ceiling, STUDENT)
+    assert requests.trial_id(replace(ceiling, case=changed), STUDENT) != requests.trial_id(ceiling, STUDENT)
+    for planned in (BASELINE, GIVEN):
+        assert requests.trial_id(replace(planned, case=case), STUDENT) == requests.trial_id(planned, STUDENT)
+        assert requests.trial_id(planned, STUDENT) != requests.trial_id(ceiling, STUDENT)

@@ -7,7 +7,15 @@ from upskill.domain.text import count
 from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
 from upskill.reporting.pictures.path import REASONS
-from upskill.reporting.wording import arm_name, arm_percents, confidence_interval, dollars, loss_lines, points
+from upskill.reporting.wording import (
+    arm_name,
+    arm_percents,
+    ceiling_words,
+    confidence_interval,
+    dollars,
+    loss_lines,
+    points,
+)
 
 
 def summary(evaluation: Evaluation) -> str:
@@ -45,7 +53,9 @@ def _bar(report: StudentReport, arm: ArmSummary) -> str:
 
 
 def _lines(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
-    for number, lift in enumerate(report.lifts):
+    if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
+        yield _upper(ceiling)
+    for number, lift in enumerate(lift for lift in report.lifts if lift is not report.ceiling):
         who = arm_name(lift.arm, report.harness)
         said = f"{points(lift.mean)} points; on these very cases {confidence_interval(lift, lift.these_cases)}"
         if lift.cases_like_these is not None:

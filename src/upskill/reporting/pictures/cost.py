@@ -49,7 +49,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
                 _use(use_per_task(arm, cost=cost), cost=cost),
             )
             for arm in report.arms
-            if arm.arm not in report.compared and arm.pass_rate is not None
+            if arm.arm not in (*report.compared, "ceiling") and arm.pass_rate is not None
         ]
         if not places or any(use is None for use, _ in places):
             continue

@@ -49,7 +49,10 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
         )
         for report in reports
         for arm in report.arms
-        if arm.pass_rate is not None and arm.pass_rate >= enough and (use := use_per_task(arm, cost=cost)) is not None
+        if arm.arm != "ceiling"  # nobody has the passage in the prompt where the work is done
+        and arm.pass_rate is not None
+        and arm.pass_rate >= enough
+        and (use := use_per_task(arm, cost=cost)) is not None
     ]
     return min(found, key=lambda one: (one.use, -one.pass_rate), default=None)
 

@@ -72,7 +72,8 @@ def evaluate(
     prepared = prepare(order, settings.values, progress=progress)
     asked = prepared.plan.students
     earlier = None if parent is not None else earlier_looks(prepared, settings.values)
-    known = {} if earlier is None else earlier.recorded()
+    # A recorded verdict has no ceiling, or that of other passages: its answers are taken from the store instead.
+    known = {} if earlier is None or order.ceiling is not None else earlier.recorded()
     recorded = recorded_evaluation(prepared, known) if known else None
     if recorded is not None and earlier is not None:
         if len(known) == len(asked):

@@ -72,8 +72,18 @@ class EarlierLooks:
             present: frozenset[str] = frozenset()
             if any((look.student_key, look.version) == (coming.student_key, coming.version) for look in self.looks):
                 present = frozenset(map(instance_of, stored_trials(self.prepared, self.settings, student)))
-            found[student.name] = measuring.look_terms(self.looks, coming, present=present)
+            found[student.name] = measuring.look_terms(self._before(coming, present), coming, present=present)
         return found
+
+    def _before(self, coming: measuring.NextLook, present: frozenset[str]) -> tuple[Look, ...]:
+        """The looks before this one. Adding a ceiling to a look with the very answers that it has is no second look."""
+        if self.prepared.order.ceiling is None:
+            return self.looks
+        limit = datetime.now(UTC) - timedelta(days=self.settings.store_days)
+        same = measuring.recorded_look(self.looks, coming, unknown_after=limit)
+        if same is None or not same.answers <= present:
+            return self.looks
+        return tuple(look for look in self.looks if look.at < same.at)
 
     def _counted(self) -> Iterable[Student]:
         return counted_students(self.prepared, self.settings)
@@ -228,6 +238,8 @@ def keep_looks(
     terms: Mapping[str, LookTerms],
 ) -> None:
     """Add a look for every student of which something was seen."""
+    # Where only a ceiling was added to a look, the same pairs are not counted as a second one.
+    counted = ledger.read() if prepared.order.ceiling is not None else ()
     told: list[Mapping[str, Json]] = reporting.evaluation_json(evaluation)["students"]  # type: ignore[assignment]
     seen: dict[str, list[Trial]] = {student.name: [] for student in counted_students(prepared, settings)}
     for trial in finished:
@@ -237,9 +249,9 @@ def keep_looks(
         name = report.student.name
         if name in seen and report.verdict is not None and report.lifts:
             level = terms.get(name, measuring.FIRST_LOOK).level
-            ledger.append(
-                _look(prepared, report, said, seen[name], run=evaluation.run, level=level, notes=evaluation.notes)
-            )
+            look = _look(prepared, report, said, seen[name], run=evaluation.run, level=level, notes=evaluation.notes)
+            if not any(look.answers == other.answers and not other.unfinished for other in counted):
+                ledger.append(look)
 
 
 def _look(

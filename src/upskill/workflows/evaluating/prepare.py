@@ -121,6 +121,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     requests = trials.Requests(skill, previous=previous, harness=harness, trial_limits=trial_limits)
     for name, endpoint in endpoints.items():
         _require_window(endpoint, served[name], skill, requests, plan)
+    unread = [note for name, one in endpoints.items() for note in _passage_notes(one, served[name], requests, plan)]
     return PreparedEvaluation(
         order=order,
         skill=skill,
@@ -142,6 +143,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
             *counted.notes,
             *admitted.notes,
             *planned.notes,
+            *unread,
             *(() if order.every_case else family_notes(admitted.cases)),
             *skill.notes,
             *_unseen_notes(skill, harness),
@@ -177,7 +179,8 @@ def _ceiling_cases(order: EvaluationOrder, cases: tuple[Case, ...], path: Path) 
             "see docs/how-to/write-cases.md",
         )
     missing = len(cases) - len(named)
-    notes = (f"{count(missing, 'case')} without a passage: the ceiling is measured on {len(named)}",) if missing else ()
+    without = f"{missing} of {len(cases)} cases without a passage: the ceiling is measured on the other {len(named)}"
+    notes = (without,) if missing else ()
     return CountedCases(cases=named if order.ceiling == "alone" else cases, notes=notes)
 
 
@@ -314,16 +317,43 @@ def _require_window(
     if window is None:
         return
     given = next(arm for arm in reversed(plan.arms) if arm != "ceiling")
-    longest = max((requests.render(case, given) for case in plan.cases), key=lambda request: len(request.prompt))
-    text = f"{longest.system}\n{longest.prompt}"
-    tokens = count_tokens(endpoint, text)
-    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    needed, said = _longest(endpoint, requests, given, plan.cases)
+    if needed > window and given == "baseline":
+        raise WindowExceeded(
+            f"{endpoint.name}: the longest case does not fit; it is {said}, the model's window is {window:,}",
+            hint="shorten the case, or serve the model with a larger context",
+        )
     if needed > window:
         raise WindowExceeded(
-            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are "
-            f"{'' if tokens is not None else '~'}{needed:,} tokens, the model's window is {window:,}",
+            f"{endpoint.name}: {skill.name} does not fit; skill and longest case are {said}, "
+            f"the model's window is {window:,}",
             hint="shorten the skill, or serve the model with a larger context",
         )
+
+
+def _passage_notes(
+    endpoint: Endpoint, served: ServedModel, requests: trials.Requests, plan: TrialPlan
+) -> tuple[str, ...]:
+    """A note where a case with its passage does not fit into the context window of a student: it fails there."""
+    window = served.window or endpoint.window
+    if window is None or "ceiling" not in plan.arms:
+        return ()
+    needed, said = _longest(endpoint, requests, "ceiling", [case for case in plan.cases if case.passage is not None])
+    if needed <= window:
+        return ()
+    return (
+        f"{endpoint.name}: the longest case with its passage is {said}, the model's window is {window:,}; what does "
+        "not fit fails, so the ceiling comes out too low; shorten the passage",
+    )
+
+
+def _longest(endpoint: Endpoint, requests: trials.Requests, arm: Arm, cases: Iterable[Case]) -> tuple[int, str]:
+    """The tokens of the longest request of an arm, and the same in words; an estimate is the least that it can be."""
+    shown = (requests.render(case, arm) for case in cases)
+    text = max((f"{request.system}\n{request.prompt}" for request in shown), key=len)
+    tokens = count_tokens(endpoint, text)
+    needed = tokens if tokens is not None else int(estimate_tokens(text) * MOST_ESTIMATE_ERROR)
+    return needed, f"{'' if tokens is not None else '~'}{needed:,} tokens"
 
 
 def unconfined_notes(backend: Backend | None) -> tuple[str, ...]:

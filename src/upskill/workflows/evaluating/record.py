@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from upskill import __version__, reporting, trials
-from upskill.domain import Evaluation
+from upskill.domain import Evaluation, TrialPlan, digest_of
 from upskill.sandbox import SandboxFacts
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
@@ -66,6 +66,7 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         case_states=prepared.qualifications,
         students=plan.students,
         arms=plan.arms,
+        passages=passages_digest(plan),
         repeats=plan.repeats,
         turn_cap=plan.turn_cap,
         design=plan.design,
@@ -78,6 +79,11 @@ def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folde
         settings=settings_record(settings),
         notes=prepared.notes,
     )
+
+
+def passages_digest(plan: TrialPlan) -> str | None:
+    """Changes with any passage that the ceiling arm shows; `None` where a plan has no such arm."""
+    return digest_of([case.passage for case in plan.cases]) if "ceiling" in plan.arms else None
 
 
 def last_record(record: RunRecord, evaluation: Evaluation) -> RunRecord:

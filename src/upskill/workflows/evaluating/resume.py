@@ -13,7 +13,7 @@ from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.looks import look_notes, open_ledger, resumed_terms
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import recorded_settings
+from upskill.workflows.evaluating.record import passages_digest, recorded_settings
 from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
 from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.progress import SILENT_RUN, RunProgress
@@ -82,6 +82,8 @@ def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path
         problems.append("the cases have changed since; `upskill regrade` applies changed checks to stored answers")
     if prepared.plan.arms != record.arms:
         problems.append("it was no evaluation: only the baseline was probed")
+    if passages_digest(prepared.plan) != record.passages:
+        problems.append("the passages have changed since")
     if prepared.plan.students != record.students:
         problems.append("the models resolve to something else now")
     if identity(prepared.judge) != record.judge:

@@ -15,7 +15,7 @@ from upskill.domain import Arm, Case, Scored, Trial, harness_info
 from upskill.domain.student_profile import RUNGS, Aptitude, CountTokens, RungResult, StudentProfile
 from upskill.domain.text import count as counted
 from upskill.errors import ProviderError, StudentCannotProfit
-from upskill.measuring.aptitude import ceiling_lift, most_rounds, prospect
+from upskill.measuring import ceiling_lift, most_rounds, prospect
 from upskill.reporting.aptitude import aptitude_figures, rung_figures
 from upskill.settings import Settings
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
@@ -55,7 +55,12 @@ def with_aptitude(
         may_drop_tools=values.harness == "auto",
         note=note,
     )
-    return with_cases(replace(profile, harness=measure.harness, aptitudes=found), cases, count)
+    unknown = {case.id for case in learn if case.passage is None}
+    aptitudes = tuple(
+        replace(one, reachable=tuple(case.id for case in learn if case.id in unknown | {*one.reachable}))
+        for one in found
+    )
+    return with_cases(replace(profile, harness=measure.harness, aptitudes=aptitudes), cases, count)
 
 
 def measure_aptitude(

@@ -25,10 +25,10 @@ from upskill.workflows.generating.measure import SCREEN_ROUNDS, held_out_turns
 
 PROMPT_TOKENS = 2_000
 """Instructions around the material."""
-CASE_TOKENS = 350
-"""One case with its reference and wrong answers."""
 FACT_TOKENS = 80
 """One fact of the plan that cases are written from."""
+CASE_TOKENS = 350
+"""One case with its reference and wrong answers."""
 DRAFT_TOKENS = 2_500
 REVISION_TOKENS = 1_500
 FAILURES_TOKENS = 4_000
@@ -76,6 +76,10 @@ class TeachingWorkload:
     """Questions for lessons."""
     revisions: int
     proposals_per_revision: int = 1
+    plan: int = 0
+    """Questions for a plan of facts."""
+    passages: bool = False
+    """Whether cases name the passage that they rest on, so that the ceiling is measured."""
     presentations: int = 0
     """Other presentations of the draft that are expected to be measured, since the student is small."""
     evaluates: bool = True
@@ -97,13 +101,14 @@ def _teacher(teaching: TeachingWorkload, teacher: Endpoint, writer: Endpoint) ->
     seen = PROMPT_TOKENS + _material_tokens(teaching.material)
     cases = teaching.cases_to_write
     revisions = teaching.revisions * teaching.proposals_per_revision if teaching.evaluates else 0
+    asked_for_plan = max(1, teaching.plan)
     shown, most_shown = _presentations(teaching)
     # What is too long is asked for again without repairs, which the loop below counts.
     shortenings = -(-SHORTENINGS * (most_shown + revisions + teaching.drafts) // (1 + REPAIRS))
     # Each line: who is asked, how often at least and at most, tokens in, tokens out.
     asked = [
         (teacher, teaching.lessons, teaching.lessons, seen // max(1, teaching.lessons), 800),
-        (writer, bool(cases), bool(cases), seen, FACT_TOKENS * cases),
+        (writer, teaching.plan, teaching.plan, seen // asked_for_plan, FACT_TOKENS * cases // asked_for_plan),
         (writer, -(-cases // 10), 3 * -(-cases // 10), seen, CASE_TOKENS * min(cases, 10)),
         (teacher, teaching.drafts, teaching.drafts, seen, DRAFT_TOKENS),
         (teacher, min(1, shown), min(1, most_shown), PROMPT_TOKENS + DRAFT_TOKENS, 2 * DRAFT_TOKENS),
@@ -182,12 +187,24 @@ def _trials_of_a_student(teaching: TeachingWorkload) -> tuple[float, int]:
     shown, most_shown = _presentations(teaching)
     learn = counts.learn * (1 + given * (1 + shown + max(change, min(1, teaching.revisions))))
     learn_most = counts.learn * (1 + given * (1 + most_shown + max(change, teaching.revisions)))
+    learn += counts.learn * teaching.passages
+    learn_most += _most_aptitude(teaching)
     if not counts.held_out:
         return learn, learn_most
     held_out_most = compared * held_out_turns(counts.held_out)
     guard = compared * SCREEN_ROUNDS * (counts.negative + (counts.held_out if old else 0))
     suspects = compared * measuring.FRESH_PAIRS * (counts.negative + counts.held_out)
     return learn + held_out_most * EXPECTED_SHARE + guard, learn_most + held_out_most + guard + suspects
+
+
+def _most_aptitude(teaching: TeachingWorkload) -> int:
+    """Trials of a student before anything is drafted, besides the baseline that learn stages use again."""
+    learn = teaching.counts.learn
+    if not learn:
+        return 0
+    trials = learn * (2 * measuring.most_rounds(learn) - 1) if teaching.passages else 0
+    # With tools that it turns out not to use, one round was for nothing.
+    return trials + (learn * (1 + teaching.passages) if harness_info(teaching.harness).with_tools else 0)
 
 
 def _presentations(teaching: TeachingWorkload) -> tuple[int, int]:

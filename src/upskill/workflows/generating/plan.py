@@ -14,6 +14,7 @@ from upskill.errors import UsageError
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
+from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.lessons import lesson_calls
 from upskill.teaching.presentations import OTHERS
 from upskill.workflows.evaluating.check_cases import find_cases
@@ -235,6 +236,8 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         lessons=lesson_calls(material, window=roles.teacher_served.window),
         revisions=order.revisions,
         proposals_per_revision=1 if order.effort == "low" else PROPOSALS_PER_REVISION,
+        plan=_plan_questions(inputs),
+        passages=inputs.writes_cases or any(case.passage is not None for case in inputs.own_cases),
         presentations=len(OTHERS) if inputs.profile is not None and inputs.profile.is_small else 0,
         evaluates=order.evaluate,
         harness=harness,
@@ -246,6 +249,14 @@ def _estimate(inputs: GenerateInputs, values: Settings, harness: str) -> Teachin
         students=[student_of(endpoint, values) for endpoint in roles.students],
         settings=values,
     )
+
+
+def _plan_questions(inputs: GenerateInputs) -> int:
+    """Questions for the plan of facts: none where no case is written, or where a person has a plan."""
+    file = inputs.order.plan_file
+    if not inputs.writes_cases or (file is not None and Path(file).exists()):
+        return 0
+    return plan_calls(inputs.gathered.material, window=inputs.roles.writer_served.window)
 
 
 def _counts(inputs: GenerateInputs) -> CaseCounts:

@@ -27,6 +27,7 @@ from upskill.teaching.answers import TeacherUnusable
 from upskill.teaching.case_split import CaseCounts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.fact_plan import FactPlan
+from upskill.teaching.fact_questions import plan_calls
 from upskill.teaching.material import Material
 from upskill.workflows.evaluating.check_cases import find_cases, qualify_within, slow_cases_note
 from upskill.workflows.evaluating.estimate import ASK_ABOVE_DOLLARS, Estimate
@@ -168,6 +169,7 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
         drafts=False,
         lessons=0,
         revisions=0,
+        plan=plan_calls(gathered.material, window=served.window),
         evaluates=False,
     )
     estimate = estimate_teaching(teaching, teacher=writer, writer=writer, students=(), settings=settings)

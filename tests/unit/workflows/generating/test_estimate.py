@@ -56,7 +56,7 @@ def test_of_a_revision_held_out_cases_are_screened_as_well_and_a_change_is_a_rev
 
 def test_with_tools_every_trial_may_take_all_its_turns_and_there_is_one_arm_more() -> None:
     tools = of_students(replace(NEW_SKILL, harness="agent"))
-    trials = 10 * (1 + 2 * (4 + 3)) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
+    trials = 10 + 10 * (1 + 2 * (4 + 3)) + 16 * 3 * 5 + 3 * 3 * 4 + 3 * 8 * (16 + 4)
     assert tools.calls_at_most == trials * Settings().max_turns
     assert tools.calls_expected < tools.calls_at_most
 
@@ -101,3 +101,16 @@ def test_the_held_out_test_ends_after_two_and_a_half_rounds_of_the_default_cases
     assert [held_out_turns(cases) for cases in (6, 16, 30, 33, 40, 100)] == [30, 80, 75, 66, 80, 200]
     more = of_students(replace(NEW_SKILL, counts=defaults)).calls_at_most
     assert more == 10 * (2 + 3 + 3) + 2 * 80 + 2 * 3 * 4 + 2 * 8 * (32 + 4)
+
+
+def test_what_students_can_do_is_priced_with_the_baseline_bought_once() -> None:
+    passages = of_students(replace(NEW_SKILL, passages=True))
+    without = of_students(NEW_SKILL)
+    assert passages.calls_expected - without.calls_expected == 10, "one round of the ceiling arm"
+    assert passages.calls_at_most - without.calls_at_most == 10 * (2 * 4 - 1), "four rounds of both arms"
+
+
+def test_a_plan_of_facts_is_a_question_to_the_case_writer() -> None:
+    plan, none = (estimate(replace(NEW_SKILL, plan=number)).teacher for number in (2, 0))
+    assert plan.calls_expected - none.calls_expected == 2
+    assert plan.calls_at_most - none.calls_at_most == 2 * (1 + REPAIRS)
