@@ -2,6 +2,7 @@
 
 import _thread
 import json
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -67,7 +68,8 @@ class HandoffServer:
 
     def serve_once(self) -> None:
         """Answer all that is open now."""
-        for folder in {path.parent.parent for path in self._below.rglob("handoff.json")}:
+        # Unlike `rglob`, `os.walk` bears folders that vanish while it looks.
+        for folder in {Path(place).parent for place, _, names in os.walk(self._below) if "handoff.json" in names}:
             try:
                 waiting = handoff_status(folder).open
             except UsageError:
