@@ -49,6 +49,10 @@ class Task:
             "0",
             "--concurrency",
             "1",
+            "--max-output-tokens",
+            "96",
+            "--revisions",
+            "2",
         ]
 
 
@@ -56,17 +60,17 @@ TASKS = {
     "kernel": Task(
         task="answer questions about packaging kernels for the Hugging Face kernel builder",
         material=ROOT / "examples" / "material" / "kernel-builder.md",
-        cases="10+24+0",
+        cases="8+28+0",
     ),
     "session": Task(
         task="answer questions about writing and testing CUDA kernels in this project",
         material=ROOT / "examples" / "traces" / "session.jsonl",
-        cases="4+8+0",
+        cases="4+10+0",
     ),
     "howto": Task(
         task="answer questions about keeping upskill evaluations cheap",
         material=ROOT / "docs" / "how-to" / "spend-little.md",
-        cases="8+20+0",
+        cases="8+26+0",
     ),
 }
 

@@ -85,8 +85,9 @@ class Contains(_WordsKind):
     name = "contains"
     schema = TEXTS
     guidance = (
-        '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words, upper and lower case as '
-        'written. `{"excludes": ["systemctl"]}`: none is.'
+        '`{"contains": ["tarnctl rouse"]}`: each text is in the answer, as whole words (letters, digits and `_` '
+        'make a word: `minver` is in `cuda-minver`), upper and lower case as written. `{"excludes": ["systemctl"]}`: '
+        "none is."
     )
     rules = ("White space counts as written.", "Fences and everything else in the answer are searched too.")
 

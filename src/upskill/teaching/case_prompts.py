@@ -20,9 +20,9 @@ from upskill.teaching.written_case import WrittenCase
 
 PURPOSE = "cases"
 _MOST_SHOWN = 60
-_WINDOW_PER_SHOWN = 256
+_WINDOW_PER_SHOWN = 384
 """Tokens of the window for each task, and each fact, of other cases that is shown."""
-_MOST_PROMPT_SHOWN = 160
+_MOST_PROMPT_SHOWN = 240
 
 _HOW = {
     "direct": "put plainly, by somebody who knows the words of the trade",
@@ -165,7 +165,8 @@ def _apart(batch: Batch, there: Sequence[str]) -> str:
     if not there and not batch.other_facts:
         return apart
     return (
-        f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away:\n\n"
+        f"{apart} These tasks and facts belong to other cases: ask for none of them, and give none of them away; a "
+        "name in passing does no harm:\n\n"
         f"{_listed(batch, there)}"
     )
 
@@ -197,11 +198,14 @@ def _question(batch: Batch, text: str, cases: int) -> Question:
         system=prompt(
             "case_rules",
             checks=_checks_told(batch),
+            negative=f"\n\n{prompt('negative_case')}" if batch.negative else "",
             about=prompt("case_fact" if batch.rungs else "case_family"),
             student=f"\n\n{batch.student}" if batch.student else "",
         ),
         messages=(Message(role="user", text=text),),
-        schema=cases_schema(batch.offers, cases=cases, programs=batch.programs, rungs=batch.rungs),
+        schema=cases_schema(
+            batch.offers, cases=cases, programs=batch.programs, rungs=batch.rungs, wordings=batch.wordings
+        ),
     )
 
 
@@ -238,7 +242,14 @@ _ANSWER = object_of((), text=TEXT, files=FILES)
 _EDIT = object_of(("replace", "by"), replace=TEXT, by=TEXT, file=TEXT)
 
 
-def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, rungs: Sequence[str] = ()) -> Schema:
+def cases_schema(
+    offers: Sequence[CheckOffer],
+    *,
+    cases: int,
+    programs: bool,
+    rungs: Sequence[str] = (),
+    wordings: Sequence[str] = WORDINGS,
+) -> Schema:
     """The schema of so many cases, for the prompt and for providers that hold a model to it.
 
     With a plan, which has `rungs`, each names its fact; else its topic and its family.
@@ -249,7 +260,7 @@ def cases_schema(offers: Sequence[CheckOffer], *, cases: int, programs: bool, ru
         ("id", *about, "wording", "input", "checks", "reference", "wrong"),
         id=TEXT,
         **about,
-        wording=one_of(*WORDINGS),
+        wording=one_of(*wordings),
         negative={"type": "boolean"},
         input=TEXT,
         files=FILES,

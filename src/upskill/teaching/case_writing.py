@@ -208,10 +208,14 @@ class _CaseWriter:
     def _ask_all(self, requests: Sequence[_Request]) -> None:
         """Asks, one after the other with a plan, else at once, and examines all cases when they are there."""
         for some in [[request] for request in requests] if self.slots else [requests]:
-            faulty = [one.case for state in self.batches for one in state.faulty] if self.slots else []
-            there = [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
-            self._ask_for([(state, ask(there=there)) for state, ask in some])
+            self._ask_for([(state, ask(there=self._there(state))) for state, ask in some])
         self._examine([one.case for one in self.good])
+
+    def _there(self, asked: _BatchState) -> list[str]:
+        """The tasks that a batch must not repeat; those of its own that it writes again are none of them."""
+        others = [state for state in self.batches if state is not asked] if self.slots else []
+        faulty = [one.case for state in others for one in state.faulty]
+        return [case.prompt for case in (*self.known, *(one.case for one in self.good), *faulty)]
 
     def _ask_for(self, questions: Sequence[tuple[_BatchState, Question]]) -> None:
         answers = ask_for_each(self.ask, [question for _, question in questions], _items, enough=READABLE)

@@ -61,8 +61,13 @@ def slots_for(
 
 
 def _asked(families: Sequence[Sequence[Fact]], wanted: int, rungs: Sequence[str]) -> list[tuple[Fact, str]]:
-    """Families take turns until there are enough: first each of their facts, then one again on another rung."""
-    turns = [family[turn % len(family)] for turn in range(wanted if families else 0) for family in families][:wanted]
+    """Families take turns until there are enough: first with each of their facts, then with each on another rung.
+
+    No fact is asked twice on one rung: that would be the same case, or one that asks it backwards.
+    """
+    most = max(map(len, families), default=0)
+    once = [family[turn] for turn in range(most) for family in families if turn < len(family)]
+    turns = (once * len(rungs))[:wanted]
     first = {fact.id: place for place, fact in enumerate(dict.fromkeys(turns))}
     times: Counter[str] = Counter()
     asked: list[tuple[Fact, str]] = []

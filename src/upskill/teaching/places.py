@@ -10,6 +10,11 @@ from upskill.teaching.material import Material, lines_of, skill_texts
 
 _STRETCH = re.compile(r"(?:document )?(?P<name>.+) lines (?P<first>\d+) to (?P<last>\d+)")
 
+_BEGINS = re.compile(r"\s*(?:[-*+] |\d+[.)] |[|#>`]|$)")
+"""A line that begins a statement: an item, a row, a heading, a quotation, a fence; or an empty one."""
+_ENDS = re.compile(r"(?:[.!?:;|][`\"')\]]*|^)\s*$|^#")
+"""A line that ends one, or a heading, or an empty line."""
+
 
 def passage_at(material: Material, place: str, *, most_tokens: int, count: CountTokens = estimate_tokens) -> str | None:
     """What stands at a place, in as many whole lines around its centre as the tokens allow; `None` where nothing is.
@@ -37,11 +42,23 @@ def _text(material: Material, known: KnownCitations, name: str) -> str:
     if name.removeprefix("document ") in texts:
         return texts[name.removeprefix("document ")]
     if (found := _STRETCH.fullmatch(name)) and found["name"] in texts:
-        return "\n".join(lines_of(texts[found["name"]])[int(found["first"]) - 1 : int(found["last"])])
+        return _whole_statements(lines_of(texts[found["name"]]), int(found["first"]) - 1, int(found["last"]))
     if name.startswith("example "):
         return material.examples[int(name.removeprefix("example ")) - 1]
     kept = () if material.digest is None else material.digest.kept
     return "\n\n".join(finding_text(finding) for finding in kept if name in known.of_finding(finding))
+
+
+def _whole_statements(lines: list[str], start: int, end: int) -> str:
+    """These lines with the rest of the sentences that they cut, and a table's head above its rows."""
+    while start > 0 and not _BEGINS.match(lines[start]) and not _ENDS.search(lines[start - 1]):
+        start -= 1
+    while end < len(lines) and not _ENDS.search(lines[end - 1]) and not _BEGINS.match(lines[end]):
+        end += 1
+    head = start
+    while head > 0 and lines[start].startswith("|") and lines[head - 1].startswith("|"):
+        head -= 1
+    return "\n".join((*lines[head : min(head + 2, start)], *lines[start:end]))
 
 
 def _cut(text: str, most_tokens: int, count: CountTokens) -> str:

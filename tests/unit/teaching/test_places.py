@@ -78,7 +78,7 @@ def test_steps_of_recorded_work_are_the_findings_that_were_seen_there() -> None:
 def test_lines_of_an_existing_skill_are_a_place() -> None:
     improved = Material(task="t", skill=SKILL)
     assert passage_at(improved, "SKILL.md lines 3 to 4", most_tokens=400) == "Begin with rouse.\nEnd with lull."
-    assert passage_at(improved, "a/b.md line 2", most_tokens=400) == "two"
+    assert passage_at(improved, "a/b.md line 2", most_tokens=400) == "one\ntwo"
     assert KnownCitations(improved).named_in(["SKILL.md line 3", "SKILL.md"]) == ("SKILL.md lines 3 to 3", "skill")
 
 
@@ -105,3 +105,27 @@ def test_a_line_that_is_too_long_by_itself_is_cut() -> None:
     assert passage is not None
     assert set(passage) == {"x"}
     assert 30 <= estimate_tokens(passage) <= 50
+
+
+NOTES = Document(
+    name="notes.md",
+    text="# Notes\n\nThe block opens with `OPEN`. The last\nline is `CLOSE`. Tests\nuse `get`.\n\n"
+    "- one item\n  that goes on\n- another\n\n| key | value |\n|---|---|\n| port | 7413 |\n| user | keel |\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("lines 4 to 4", "The block opens with `OPEN`. The last\nline is `CLOSE`. Tests\nuse `get`."),
+        ("lines 8 to 8", "- one item\n  that goes on"),
+        ("lines 9 to 9", "- another"),
+        ("lines 14 to 14", "| key | value |\n|---|---|\n| user | keel |"),
+        ("lines 11 to 13", "| key | value |\n|---|---|\n| port | 7413 |"),
+        ("lines 12 to 14", "| key | value |\n|---|---|\n| port | 7413 |\n| user | keel |"),
+        ("lines 1 to 1", "# Notes"),
+    ],
+)
+def test_a_passage_is_whole_statements_and_a_row_has_its_head(place: str, text: str) -> None:
+    material = Material(task="t", documents=(NOTES,))
+    assert passage_at(material, f"document notes.md {place}", most_tokens=500) == text
