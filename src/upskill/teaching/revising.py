@@ -38,7 +38,10 @@ _CAUSE = {**TEXT, "description": "why the student failed, in one or two sentence
 SCHEMA = object_of(("edits",), cause=_CAUSE, edits=list_of(_EDIT), drop_first=TEXTS)
 WHOLE_BODY = "the whole body"
 """What an edit names as its place where it stands for a rewrite."""
-_LEAVE = "Leave what works as it is. Do not polish, do not rearrange, do not write the skill anew."
+_LEAVE = (
+    "Leave what works as it is. Do not polish, do not rearrange, do not write the skill anew: at least half of the "
+    "lines of a file must stay."
+)
 _REWRITE = (
     "With this skill the student fails nearly everything that it could pass, so small edits may not be enough: you may "
     "give `sections` instead, a whole new body (`heading` without `#`, `text` in Markdown), with `edits` empty. Think "
@@ -195,8 +198,8 @@ def _lessons(lessons: Sequence[Lesson]) -> str:
     if not lessons:
         return ""
     best = sorted(lessons, key=lambda lesson: -lesson.support)[:MOST_LESSONS]
-    listed = "\n".join(f"- ({lesson.kind}) {' '.join(lesson.text.split())[:300]}" for lesson in best)
-    return f"\n# What the recorded work teaches\n\n{quoted(listed)}\n"
+    listed = "\n".join(f"- ({lesson.kind}) {' '.join(lesson.text.split())[:600]}" for lesson in best)
+    return f"\n# What the material teaches\n\n{quoted(listed)}\n"
 
 
 def _tried(tried: Sequence[FailedEdits]) -> str:

@@ -12,6 +12,9 @@ from upskill.teaching.failures import Failure, failure_of
 from upskill.teaching.presentations import PROSE, Presentation
 from upskill.workflows.generating.measure import Measurement
 
+FEW_REACHABLE = 4
+"""With fewer cases that pass with their passage, a share of them says nothing: all learn cases count."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
@@ -42,11 +45,11 @@ class Attempt:
         return f"{self.passes} of {len(self.passed)}"
 
     def reached(self, profile: StudentProfile | None) -> float:
-        """The share that passed of the trials that aptitude showed to be reachable; of all where it showed none."""
+        """The share that passed of the trials that aptitude showed to be reachable; of all where it showed too few."""
         mine = dict.fromkeys(student for student, _ in self.passed)
         within = {student: None if profile is None else profile.reachable(student) for student in mine}
         reachable = [key for key in self.passed if (cases := within[key[0]]) is None or key[1] in cases]
-        counted = [self.passed[key] for key in reachable or self.passed]
+        counted = [self.passed[key] for key in (reachable if len(reachable) >= FEW_REACHABLE else self.passed)]
         return sum(counted) / len(counted) if counted else 0.0
 
 

@@ -16,6 +16,8 @@ from upskill.teaching.draft_rules import BODY_TOKENS
 from upskill.trials import Requests
 from upskill.trials.tool_specs import TOOLS
 
+TINY_BODY_TOKENS = 640
+"""The most for a tiny student: with so many, thirty facts were measured to help SmolLM2-135M (experiments.md)."""
 LEAST_SKILL_TOKENS = 64
 """A student with less room than this can be taught nothing."""
 _LONGEST_COUNTED = 3
@@ -91,7 +93,8 @@ def with_cases(profile: StudentProfile, cases: Iterable[Case], count: CountToken
     if prompts and profile.window is not None:
         profile = replace(profile, case_tokens=max(map(count, prompts)))
     room = skill_room(profile, count)
-    budget = BODY_TOKENS if room is None else max(LEAST_SKILL_TOKENS, min(BODY_TOKENS, room))
+    most = TINY_BODY_TOKENS if profile.is_tiny else BODY_TOKENS
+    budget = most if room is None else max(LEAST_SKILL_TOKENS, min(most, room))
     return replace(profile, skill_tokens=budget)
 
 
