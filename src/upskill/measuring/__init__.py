@@ -6,7 +6,7 @@ from upskill.measuring.acceptance import (
     confirm_worse,
     screen_cases,
 )
-from upskill.measuring.aptitude import ceiling_lift, most_rounds, prospect
+from upskill.measuring.aptitude import LEAST_CASES, ceiling_lift, most_rounds, prospect
 from upskill.measuring.decision import Decision
 from upskill.measuring.few_cases import breakage_note, more_cases_hint
 from upskill.measuring.guarded import GuardedSequential
@@ -54,6 +54,7 @@ __all__ = [
     "FIRST_LOOK",
     "FIXED",
     "FRESH_PAIRS",
+    "LEAST_CASES",
     "SEQUENTIAL",
     "BaselineTally",
     "CaseTally",

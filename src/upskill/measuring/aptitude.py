@@ -16,7 +16,9 @@ from upskill.measuring.lift import measure_lift
 from upskill.measuring.pairs import pair_trials
 
 LEAST_GAIN = 0.10
-"""A student that gains less from the passage itself gains less from any skill."""
+"""A student that surely gains less from the passages themselves is not taught."""
+LEAST_CASES = 8
+"""Fewer learn cases stop nothing: a skill can say in plainer words what a passage of theirs says."""
 MOST_ROUNDS = 4
 ENOUGH_PAIRS = 40
 """With so many pairs, all failed in both arms, the interval ends below the least gain; fewer cases get more rounds."""
@@ -25,8 +27,8 @@ Prospect = Literal["can profit", "cannot profit", "open"]
 
 
 def most_rounds(cases: int) -> int:
-    """The most rounds over so many cases."""
-    return max(MOST_ROUNDS, min(10, -(-ENOUGH_PAIRS // cases)))
+    """The most rounds over so many cases; one where they are too few to stop anything."""
+    return 1 if cases < LEAST_CASES else max(MOST_ROUNDS, -(-ENOUGH_PAIRS // cases))
 
 
 def ceiling_lift(trials: Sequence[Trial], *, temperature: float | None) -> Lift | None:

@@ -16,7 +16,7 @@ from upskill.domain.harness import choose_harness
 from upskill.domain.student_profile import RUNGS, Aptitude, CountTokens, RungResult, StudentProfile
 from upskill.domain.text import count as counted
 from upskill.errors import ProviderError, StudentCannotProfit
-from upskill.measuring import ceiling_lift, most_rounds, prospect
+from upskill.measuring import LEAST_CASES, ceiling_lift, most_rounds, prospect
 from upskill.reporting.aptitude import aptitude_figures, rung_figures
 from upskill.settings import Settings
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
@@ -154,7 +154,7 @@ def _rungs(cases: Sequence[Case], passed: dict[tuple[str, Arm], list[bool]]) -> 
 
 def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
     """Raise, before anything is drafted, where none of the students can profit from a skill."""
-    if not aptitudes or any(prospect(one.lift) != "cannot profit" for one in aptitudes):
+    if not aptitudes or any(one.cases < LEAST_CASES or prospect(one.lift) != "cannot profit" for one in aptitudes):
         return
     listed = "; ".join(
         f"{one.student}: {aptitude_figures(one)}{f', {rungs}' if (rungs := rung_figures(one)) else ''}"
