@@ -68,8 +68,8 @@ TASKS = {
         cases="4+10+0",
     ),
     "howto": Task(
-        task="answer questions about keeping upskill evaluations cheap",
-        material=ROOT / "docs" / "how-to" / "spend-little.md",
+        task="answer questions about evaluating a model on a local server with upskill",
+        material=ROOT / "docs" / "how-to" / "evaluate-a-local-model.md",
         cases="8+26+0",
     ),
 }
