@@ -115,10 +115,12 @@ def test_waiting_ends_with_a_question_or_with_the_run(upskill: Upskill, handoff:
     taken = upskill("handoff", "handoff", "--answer", "2", "answer", "--json")
     assert json.loads(taken.stdout)["taken"]["number"] == 2
     ended = upskill("handoff", "handoff/skill", "--wait")
-    assert ended.returncode == 1
+    assert ended.returncode == 3
     assert "resume it" in ended.stderr
     write_state(handoff / "skill", "finished")
-    assert "nothing more will be asked" in upskill("handoff", "handoff/skill", "--wait").stderr
+    ended = upskill("handoff", "handoff/skill", "--wait")
+    assert ended.returncode == 1
+    assert "nothing more will be asked" in ended.stderr
     write_state(handoff / "skill", "running")
     assert "cut short" in upskill("handoff", "handoff/skill", "--wait").stderr, "nobody holds the folder: it was killed"
 

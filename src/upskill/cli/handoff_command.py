@@ -8,7 +8,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.output import print_json, print_lines
-from upskill.errors import EXIT_DONE, EXIT_NOT_SHOWN, UsageError
+from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
     from upskill.models.handoff import HandoffQuestion
@@ -39,8 +39,8 @@ def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: b
     A teacher named `handoff` asks by files: each question is a folder with question.md and schema.json. Serve the
     folders cases and skill from two conversations that know nothing of each other.
 
-    Exit codes: 0 listed or taken, 1 nothing is open and the run has ended (with --wait), 2 wrong usage, or an answer
-    that was refused.
+    Exit codes: 0 listed or taken, 2 wrong usage, or an answer that was refused; with --wait and nothing open: 1 the run
+    has finished, 3 it was cut short, and asks again once it is resumed.
     """
     from upskill.workflows.handoff import answer_question, handoff_status, wait_for_question
 
@@ -52,7 +52,9 @@ def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: b
         return EXIT_DONE
     status = wait_for_question(folder) if wait else handoff_status(folder)
     _show(status, as_json=as_json)
-    return EXIT_NOT_SHOWN if wait and not status.open else EXIT_DONE
+    if not wait or status.open:
+        return EXIT_DONE
+    return EXIT_NOT_SHOWN if status.state == "finished" else EXIT_FAILED
 
 
 def _read(file: str) -> str:
