@@ -176,7 +176,7 @@ def plan_generate(
         examples=order.examples,
         sources=order.sources,
         folder=Path.cwd(),
-        unseen=None if order.case_file is None else Path(order.case_file),
+        unseen=[Path(file).expanduser() for file in (order.case_file, order.plan_file) if file is not None],
         progress=progress,
         piped=piped,
     )
