@@ -72,6 +72,13 @@ def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, 
     assert json.loads(answered.answer_path.read_text()) == json.loads(GOOD)
 
 
+def test_an_answer_that_is_nested_too_deeply_is_no_crash(upskill: Upskill, handoff: Path) -> None:
+    questions_in(handoff)[0].answer_path.write_text("[" * 200_000)
+    shown = upskill("handoff", "handoff/cases")
+    assert shown.returncode == 0, shown.stderr
+    assert "answer.json cannot be used: it is nested too deeply" in shown.stdout
+
+
 def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> None:
     (here / "secret").write_text(GOOD)
     question = questions_in(handoff)[0]
