@@ -221,3 +221,18 @@ def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path
     assert "upskill generate --resume runs/" in on
     refused = upskill("cases", "write", str(here), "-m", "handoff")
     assert refused.returncode == 2
+
+
+def test_without_waiting_the_best_draft_is_named_too(upskill: Upskill, here: Path) -> None:
+    (here / "own.json").write_text('[{"input": "Which port?", "expected": {"contains": "7413"}}]')
+    words = ("generate", made_teacher.TASK, "--model", "handoff", "-t", "own.json", "--no-eval", "--no-wait", "--yes")
+    assert "best draft" not in upskill(*words).stderr
+    (run,) = (here / "runs").glob("*/")
+    wordy = made_teacher.draft(made_teacher.THINGS[:4])
+    wordy["sections"].append({"heading": "History", "text": "Long ago it was otherwise. " * 400, "sources": []})
+    (here / "answer").write_text(json.dumps(wordy))
+    assert upskill("handoff", f"runs/{run.name}/handoff/skill", "--answer", "1", "answer").returncode == 0
+    ended = upskill("generate", "--resume", f"runs/{run.name}", "--no-wait")
+    assert ended.returncode == 3
+    assert "2 (shorten)" in ended.stderr
+    assert "the best draft so far is ./runs/" in ended.stderr.splitlines()[-1]
