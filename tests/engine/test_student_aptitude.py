@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import made_teacher
 from made_teacher import FACTS, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from upskill.domain.generated import GenerateResult
-from upskill.errors import ProviderError, StudentCannotProfit
+from upskill.errors import ProviderError, StudentCannotProfit, WindowExceeded
 from upskill.settings import ResolvedSettings, resolve_settings
+from upskill.teaching.case_split import read_counts
 from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.workflows.progress import RunProgress
 
@@ -182,6 +184,21 @@ def test_a_window_without_room_for_a_skill_is_refused_before_anything_is_spent(h
     ):
         plan_generate(ORDER, settings=settings(teaches, learns))
     assert not learns.requests
+
+
+def test_a_skill_that_exceeds_the_window_is_refused_before_anything_is_drafted(here: Path) -> None:
+    (here / "quarn").mkdir()
+    front = "---\nname: quarn\ndescription: Facts about quarn. Use for any question about quarn.\n---\n\n## Facts\n\n"
+    (here / "quarn" / "SKILL.md").write_text(front + "long ago it was otherwise\n" * 300)
+    known = GenerateOrder(sources=("quarn",), case_file="own.json", revisions=0)
+    with Provider(TEACHER) as teaches, Provider(copies, window=1_024, tokenizer=True) as learns:
+        chosen = settings(teaches, learns, store=False)
+        with pytest.raises(WindowExceeded, match="quarn does not fit any: it has 1,502 tokens, the window is 1,024"):
+            plan_generate(known, settings=chosen)
+        with pytest.raises(WindowExceeded, match="nothing better can be compared with it"):
+            generate(replace(known, case_file=None, counts=read_counts("4+4+0")), settings=chosen)
+    assert not learns.requests
+    assert {made_teacher.kind_of(one.prompt) for one in teaches.requests} == {"facts", "cases"}
 
 
 def test_a_student_that_cannot_call_tools_is_asked_without_them(here: Path) -> None:

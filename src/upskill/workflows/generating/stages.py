@@ -41,7 +41,7 @@ from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
-from upskill.workflows.generating.student_profile import counter_for
+from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
@@ -116,7 +116,10 @@ class GenerateStages:
     def _aptitude(self, cases: Sequence[Case], measure: StageMeasurer) -> None:
         """What the students can do on learn cases without any skill. Raises where no skill can help them."""
         profile = self._profile
-        if profile is None or not any(case.use == "learn" for case in cases):
+        if profile is None:
+            return
+        require_room_for_old(self._inputs.old, replace(profile, harness=measure.harness), self._count)
+        if not any(case.use == "learn" for case in cases):
             return
         values = self._inputs.roles.student_settings.values
         self._profile = with_aptitude(profile, cases, measure, values=values, count=self._count, note=self._note)
