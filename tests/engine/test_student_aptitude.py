@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -174,6 +175,26 @@ def test_a_window_of_1024_tokens_gets_a_shorter_skill_and_shorter_answers(here: 
     (path,) = (here / "runs").glob("*/generate.json")
     assert json.loads(path.read_text())["settings"]["max_output_tokens"]["value"] == 128
     assert json.loads((path.parent / "student.json").read_text())["output_tokens"] == 128
+
+
+def test_a_server_that_counts_otherwise_makes_a_resumed_run_ask_nothing_again(here: Path) -> None:
+    down = [True]
+
+    def teacher(asked: ReceivedRequest) -> Behaviour:
+        said = made_teacher.teachers_answer(asked.prompt, THINGS[:16], 3, 0)
+        return Behaviour(status=401) if down and "edits" in said else Behaviour(text=json.dumps(said))
+
+    with Provider(teacher) as teaches:
+        with Provider(copies, window=1_024, tokenizer=True) as learns, pytest.raises(ProviderError):
+            generate(replace(ORDER, revisions=1), settings=settings(teaches, learns, store=False))
+        asked = Counter(made_teacher.kind_of(one.prompt) for one in teaches.requests)
+        down.clear()
+        (record,) = (here / "runs").glob("*/generate.json")
+        with Provider(copies, window=1_024, port=learns.port):
+            resume_generate(record.parent)
+    again = Counter(made_teacher.kind_of(one.prompt) for one in teaches.requests) - asked
+    assert asked["sections"] == 1
+    assert not again.keys() & {"lessons", "sections", "presentations"}
 
 
 def test_a_window_without_room_for_a_skill_is_refused_before_anything_is_spent(here: Path) -> None:

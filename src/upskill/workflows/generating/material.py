@@ -125,7 +125,9 @@ def gather(
     )
 
 
-def _sorted_sources(sources: Sequence[str], notes: list[str], unseen: Sequence[Path]) -> tuple[list[str], list[Document]]:
+def _sorted_sources(
+    sources: Sequence[str], notes: list[str], unseen: Sequence[Path]
+) -> tuple[list[str], list[Document]]:
     """Which sources are recordings, and the texts of the others."""
     recordings: list[str] = []
     documents: list[Document] = []
