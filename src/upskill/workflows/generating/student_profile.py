@@ -96,8 +96,8 @@ def require_room_for_old(old: Draft | None, profile: StudentProfile, count: Coun
     if tokens > profile.window:
         has = f"{'' if profile.exact else '~'}{tokens:,}"
         raise WindowExceeded(
-            f"{old.name} does not fit {', '.join(profile.names)}: it has {has} tokens, the window is {profile.window:,}, so "
-            "nothing better can be compared with it",
+            f"{old.name} does not fit {', '.join(profile.names)}: it has {has} tokens, the window is "
+            f"{profile.window:,}, so nothing better can be compared with it",
             hint="shorten the skill, or serve the model with a larger context",
         )
 
