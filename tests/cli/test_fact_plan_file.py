@@ -69,3 +69,21 @@ def test_a_plan_is_refused_where_no_cases_are_written(upskill: Upskill, here: Pa
     done = upskill(*GENERATE, "-t", "own.json")
     assert done.returncode == 2
     assert "no cases are written, so there is nothing to plan" in done.stderr
+
+
+def test_a_plan_that_could_not_be_written_is_refused_before_anything_is_asked(upskill: Upskill, here: Path) -> None:
+    shutil.copy(SCRIPTED / "teacher.yaml", here)
+    done = upskill(*WORDS[:4], "--no-eval", "--yes", "--plan", "nowhere/my.json")
+    assert done.returncode == 2, done.stderr
+    assert "nowhere/my.json: cannot be written there" in done.stderr
+    assert not (here / "runs").exists()
+
+
+def test_a_secret_in_an_edited_plan_stays_with_the_person(upskill: Upskill, here: Path, plan: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    edited = json.loads(plan.read_text())
+    edited["facts"][0]["text"] = f"The token is {secret[:40]}."
+    plan.write_text(json.dumps(edited))
+    assert upskill(*GENERATE).returncode == 0
+    kept = [path for path in (here / "runs").rglob("*") if path.is_file() and secret[:40] in path.read_text()]
+    assert not kept

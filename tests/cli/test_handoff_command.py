@@ -72,6 +72,13 @@ def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, 
     assert json.loads(answered.answer_path.read_text()) == json.loads(GOOD)
 
 
+def test_an_answer_that_is_nested_too_deeply_is_no_crash(upskill: Upskill, handoff: Path) -> None:
+    questions_in(handoff)[0].answer_path.write_text("[" * 200_000)
+    shown = upskill("handoff", "handoff/cases")
+    assert shown.returncode == 0, shown.stderr
+    assert "answer.json cannot be used: it is nested too deeply" in shown.stdout
+
+
 def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> None:
     (here / "secret").write_text(GOOD)
     question = questions_in(handoff)[0]
@@ -216,3 +223,18 @@ def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path
     assert "upskill generate --resume runs/" in on
     refused = upskill("cases", "write", str(here), "-m", "handoff")
     assert refused.returncode == 2
+
+
+def test_without_waiting_the_best_draft_is_named_too(upskill: Upskill, here: Path) -> None:
+    (here / "own.json").write_text('[{"input": "Which port?", "expected": {"contains": "7413"}}]')
+    words = ("generate", made_teacher.TASK, "--model", "handoff", "-t", "own.json", "--no-eval", "--no-wait", "--yes")
+    assert "best draft" not in upskill(*words).stderr
+    (run,) = (here / "runs").glob("*/")
+    wordy = made_teacher.draft(made_teacher.THINGS[:4])
+    wordy["sections"].append({"heading": "History", "text": "Long ago it was otherwise. " * 400, "sources": []})
+    (here / "answer").write_text(json.dumps(wordy))
+    assert upskill("handoff", f"runs/{run.name}/handoff/skill", "--answer", "1", "answer").returncode == 0
+    ended = upskill("generate", "--resume", f"runs/{run.name}", "--no-wait")
+    assert ended.returncode == 3
+    assert "2 (shorten)" in ended.stderr
+    assert "the best draft so far is ./runs/" in ended.stderr.splitlines()[-1]

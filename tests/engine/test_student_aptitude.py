@@ -2,7 +2,9 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ import made_teacher
 from made_teacher import FACTS, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 from upskill.domain.generated import GenerateResult
-from upskill.errors import ProviderError, StudentCannotProfit
+from upskill.errors import ProviderError, StudentCannotProfit, WindowExceeded
 from upskill.settings import ResolvedSettings, resolve_settings
+from upskill.teaching.case_split import read_counts
 from upskill.workflows.generating.generate import GenerateOrder, generate, plan_generate, resume_generate
 from upskill.workflows.progress import RunProgress
 
@@ -174,6 +177,26 @@ def test_a_window_of_1024_tokens_gets_a_shorter_skill_and_shorter_answers(here: 
     assert json.loads((path.parent / "student.json").read_text())["output_tokens"] == 128
 
 
+def test_a_server_that_counts_otherwise_makes_a_resumed_run_ask_nothing_again(here: Path) -> None:
+    down = [True]
+
+    def teacher(asked: ReceivedRequest) -> Behaviour:
+        said = made_teacher.teachers_answer(asked.prompt, THINGS[:16], 3, 0)
+        return Behaviour(status=401) if down and "edits" in said else Behaviour(text=json.dumps(said))
+
+    with Provider(teacher) as teaches:
+        with Provider(copies, window=1_024, tokenizer=True) as learns, pytest.raises(ProviderError):
+            generate(replace(ORDER, revisions=1), settings=settings(teaches, learns, store=False))
+        asked = Counter(made_teacher.kind_of(one.prompt) for one in teaches.requests)
+        down.clear()
+        (record,) = (here / "runs").glob("*/generate.json")
+        with Provider(copies, window=1_024, port=learns.port):
+            resume_generate(record.parent)
+    again = Counter(made_teacher.kind_of(one.prompt) for one in teaches.requests) - asked
+    assert asked["sections"] == 1
+    assert not again.keys() & {"lessons", "sections", "presentations"}
+
+
 def test_a_window_without_room_for_a_skill_is_refused_before_anything_is_spent(here: Path) -> None:
     with (
         Provider(TEACHER) as teaches,
@@ -182,6 +205,21 @@ def test_a_window_without_room_for_a_skill_is_refused_before_anything_is_spent(h
     ):
         plan_generate(ORDER, settings=settings(teaches, learns))
     assert not learns.requests
+
+
+def test_a_skill_that_exceeds_the_window_is_refused_before_anything_is_drafted(here: Path) -> None:
+    (here / "quarn").mkdir()
+    front = "---\nname: quarn\ndescription: Facts about quarn. Use for any question about quarn.\n---\n\n## Facts\n\n"
+    (here / "quarn" / "SKILL.md").write_text(front + "long ago it was otherwise\n" * 300)
+    known = GenerateOrder(sources=("quarn",), case_file="own.json", revisions=0)
+    with Provider(TEACHER) as teaches, Provider(copies, window=1_024, tokenizer=True) as learns:
+        chosen = settings(teaches, learns, store=False)
+        with pytest.raises(WindowExceeded, match="quarn does not fit any: it has 1,502 tokens, the window is 1,024"):
+            plan_generate(known, settings=chosen)
+        with pytest.raises(WindowExceeded, match="nothing better can be compared with it"):
+            generate(replace(known, case_file=None, counts=read_counts("4+4+0")), settings=chosen)
+    assert not learns.requests
+    assert {made_teacher.kind_of(one.prompt) for one in teaches.requests} == {"facts", "cases"}
 
 
 def test_a_student_that_cannot_call_tools_is_asked_without_them(here: Path) -> None:

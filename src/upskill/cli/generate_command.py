@@ -164,7 +164,7 @@ def command(
         return EXIT_DONE
     except HandoffOpen as waiting:
         # Not an error: this is what --no-wait asks for.
-        print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), err=True)
+        print_lines(waiting.message, *([waiting.hint] if waiting.hint else []), *notes_of(waiting), err=True)
         return EXIT_FAILED
     except KeyboardInterrupt as interrupted:
         # Printed after the live block is gone: clearing it would remove the last line.

@@ -48,7 +48,7 @@ def by_family(cases: Iterable[Case]) -> tuple[tuple[Case, ...], ...]:
 def near_duplicates(cases: Sequence[Case]) -> tuple[tuple[Case, Case], ...]:
     """Every pair of near-duplicates, in the order of the cases. The same pairs are found in any order of them."""
     masked = [_Masked.of(case) for case in cases]
-    order = sorted(range(len(cases)), key=lambda at: (masked[at].words, masked[at].prompt, masked[at].files))
+    order = sorted(range(len(cases)), key=lambda at: masked[at].order)
     few = len(cases) <= MOST_COMPARED
     found = sorted(
         (min(one, other), max(one, other))
@@ -59,9 +59,14 @@ def near_duplicates(cases: Sequence[Case]) -> tuple[tuple[Case, Case], ...]:
 
 
 def near_duplicate(case: Case, others: Iterable[Case]) -> Case | None:
-    """The first of the others that the case is a near-duplicate of."""
+    """The first of the others that the case is a near-duplicate of, by the same measure as `near_duplicates`."""
     masked = _Masked.of(case)
-    return next((other for other in others if masked.is_like(_Masked.of(other), NEAR_DUPLICATE)), None)
+    for other in others:
+        # How alike two texts are found depends a little on which comes first.
+        first, second = sorted((masked, _Masked.of(other)), key=lambda one: one.order)
+        if first.is_like(second, NEAR_DUPLICATE):
+            return other
+    return None
 
 
 def with_merged_families(cases: Sequence[Case], *, by_hand: Sequence[Case] = ()) -> tuple[Case, ...]:
@@ -144,6 +149,10 @@ class _Masked:
         files = "\n".join(f"{path}\n{data.decode('utf-8', 'replace')}" for path, data in sorted(case.files.items()))
         prompt = " ".join(re.sub(r"\d+", _NUMBER, case.prompt.casefold()).split())
         return cls(prompt=prompt, words=_masked(case.prompt), files=_masked(files))
+
+    @property
+    def order(self) -> tuple[_Words, str, _Words]:
+        return self.words, self.prompt, self.files
 
     def is_like(self, other: "_Masked", least: float) -> bool:
         """Whether the two are near-duplicates."""

@@ -224,6 +224,8 @@ def answer_of(question: HandoffQuestion, problems: FormProblems) -> tuple[str | 
             return None, ()
     except json.JSONDecodeError as error:
         return None, (f"it is not valid JSON: {error.msg.lower()} at line {error.lineno}",)
+    except RecursionError:
+        return None, ("it is nested too deeply",)
     except ValueError as error:
         return None, (str(error),)
     found = tuple(problems(text, schema))

@@ -95,7 +95,8 @@ def read_plan(text: str | bytes, material: Material, counts: CaseCounts, *, wher
     """
     try:
         value = json.loads(text)
-    except ValueError as error:
+        json.dumps(value, ensure_ascii=False).encode()  # half a character could not be saved
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{where}: is no JSON: {error}", hint="mend it, or delete it to have a new plan written"
         ) from None

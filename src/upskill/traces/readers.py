@@ -168,15 +168,19 @@ def _first(recognised: Callable[[Reader], bool]) -> str | None:
 ENDINGS = (".jsonl", ".json", ".jsonl.zst", ".eval", ".traj", ".chat.history.md", ".md", ".txt")
 SKIPPED = frozenset({".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "site-packages", ".tox", "dist"})
 BESIDE = frozenset({"ui_messages.json", "package.json", "package-lock.json", "tsconfig.json"})
-_RUNS_OF_OURS = (frozenset({"run.json", "trials.jsonl"}), frozenset({"generate.json", "material.json"}))
+_RUNS_OF_OURS = (
+    frozenset({"run.json", "trials.jsonl"}),
+    frozenset({"generate.json", "material.json"}),
+    frozenset({"handoff.json", "README.md"}),
+)
 
 
 def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     """As `os.walk`, without what nobody is to learn from: packages and the like, and the cases of skills.
 
-    Those lie in `skill_meta.json`, in the `evals` beside a `SKILL.md`, and in run folders of upskill with all that
-    was answered to them. Held-out cases would reach the teacher that way, and prove nothing any more. A run folder that
-    is named itself is looked into: whoever names it wants it.
+    Those lie in `skill_meta.json`, in the `evals` beside a `SKILL.md`, in run folders of upskill with all that was
+    answered to them, and in the questions of a hand-off. Held-out cases would reach the teacher that way, and prove
+    nothing any more. A run folder that is named itself is looked into: whoever names it wants it.
     """
     for path, folders, names in os.walk(folder):
         below = Path(path)

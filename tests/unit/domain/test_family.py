@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 
 from upskill.checks import check_problems
 from upskill.domain import Case, Check
-from upskill.domain.family import MOST_COMPARED, by_family, family_notes, near_duplicates, with_merged_families
+from upskill.domain.family import (
+    MOST_COMPARED,
+    by_family,
+    family_notes,
+    near_duplicate,
+    near_duplicates,
+    with_merged_families,
+)
 from upskill.storage import read_case_file
 
 ROOT = Path(__file__).parents[3]
@@ -111,6 +118,15 @@ def test_the_order_of_cases_does_not_matter(order: list[int]) -> None:
     found = {frozenset((a.id, b.id)) for a, b in near_duplicates([cases[at] for at in order])}
     assert found == {frozenset((a.id, b.id)) for a, b in near_duplicates(cases)}
     assert len(by_family(with_merged_families([cases[at] for at in order]))) == 5
+
+
+def test_two_cases_are_alike_in_either_order() -> None:
+    told = "alpha epsilon delta epsilon beta alpha gamma delta delta beta epsilon alpha"
+    one = Case(id="one", prompt=f"{told} alpha alpha gamma alpha epsilon", checks=())
+    two = Case(id="two", prompt=f"{told} gamma alpha alpha alpha epsilon", checks=())
+    assert near_duplicates([one, two]) == ((one, two),)
+    assert near_duplicate(one, [two]) is two
+    assert near_duplicate(two, [one]) is one, "else both sides get one, and merging makes them one family"
 
 
 def test_a_large_file_is_searched_for_equal_templates_only() -> None:

@@ -216,7 +216,10 @@ def test_everything_wrong_with_a_plan_is_named_with_its_entry() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"facts": {}}', "5"])
+HALF = json.dumps([{"id": name, "text": f"{name} \ud800", "kind": "fact"} for name in ("one", "two")])
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"facts": {}}', "5", "[" * 100_000, HALF])
 def test_a_file_that_is_no_plan_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"my\.json"):
         read_plan(text, MATERIAL, COUNTS, where="my.json")

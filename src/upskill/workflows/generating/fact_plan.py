@@ -1,6 +1,7 @@
 """The plan of facts of a `generate`: asked of the case writer, or read from a file that a person edited."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain.progress import Progress
@@ -26,13 +27,18 @@ class PlanWritten(UpskillError):
 
 
 def read_plan_file(path: str, material: Material, counts: CaseCounts) -> FactPlan | None:
-    """The plan in a file, `None` where there is none yet. Raises `UsageError` where it cannot be used."""
+    """The plan in a file, without secrets; `None` where there is none yet. Raises `UsageError` where it cannot be used,
+    or could not be written."""
     try:
-        return read_plan(Path(path).read_bytes(), material, counts, where=path)
+        plan = read_plan(Path(path).read_bytes(), material, counts, where=path)
     except FileNotFoundError:
+        if not os.access(Path(path).parent, os.W_OK | os.X_OK):
+            raise UsageError(f"{path}: cannot be written there", hint="name a file in another folder") from None
         return None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    clean = redactor_from(os.environ).clean
+    return FactPlan(facts=tuple(replace(fact, text=clean(fact.text)) for fact in plan.facts))
 
 
 def plan_of_run(

@@ -11,12 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import TypeAdapter
-
 from upskill import checks, storage
 from upskill.domain import Case
 from upskill.domain.generated import GenerateResult
-from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.models.handoff import Side, open_line
@@ -43,7 +40,7 @@ from upskill.workflows.generating.plan import (
     plan_generate,
     read_own_cases,
 )
-from upskill.workflows.generating.stages import GenerateStages
+from upskill.workflows.generating.stages import PROFILE, PROFILE_RECORD, GenerateStages
 from upskill.workflows.generating.teachers import with_absolute_handoff
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
 from upskill.workflows.progress import SILENT_RUN, RunProgress
@@ -79,7 +76,7 @@ def generate(
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))
     if inputs.profile is not None:
-        folder.save(PROFILE, record_text(_PROFILE, inputs.profile))
+        folder.save(PROFILE, record_text(PROFILE_RECORD, inputs.profile))
     inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
     record = _first_record(inputs)
     folder.write_record(record)
@@ -90,8 +87,6 @@ QUESTIONS = 2
 """Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
 MATERIAL = "material.json"
 OWN_CASES = "own-cases.json"
-PROFILE = "student.json"
-_PROFILE = TypeAdapter(StudentProfile)
 
 
 def resume_generate(
@@ -141,7 +136,7 @@ def resume_generate(
         roles=roles,
         settings=settings,
         own_cases=_saved_own_cases(folder),
-        profile=None if told is None else _PROFILE.validate_json(told),
+        profile=None if told is None else PROFILE_RECORD.validate_json(told),
     )
     return _run_stages(folder, record, inputs, progress)
 

@@ -23,6 +23,7 @@ from upskill.redaction import redactor_from
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import first_problem, record_text
 from upskill.storage.skill_meta import read_meta
+from upskill.teaching.fact_plan import PLAN_FORMAT
 from upskill.teaching.material import Document, Material
 from upskill.traces.readers import detect, learnable_below, recordings_below
 from upskill.traces.recording import Recording
@@ -70,14 +71,15 @@ def gather(
     examples: Sequence[str] = (),
     sources: Sequence[str] = (),
     folder: Path,
-    unseen: Path | None = None,
+    unseen: Sequence[Path] = (),
     environment: Mapping[str, str] | None = None,
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
 ) -> GatheredMaterial:
     """Read everything that was named. Raises `UsageError` where there is nothing to learn from, or two skills.
 
-    `unseen` is the file of the cases that the skill will be tested on: no teacher is given it.
+    `unseen` are files that say what the skill will be tested on, cases or a plan of them: nobody who writes it is given
+    them.
     """
     environment = os.environ if environment is None else environment
     redactor = redactor_from(environment)
@@ -123,15 +125,17 @@ def gather(
     )
 
 
-def _sorted_sources(sources: Sequence[str], notes: list[str], unseen: Path | None) -> tuple[list[str], list[Document]]:
+def _sorted_sources(
+    sources: Sequence[str], notes: list[str], unseen: Sequence[Path]
+) -> tuple[list[str], list[Document]]:
     """Which sources are recordings, and the texts of the others."""
     recordings: list[str] = []
     documents: list[Document] = []
     for source in sources:
-        if unseen is not None and _is_file(Path(source).expanduser(), unseen):
+        if any(_is_file(Path(source).expanduser(), one) for one in unseen):
             raise UsageError(
-                f"{source}: holds the cases that the skill is tested on, and cannot be learned from as well",
-                hint="leave it out of --from, or name another file of cases with -t",
+                f"{source}: says what the skill is tested on, and cannot be learned from as well",
+                hint="leave it out of --from, or name another file of cases with -t, of facts with --plan",
             )
         texts = _documents(source, notes, unseen)
         if texts is None:
@@ -176,7 +180,7 @@ def _is_file(path: Path, other: Path) -> bool:
         return False
 
 
-def _documents(source: str, notes: list[str], unseen: Path | None) -> list[Document] | None:
+def _documents(source: str, notes: list[str], unseen: Sequence[Path]) -> list[Document] | None:
     """The texts of a document or a repository; `None` where a source is a recording, or nothing that could be read."""
     if source in ("-", "last") or source.startswith("last:"):
         return None
@@ -215,7 +219,7 @@ def _holds_recordings(folder: Path) -> bool:
     return False
 
 
-def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Document]:
+def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[Document]:
     """The prose of a repository, then its code, as much as a teacher can read; without the cases of students."""
     below = list(islice(_below(folder), MOST_FILES + 1))
     if len(below) > MOST_FILES:
@@ -227,10 +231,10 @@ def _repository(folder: Path, notes: list[str], unseen: Path | None) -> list[Doc
     room = MOST_DOCUMENT_CHARACTERS
     left_out = 0
     for path in files:
-        if unseen is not None and _is_file(path, unseen):
+        if any(_is_file(path, one) for one in unseen):
             continue
         text = _text(path) if room > 0 else ""
-        if text is None:
+        if text is None or _is_plan(text):
             continue
         if room <= 0 or len(text) > MOST_OF_ONE * 4:
             left_out += 1
@@ -256,6 +260,11 @@ def _below(folder: Path) -> Iterator[Path]:
             if name.startswith(".") or path.suffix.lower() not in _PROSE | _CODE or path.is_symlink():
                 continue
             yield path
+
+
+def _is_plan(text: str) -> bool:
+    """Whether a text is a plan of facts, which says what is held out."""
+    return f'"format": "{PLAN_FORMAT}"' in text[:200]
 
 
 def _rank(path: Path) -> tuple[int, int, str]:

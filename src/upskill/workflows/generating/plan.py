@@ -35,7 +35,12 @@ from upskill.workflows.generating.order import (
     target_for,
     with_cap,
 )
-from upskill.workflows.generating.student_profile import build_profile, counter_for, profile_lines
+from upskill.workflows.generating.student_profile import (
+    build_profile,
+    counter_for,
+    profile_lines,
+    require_room_for_old,
+)
 
 LEAST_OWN_CASES = 4
 """A skill that is improved and has fewer cases gets new ones."""
@@ -176,7 +181,7 @@ def plan_generate(
         examples=order.examples,
         sources=order.sources,
         folder=Path.cwd(),
-        unseen=None if order.case_file is None else Path(order.case_file),
+        unseen=[Path(file).expanduser() for file in (order.case_file, order.plan_file) if file is not None],
         progress=progress,
         piped=piped,
     )
@@ -204,11 +209,15 @@ def plan_generate(
 
 
 def first_profile(inputs: GenerateInputs) -> StudentProfile:
-    """What is known of the students before cases are written. Raises where no skill would fit their window."""
+    """What is known of the students before cases are written. Raises where no skill would fit their window, or not the
+    one that is improved."""
     served, values = inputs.roles.served, inputs.roles.student_settings.values
     final = () if inputs.writes_cases else inputs.own_cases
     harness = choose_harness(values.harness, final) if final else values.harness
-    return build_profile(served, values, harness=harness, count=counter_for(served), cases=final)
+    count = counter_for(served)
+    profile = build_profile(served, values, harness=harness, count=count, cases=final)
+    require_room_for_old(inputs.gathered.material.skill, profile, count)
+    return profile
 
 
 def _check_plan_file(inputs: GenerateInputs) -> None:

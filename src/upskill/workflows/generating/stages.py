@@ -11,7 +11,7 @@ from upskill import storage
 from upskill.domain import Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
 from upskill.domain.generated import GenerateResult, worst_of
-from upskill.domain.student_profile import Aptitude, CountTokens
+from upskill.domain.student_profile import Aptitude, CountTokens, StudentProfile
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
@@ -41,7 +41,7 @@ from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
-from upskill.workflows.generating.student_profile import counter_for
+from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
 from upskill.workflows.handoff import handoff_for
 from upskill.workflows.progress import RunProgress
@@ -49,6 +49,8 @@ from upskill.workflows.progress import RunProgress
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
 _APTITUDES = TypeAdapter(tuple[Aptitude, ...])
 APTITUDE = "aptitude.json"
+PROFILE_RECORD = TypeAdapter(StudentProfile)
+PROFILE = "student.json"
 
 
 class GenerateStages:
@@ -116,11 +118,18 @@ class GenerateStages:
     def _aptitude(self, cases: Sequence[Case], measure: StageMeasurer) -> None:
         """What the students can do on learn cases without any skill. Raises where no skill can help them."""
         profile = self._profile
-        if profile is None or not any(case.use == "learn" for case in cases):
+        if profile is None:
+            return
+        require_room_for_old(self._inputs.old, replace(profile, harness=measure.harness), self._count)
+        if not any(case.use == "learn" for case in cases):
             return
         values = self._inputs.roles.student_settings.values
-        self._profile = with_aptitude(profile, cases, measure, values=values, count=self._count, note=self._note)
-        found = self._profile.aptitudes
+        told = with_aptitude(profile, cases, measure, values=values, count=self._count, note=self._note)
+        if profile.aptitudes:
+            # A server that counts otherwise now must not change what is asked: the answers would be bought again.
+            told = replace(told, case_tokens=profile.case_tokens, skill_tokens=profile.skill_tokens)
+        self._profile, found = told, told.aptitudes
+        self._folder.save(PROFILE, record_text(PROFILE_RECORD, told))
         self._folder.save(APTITUDE, record_text(_APTITUDES, found))
         for line in aptitude_lines(found):
             self._progress.note(line)

@@ -5,16 +5,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from upskill.domain import Case, Skill, estimate_tokens, harness_info
+from upskill.domain import Case, Draft, Skill, estimate_tokens, harness_info
 from upskill.domain.harness import choose_harness
 from upskill.domain.student_profile import SMALL_WINDOW, CountTokens, StudentProfile
-from upskill.errors import ProviderError
+from upskill.errors import ProviderError, WindowExceeded
 from upskill.models import Endpoint, ServedModel
 from upskill.models.preflight import count_tokens
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.draft_rules import BODY_TOKENS
 from upskill.trials import Requests
 from upskill.trials.tool_specs import TOOLS
+from upskill.workflows.evaluating.prepare import MOST_ESTIMATE_ERROR
 
 TINY_BODY_TOKENS = 640
 """The most for a tiny student: with so many, thirty facts were measured to help SmolLM2-135M (experiments.md)."""
@@ -84,6 +85,23 @@ def build_profile(
             hint="serve the model with a larger context, or set a lower --max-output-tokens",
         )
     return profile
+
+
+def require_room_for_old(old: Draft | None, profile: StudentProfile, count: CountTokens) -> None:
+    """Raises where a skill that is improved exceeds the window: it is measured too, and is never cut.
+
+    Students with tools read it piece by piece; while `harness` is `auto`, nobody knows.
+    """
+    if old is None or profile.window is None or profile.harness == "auto" or harness_info(profile.harness).with_tools:
+        return
+    tokens = count(old.body) if profile.exact else int(estimate_tokens(old.body) * MOST_ESTIMATE_ERROR)
+    if tokens > profile.window:
+        has = f"{'' if profile.exact else '~'}{tokens:,}"
+        raise WindowExceeded(
+            f"{old.name} does not fit {', '.join(profile.names)}: it has {has} tokens, the window is "
+            f"{profile.window:,}, so nothing better can be compared with it",
+            hint="shorten the skill, or serve the model with a larger context",
+        )
 
 
 def with_cases(profile: StudentProfile, cases: Iterable[Case], count: CountTokens) -> StudentProfile:

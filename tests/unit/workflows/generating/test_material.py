@@ -139,6 +139,11 @@ def _repository_with_cases(folder: Path) -> Path:
         "runs/two/generate.json": "{}",
         "runs/two/material.json": "{}",
         "runs/two/cases.json": '{"cases": ["held out"]}',
+        "handoff/cases/README.md": "Questions to a case writer.",
+        "handoff/cases/handoff.json": "{}",
+        "handoff/cases/001-cases-0badf00d/question.md": "held out",
+        "facts.json": '[{"id": "port", "text": "held out"}]',
+        "old-plan.json": '{\n "format": "upskill.plan/1",\n "facts": ["held out"]}',
         "own.json": '{"cases": [{"input": "Which port?", "expected": {"contains": ["held out"]}}]}',
         "evals/notes.md": "No skill lies beside this folder.",
     }.items():
@@ -149,9 +154,9 @@ def _repository_with_cases(folder: Path) -> Path:
 
 def test_cases_that_lie_in_a_repository_are_not_shown_to_a_teacher(tmp_path: Path) -> None:
     repository = _repository_with_cases(tmp_path / "repository")
-    skill, cases = repository / "skills" / "gauge", repository / "own.json"
+    skill, unseen = repository / "skills" / "gauge", [repository / "own.json", repository / "facts.json"]
     sources = [str(skill), str(repository)]
-    gathered = gather("improve it", sources=sources, folder=tmp_path, unseen=cases, environment={})
+    gathered = gather("improve it", sources=sources, folder=tmp_path, unseen=unseen, environment={})
     names = {one.name for one in gathered.material.documents}
     assert names == {"README.md", "evals/notes.md", "skills/gauge/SKILL.md"}
     assert "held out" not in gathered_text(gathered)
@@ -160,7 +165,7 @@ def test_cases_that_lie_in_a_repository_are_not_shown_to_a_teacher(tmp_path: Pat
 def test_a_file_of_cases_is_not_learned_from_as_well(tmp_path: Path) -> None:
     cases = _repository_with_cases(tmp_path / "repository") / "own.json"
     with pytest.raises(UsageError, match="cannot be learned from as well"):
-        gather("x", sources=[str(cases)], folder=tmp_path, unseen=tmp_path / "repository" / "." / "own.json")
+        gather("x", sources=[str(cases)], folder=tmp_path, unseen=[tmp_path / "repository" / "." / "own.json"])
 
 
 def test_a_pipe_in_a_repository_is_not_waited_for(tmp_path: Path) -> None:
