@@ -71,6 +71,8 @@ def batches_for(
     positive = [_share(counts.positive, number, at) for at in range(number)]
     mine = [tuple(slots[sum(positive[:at]) : sum(positive[: at + 1])]) for at in range(number)]
     if slots:
+        # There may be fewer facts than cases were wanted.
+        positive = [len(facts) for facts in mine]
         read = [facts_text(material, facts, window=window) for facts in mine]
     else:
         read = slices(material, number, window=window)
@@ -90,6 +92,7 @@ def batches_for(
             shown=_MOST_SHOWN if window is None else min(_MOST_SHOWN, window // _WINDOW_PER_SHOWN),
         )
         for at in range(number)
+        if positive[at] or _share(counts.negative, number, number - 1 - at)
     ]
 
 

@@ -86,6 +86,8 @@ def write_cases(
             )
         ],
     )
+    if slots and len(slots) < counts.positive:
+        progress.note(f"the plan has facts for {len(slots)} cases, not for {counts.positive}")
     writing.write()
     for attempt in range(1, REWRITES + 1):
         missing = sum(writing.missing)
@@ -138,7 +140,8 @@ class _CaseWriter:
         """How many more are needed, positive and negative."""
         negative = sum(one.case.use == "negative" for one in self.good)
         positive = len(self.good) - negative
-        return max(0, self.counts.positive - positive), max(0, self.counts.negative - negative)
+        wanted = self.slots.total() or self.counts.positive
+        return max(0, wanted - positive), max(0, self.counts.negative - negative)
 
     def write(self) -> None:
         """Asks for the cases of every batch."""

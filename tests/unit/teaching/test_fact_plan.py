@@ -378,3 +378,13 @@ def test_a_reference_that_exceeds_the_longest_answer_goes_back_with_the_numbers(
     assert len(result.cases) == 10
     assert "answers are cut at 150" in teacher.asked[1].messages[0].text
     assert all(isinstance(case.reference, Answer) and len(case.reference.text) < 600 for case in result.cases)
+
+
+def test_no_fact_is_asked_twice_on_one_rung_even_where_more_cases_are_wanted() -> None:
+    counts = CaseCounts(learn=4, held_out=10, negative=0)
+    plan = with_sides([fact(n) for n in range(1, 6)], counts)
+    teacher = FactTeacher()
+    result = written(teacher, plan, counts, profile=profile(99))
+    assert sorted(str(case.extra["fact"]) for case in result.cases) == sorted(one.id for one in plan.facts)
+    assert result.dropped == ()
+    assert len(teacher.asked) == 1, "nothing is missing, and no call asks for nothing"
