@@ -110,7 +110,7 @@ def _is_secret(text: str, start: int, name: str, then: re.Match[str], sort: Sort
     quoted = then.group("quote") is not None
     if not value or (quoted and value[0] in ",);: "):
         return False
-    if name.lower() == "pass" and then.group("quote") == "`" and " " in value:
+    if name.lower() == "pass" and then.group("quote") == "`" and not {" ", "="}.isdisjoint(value):
         return False  # the verb, and what a program printed: when tests pass, `PASS 12/12`
     if sort == "signature":
         return then.group("given") == "=" and not quoted and looks_random(value, least=24)
