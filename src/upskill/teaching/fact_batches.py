@@ -54,7 +54,9 @@ def slots_for(
     ]
     most = PASSAGE_TOKENS if profile is None else profile.skill_tokens
     passages = {
-        fact.id: passage_at(material, fact.place, most_tokens=most, count=count) if fact.place else None
+        fact.id: passage_at(material, fact.place, most_tokens=most, count=count, about=fact.text)
+        if fact.place
+        else None
         for fact, _ in asked
     }
     return tuple(Slot(fact=fact, rung=rung, passage=passages[fact.id]) for fact, rung in asked)
@@ -93,7 +95,8 @@ def facts_text(material: Material, slots: Sequence[Slot], *, window: int | None)
             text += f"\n\n{fact.place}: as above, with {shown[slot.passage]}"
         elif slot.passage is not None:
             shown[slot.passage] = fact.id
-            text += f"\n\n{fact.place}:\n{passage_at(material, fact.place, most_tokens=min(each, PASSAGE_TOKENS))}"
+            most = min(each, PASSAGE_TOKENS)
+            text += f"\n\n{fact.place}:\n{passage_at(material, fact.place, most_tokens=most, about=fact.text)}"
         parts.append(f"`{fact.id}` ({fact.kind})\n\n{quoted(text)}")
     return "\n\n".join(parts)
 

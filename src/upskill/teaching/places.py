@@ -16,15 +16,17 @@ _ENDS = re.compile(r"(?:[.!?:;|][`\"')\]]*|^)\s*$|^#")
 """A line that ends one, or a heading, or an empty line."""
 
 
-def passage_at(material: Material, place: str, *, most_tokens: int, count: CountTokens = estimate_tokens) -> str | None:
-    """What stands at a place, in as many whole lines around its centre as the tokens allow; `None` where nothing is.
+def passage_at(
+    material: Material, place: str, *, most_tokens: int, count: CountTokens = estimate_tokens, about: str = ""
+) -> str | None:
+    """What stands at a place; `None` where nothing does. `task` is no place: it says what is wanted, not what is known.
 
-    `task` is no place: a task says what is wanted, not what is known.
+    Of a text with more tokens than these, the lines around the one that shares most words with what it is `about`.
     """
     known = KnownCitations(material)
     texts = (_text(material, known, name) for name in known.named_in(place.split(";")))
     whole = "\n\n".join(dict.fromkeys(text.strip("\n") for text in texts if text.strip()))
-    return _cut(whole, most_tokens, count) if whole else None
+    return _cut(whole, most_tokens, count, about) if whole else None
 
 
 def finding_text(finding: Finding, *, brief: bool = False) -> str:
@@ -61,26 +63,33 @@ def _whole_statements(lines: list[str], start: int, end: int) -> str:
     return "\n".join((*lines[head : min(head + 2, start)], *lines[start:end]))
 
 
-def _cut(text: str, most_tokens: int, count: CountTokens) -> str:
-    """As many lines around the middle as fit, found by halving; of a line that is too long by itself, its beginning."""
+def _cut(text: str, most_tokens: int, count: CountTokens, about: str) -> str:
+    """As many lines around the best one as fit, found by halving; of a line that is too long alone, its beginning."""
     if count(text) <= most_tokens:
         return text
     lines = text.split("\n")
+    wanted = _words(about)
+    shared = [len(wanted & _words(line)) for line in lines]
+    best = shared.index(max(shared)) if any(shared) else len(lines) // 2
     fits, too_many = 0, len(lines)
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
-        if count(_middle(lines, middle)) <= most_tokens:
+        if count(_around(lines, best, middle)) <= most_tokens:
             fits = middle
         else:
             too_many = middle
     if fits:
-        return _middle(lines, fits).strip("\n")
-    line = _middle(lines, 1)
+        return _around(lines, best, fits).strip("\n")
+    line = lines[best]
     while line and count(line) > most_tokens:
         line = line[: len(line) * 3 // 4]
     return line
 
 
-def _middle(lines: list[str], many: int) -> str:
-    start = (len(lines) - many) // 2
+def _around(lines: list[str], best: int, many: int) -> str:
+    start = min(max(0, best - many // 2), len(lines) - many)
     return "\n".join(lines[start : start + many])
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]{2,}", text.casefold()))

@@ -129,3 +129,12 @@ NOTES = Document(
 def test_a_passage_is_whole_statements_and_a_row_has_its_head(place: str, text: str) -> None:
     material = Material(task="t", documents=(NOTES,))
     assert passage_at(material, f"document notes.md {place}", most_tokens=500) == text
+
+
+def test_a_text_that_is_too_long_is_cut_around_what_it_is_about() -> None:
+    text = "\n".join([*(f"Line {n} says nothing." for n in range(40)), "The harbour master is Keel.", *["More."] * 5])
+    material = Material(task="t", documents=(Document(name="log.md", text=text),))
+    cut = passage_at(material, "document log.md", most_tokens=30, about="Keel is the harbour master")
+    assert cut is not None
+    assert "The harbour master is Keel." in cut
+    assert estimate_tokens(cut) <= 30
