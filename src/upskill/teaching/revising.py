@@ -5,6 +5,7 @@ where nearly everything failed. What is too long afterwards is shortened.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -25,6 +26,11 @@ from upskill.teaching.skill_budget import SECTIONS, budget_for, within_budget
 from upskill.teaching.student_told import reader_told
 
 MOST_LESSONS = 24
+MOST_LOST = 0.15
+"""The share of a skill's names and values that a revision may lose."""
+FEW_LOST = 3
+"""So many it may lose of any skill: a wrong name has to go."""
+_IN_CODE = re.compile(r"`([^`\n]{2,80})`")
 MOST_TEXT = 30_000
 """Characters of one file that a teacher is shown; the rest cannot be edited."""
 
@@ -107,6 +113,8 @@ def revise(
         if value.get("drop_first"):
             edited = replace(edited, draft=replace(edited.draft, expendable=tuple(value["drop_first"])))
         broken = draft_problems(edited.draft, before=draft, clean=clean, sized=False)
+        if wish is None:
+            broken += _lost_facts(draft, edited.draft)
         if not broken and not edited.problems:
             return edited
         if not broken and edited.edits:
@@ -136,6 +144,18 @@ def revise(
         edited = partly[0]
     fitting = within_budget(edited.draft, ask, budget=budget, profile=profile, window=window, clean=clean)
     return replace(edited, draft=fitting)
+
+
+def _lost_facts(before: Draft, after: Draft) -> list[str]:
+    """A problem where much of what the skill names is gone: edits are made for tasks that failed, and others ask too."""
+    had = dict.fromkeys(_IN_CODE.findall(before.body))
+    lost = [name for name in had if name not in after.body]
+    if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
+        return []
+    shown = ", ".join(f"`{name}`" for name in lost[:12])
+    return [
+        f"{len(lost)} of the {len(had)} names and values of the skill are gone, and unseen tasks ask for them: {shown}"
+    ]
 
 
 def _rewrite_schema() -> Schema:

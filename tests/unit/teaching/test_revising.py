@@ -298,3 +298,16 @@ def test_small_window_is_kept_to() -> None:
     small, large = asked[8_192], asked[64_000]
     assert estimate_tokens(small.system + small.messages[0].text) + small.max_output_tokens < 8_192
     assert len(small.messages[0].text) < len(large.messages[0].text)
+
+
+def test_a_revision_that_loses_much_of_what_the_skill_names_is_told_back() -> None:
+    facts = "\n".join(f"The port of berth {n} is `70{n:02}`." for n in range(20))
+    full = replace(
+        DRAFT, body=f"# Tarn\n\nAsk for the port first.\n\n## Ports\n\n{facts}\n\n## More\n\n{'Text.\n' * 30}"
+    )
+    few = says(edit(heading="Ports", text="## Ports\n\n" + "\n".join(facts.split("\n")[:10])))
+    teacher = Teacher(few, says(RIGHT))
+    assert "7019" in revise(full, [FAILURE], (), teacher).draft.body
+    assert "10 of the 20 names and values of the skill are gone" in teacher.asked[1].messages[-1].text
+    wished = revise(full, [FAILURE], (), Teacher(few), wish="name half of the berths")
+    assert "7019" not in wished.draft.body, "a person asked for it"
