@@ -147,7 +147,7 @@ def revise(
 
 
 def _lost_facts(before: Draft, after: Draft) -> list[str]:
-    """A problem where much of what the skill names is gone: edits are made for tasks that failed, and others ask too."""
+    """A problem where much of what the skill names is gone: edits mend what failed, and unseen tasks ask for the rest."""
     had = dict.fromkeys(_IN_CODE.findall(before.body))
     lost = [name for name in had if name not in after.body]
     if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):

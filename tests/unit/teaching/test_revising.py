@@ -302,9 +302,8 @@ def test_small_window_is_kept_to() -> None:
 
 def test_a_revision_that_loses_much_of_what_the_skill_names_is_told_back() -> None:
     facts = "\n".join(f"The port of berth {n} is `70{n:02}`." for n in range(20))
-    full = replace(
-        DRAFT, body=f"# Tarn\n\nAsk for the port first.\n\n## Ports\n\n{facts}\n\n## More\n\n{'Text.\n' * 30}"
-    )
+    more = "Text.\n" * 30
+    full = replace(DRAFT, body=f"# Tarn\n\nAsk for the port first.\n\n## Ports\n\n{facts}\n\n## More\n\n{more}")
     few = says(edit(heading="Ports", text="## Ports\n\n" + "\n".join(facts.split("\n")[:10])))
     teacher = Teacher(few, says(RIGHT))
     assert "7019" in revise(full, [FAILURE], (), teacher).draft.body
