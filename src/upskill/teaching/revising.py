@@ -147,7 +147,7 @@ def revise(
 
 
 def _lost_facts(before: Draft, after: Draft) -> list[str]:
-    """A problem where much of what the skill names is gone: edits mend what failed, and unseen tasks ask for the rest."""
+    """A problem where much of what the skill names is gone: edits mend what failed, and unseen tasks ask for more."""
     had = dict.fromkeys(_IN_CODE.findall(before.body))
     lost = [name for name in had if name not in after.body]
     if len(lost) <= max(FEW_LOST, MOST_LOST * len(had)):
