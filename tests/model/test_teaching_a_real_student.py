@@ -106,7 +106,7 @@ def test_a_draft_fails_its_revision_mends_it_and_held_out_cases_prove_it(local_m
     (student,) = found["held_out"]["students"]
     assert student["arms"]["baseline"]["pass_rate"] <= 0.2
     assert student["lifts"][0]["cases_like_these"][0] > 0
-    assert found["spent"]["teacher"]["calls"] <= 6
+    assert found["spent"]["teacher"]["calls"] <= 7, "plan, cases, draft, presentations in vain three times, revision"
     assert skills_ref.validate(tmp_path / "skills" / "tarnctl-facts") == []
 
 
