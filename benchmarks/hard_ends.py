@@ -57,6 +57,11 @@ def _students(text: str) -> Any:
     return json.loads(text)["students"]
 
 
+def _resume(skill: Path, provider: Provider, run: Path) -> list[str]:
+    """The command that resumes a run: a run folder names neither the server nor a skill elsewhere."""
+    return [COMMAND, "eval", str(skill), "--resume", str(run), "--base-url", provider.url, "-q", "--json"]
+
+
 def _kill(skill: Path, folder: Path, provider: Provider, count: int) -> dict[str, int]:
     """Compare each killed and resumed run with one that was left alone."""
     whole = subprocess.run(
@@ -78,7 +83,7 @@ def _kill(skill: Path, folder: Path, provider: Provider, count: int) -> dict[str
             continue
         finished = (found[0] / "trials.jsonl").read_text().count("\n") if (found[0] / "trials.jsonl").exists() else 0
         asked = len(provider.requests)
-        resume = [COMMAND, "eval", "--resume", str(found[0]), "-q", "--json"]
+        resume = _resume(skill, provider, found[0])
         done = subprocess.run(resume, cwd=folder, capture_output=True, text=True, check=True)
         lines = [json.loads(line) for line in (found[0] / "trials.jsonl").read_text().splitlines()]
         keys = {(line["case_id"], line["arm"], line["repeat"]) for line in lines}
@@ -115,7 +120,7 @@ def _fill(skill: Path, folder: Path, provider: Provider, count: int) -> dict[str
             if not found:
                 tally["resumed"] += 1  # refused before there was anything to resume
                 continue
-            resume = [COMMAND, "eval", "--resume", str(found[0]), "-q", "--json"]
+            resume = _resume(skill, provider, found[0])
             again = subprocess.run(resume, cwd=folder, capture_output=True, text=True, check=False)
             tally["resumed"] += (
                 again.returncode == 0 and json.loads(again.stdout)["students"][0]["verdict"] != "invalid"

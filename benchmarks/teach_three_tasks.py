@@ -93,7 +93,7 @@ def main() -> int:
         words = [*task.words, *more]
         command = generate_command(words, student)
         if begun := sorted((folder / "runs").glob("*/generate.json")):
-            command = [*command[:2], "--resume", str(begun[-1].parent), "--json", *more]
+            command = generate_command(["--resume", str(begun[-1].parent), *more], student)
         print(f"$ {' '.join(command)}\nserve {folder / HANDOFF}", file=sys.stderr, flush=True)
         result = teach(command, folder, student=student, answers=flags.answers)
     keep(folder, recording, words=words, result=result)

@@ -92,7 +92,7 @@ def test_nothing_is_confined_only_where_that_was_typed_and_every_report_says_so(
     assert record["sandbox"]["backend"] == "none"
     assert record["results"]["sandbox"] == "none"
     assert "NOTHING WAS CONFINED" in " ".join(record["notes"])
-    for words in (["regrade", str(run), "--json"], ["eval", "--resume", str(run), "--json", "-q"]):
+    for words in (["regrade", str(run), "--json"], ["eval", "--resume", str(run), "--sandbox", "none", "--json", "-q"]):
         again = upskill(*words)
         assert again.returncode == 0, again.stderr
         assert json.loads(again.stdout)["sandbox"] == "none"

@@ -6,15 +6,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cli.conftest import Upskill
-from forking import COMMAND
+from forking import COMMAND, started
 from provider import Behaviour, Provider, ReceivedRequest
 
 pytestmark = pytest.mark.full
@@ -32,25 +31,8 @@ def port_skill(here: Path) -> Path:
     return folder
 
 
-@contextmanager
-def _started(here: Path, environment: dict[str, str], *words: str) -> Iterator[subprocess.Popen[str]]:
-    """The command in a process group of its own, which is ended whatever happens."""
-    process = subprocess.Popen(
-        [COMMAND, "eval", "skills/port", "-m", "any", *words],
-        cwd=here,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+def _started(here: Path, environment: dict[str, str], *words: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    return started([COMMAND, "eval", "skills/port", "-m", "any", *words], cwd=here, env=environment)
 
 
 def _wait_for(provider: Provider, count: int) -> None:

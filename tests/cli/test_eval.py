@@ -323,7 +323,7 @@ def test_resume_goes_on_after_kill_9(
         (folder,) = [path for path in (here / "runs").iterdir() if path.is_dir()]
         finished = (folder / "trials.jsonl").read_text().count("\n")
         asked = len(provider.requests)
-        done = upskill("eval", "--resume", str(folder), "-q", "--json")
+        done = upskill("eval", "--resume", str(folder), "--base-url", provider.url, "-q", "--json")
         assert done.returncode == 0, done.stderr
         bought = len(provider.requests) - asked
     (student,) = json.loads(done.stdout)["students"]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import threading
 import time
@@ -349,11 +350,11 @@ def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
     done = place.generate(TASK, "--cases", "4+8+0", "--concurrency", "1", "--fresh", "--yes")
     assert done.returncode == 130, done.stderr
     assert not (place.here / "skills").exists()
-    found = re.search(r"go on with: upskill (generate --resume \S+)", done.stderr)
+    found = re.search(r"go on with: upskill (generate --resume .+)", done.stderr)
     assert found is not None, done.stderr
     place.learn = made_teacher.student
     taught = len(place.teacher.requests)
-    resumed = place.run(*found[1].split())
+    resumed = place.run(*shlex.split(found[1]))
     assert resumed.returncode == 0, resumed.stderr
     assert "Saved to ./skills/quarn (helps" in resumed.stdout
     assert [*place.kinds()[:taught], "edits"] == place.kinds(), "the teacher was asked for nothing twice"
@@ -366,14 +367,19 @@ def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Plac
     found = json.loads(done.stdout)
     assert found["status"] == "not proven"
     assert "the cap of 9 calls" in found["sentence"]
-    again = place.run("generate", "--resume", found["run"], "--json")
+    assert any(note.endswith("--max-calls N") for note in found["notes"]), found["notes"]
+    servers = ("--base-url", place.teacher.url, "--eval-base-url", place.student.url)
+    again = place.run("generate", "--resume", found["run"], *servers, "--json")
     assert again.returncode == 0, again.stderr
     assert place.asked == 9, "what was spent before counts"
     early = place.generate(TASK, "--cases", "4+8+0", "--max-calls", "2", "--fresh", "-o", "elsewhere/quarn")
     assert early.returncode == 3, early.stderr
     assert "nothing was saved: any: the cap of 2 calls was reached" in early.stderr
-    assert "--resume" in early.stderr
+    found = re.search(r"go on, with a higher cap: upskill (generate --resume .+ --max-calls) N\n", early.stderr)
+    assert found is not None, early.stderr
     assert not (place.here / "elsewhere").exists()
+    assert place.run(*shlex.split(found[1]), "3").returncode == 3
+    assert place.asked == 9 + 3, "the printed line raises the cap that was reached"
 
 
 def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(place: Place) -> None:

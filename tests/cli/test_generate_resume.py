@@ -39,11 +39,14 @@ class Both:
     def generate(self, cwd: Path, *words: str) -> Done:
         return self._forker.run("generate", *words, cwd=cwd)
 
+    def servers(self) -> tuple[str, ...]:
+        """What must be typed again when a run is resumed."""
+        return ("--base-url", self.teacher.url, "--eval-base-url", self.student.url)
+
     def words(self) -> tuple[str, ...]:
         """The whole command, with one call at a time: then everything that was answered has been heard."""
         return (
-            *(made_teacher.TASK, "--model", "any", "--base-url", self.teacher.url),
-            *("--eval-model", "any", "--eval-base-url", self.student.url),
+            *(made_teacher.TASK, "--model", "any", "--eval-model", "any", *self.servers()),
             *("--cases", "2+6+0", "--concurrency", "1", "--fresh", "--json"),
         )
 
@@ -77,13 +80,13 @@ def test_a_generate_that_is_killed_at_any_stage_goes_on_and_buys_nothing_twice(b
         assert killed.returncode == -signal.SIGKILL, f"at {stage}: {killed.stderr}"
         assert not (cwd / "skills").exists(), "nothing half done is saved"
         (run,) = [path for path in (cwd / "runs").iterdir() if path.is_dir()]
-        resumed = both.generate(cwd, "--resume", str(run), "--json")
+        resumed = both.generate(cwd, "--resume", str(run), *both.servers(), "--json")
         assert resumed.returncode == 0, f"at {stage}: {resumed.stderr}"
         again = json.loads(resumed.stdout)
         assert both.answered == uninterrupted, f"killed at call {stage}, {uninterrupted[stage]}"
         assert {**again["spent"]} == {**found["spent"]}, "what was spent before counts"
         assert again["skill"] == found["skill"]
         assert again["status"] == found["status"]
-    third = both.generate(cwd, "--resume", str(run), "--json")
+    third = both.generate(cwd, "--resume", str(run), *both.servers(), "--json")
     assert third.returncode == 0
     assert both.answered == uninterrupted, "a finished run that is gone on with buys nothing"

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -16,13 +18,14 @@ from handoff_server import HandoffServer, wait_until
 from provider import Provider
 from upskill.models import Message, Question
 from upskill.models.handoff import place_question, prepare_side, questions_in, write_state
-from upskill.workflows.handoff import handoff_status
+from upskill.workflows.handoff import AnswerRefused, answer_question, handoff_status
 
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "lessons": {"type": "array", "items": {"type": "string"}}},
     "required": ["name", "lessons"],
 }
+LONG = json.dumps({"name": "a" * 40 + "b", "lessons": [], "a" * 40 + "b": 1})
 GOOD = '{"name": "x", "lessons": []}'
 
 
@@ -79,6 +82,28 @@ def test_an_answer_that_is_nested_too_deeply_is_no_crash(upskill: Upskill, hando
     assert "answer.json cannot be used: it is nested too deeply" in shown.stdout
 
 
+@pytest.mark.parametrize("name", ["answer.json", "schema.json", "handoff.json"])
+@pytest.mark.parametrize("made", ["folder", "pipe", "a gigabyte"])
+def test_what_is_no_file_or_too_much_is_named_and_not_read(handoff: Path, name: str, made: str) -> None:
+    question = questions_in(handoff)[0]
+    question.answer_path.write_text(GOOD)
+    place = (question.path.parent if name == "handoff.json" else question.path) / name
+    place.unlink()
+    if made == "folder":
+        place.mkdir()
+    elif made == "pipe":
+        os.mkfifo(place)
+    else:
+        with place.open("wb") as file:
+            file.truncate(1_000_000_000)
+    status = handoff_status(handoff / "cases")
+    if name == "handoff.json":
+        assert (status.answered, status.state) == (1, "stopped")
+    else:
+        wrong = f"{name} is larger than 2,000,000 bytes" if made == "a gigabyte" else f"{name} is not a file"
+        assert [one.problems for one in status.open] == [(wrong,)]
+
+
 def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> None:
     (here / "secret").write_text(GOOD)
     question = questions_in(handoff)[0]
@@ -89,6 +114,81 @@ def test_links_are_not_followed(upskill: Upskill, handoff: Path, here: Path) -> 
     assert "mend it, or remove it" in refused.stderr
     (handoff / "cases" / "003-cases-00000000").symlink_to(question.path)
     assert len(questions_in(handoff)) == 2
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"type": "object", "properties": {"name": {"$dynamicRef": "http://127.0.0.1:9/x.json"}}}',
+        '{"$schema": "http://127.0.0.1:9/x.json", "type": "object"}',
+        '{"$ref": "file:///etc/passwd"}',
+        '{"patternProperties": {"^(a+)+$": {}}}',
+        '{"$ref": "#/$defs/a", "$defs": {"a": {}}}',
+        '{"type": ["object"]}',
+        '{"type": "object", "properties": []}',
+        '{"anyOf": [' + ", ".join(["{}"] * 1_000) + "]}",
+        "[" * 100_000,
+        "{",
+        "7",
+    ],
+)
+def test_a_schema_that_was_changed_is_refused(handoff: Path, schema: str) -> None:
+    question = questions_in(handoff)[0]
+    (question.path / "schema.json").write_text(schema)
+    with pytest.raises(AnswerRefused, match="its schema cannot be used") as refused:
+        answer_question(handoff, 1, LONG)
+    assert "schema.json of question 1 was changed" in refused.value.problems[0]
+    assert "and resume the run" in str(refused.value.hint)
+    question.answer_path.write_text(LONG)
+    assert handoff_status(handoff).open[0].problems == tuple(refused.value.problems)
+
+
+def test_listing_and_answering_fetch_nothing_and_search_for_no_pattern(
+    upskill: Upskill, handoff: Path, here: Path
+) -> None:
+    question = questions_in(handoff)[0]
+    (here / "answer").write_text(LONG)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/x.json"
+        schemas = (f'{{"$ref": "{address}"}}', '{"properties": {"name": {"pattern": "^(a+)+$"}}}')
+        for schema in schemas:
+            (question.path / "schema.json").write_text(schema)
+            question.answer_path.unlink(missing_ok=True)
+            refused = upskill("handoff", "handoff", "--answer", "1", "answer")
+            assert refused.returncode == 2
+            assert "schema.json of question 1 was changed" in refused.stderr
+            question.answer_path.write_text(LONG)
+            shown = upskill("handoff", "handoff")
+            assert "answer.json cannot be used: schema.json of question 1 was changed" in shown.stdout
+        with pytest.raises(BlockingIOError):  # nobody came
+            server.accept()
+
+
+def test_an_answer_that_would_take_minutes_to_compare_is_given_up(handoff: Path) -> None:
+    question = questions_in(handoff)[0]
+    forms = [*[{"type": "string"}] * 300, {"type": "number"}]
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"anyOf": forms}}}}
+    (question.path / "schema.json").write_text(json.dumps(schema))
+    question.answer_path.write_text(json.dumps({"a": [1] * 100_000}))
+    began = time.thread_time()
+    (waiting, _) = handoff_status(handoff).open
+    assert time.thread_time() - began < 10
+    assert waiting.problems == ("it takes too long to compare it with the form asked for; shorten it",)
+
+
+def test_a_resumed_run_asks_by_no_schema_but_its_own(upskill: Upskill, here: Path) -> None:
+    words = ("generate", made_teacher.TASK, "--model", "handoff", "--no-eval", "--no-wait", "--yes")
+    assert upskill(*words).returncode == 3
+    (run,) = (here / "runs").glob("*/")
+    question = questions_in(run / "handoff")[0]
+    (question.path / "schema.json").write_text('{"type": "object"}')
+    question.answer_path.write_text('{"anything": 1}')
+    refused = upskill("generate", "--resume", f"runs/{run.name}", "--no-wait")
+    assert refused.returncode == 2, refused.stderr
+    assert "schema.json of question 1 was changed" in refused.stderr
+    shutil.rmtree(question.path)
+    assert "waiting for an answer" in upskill("generate", "--resume", f"runs/{run.name}", "--no-wait").stderr
 
 
 def test_of_two_who_answer_at_once_the_second_is_refused(
@@ -171,7 +271,9 @@ def test_a_run_that_is_killed_at_five_points_asks_nothing_twice(forker: Forker, 
         ends: list[Done] = [forker.run("generate", *words, student.url, cwd=here, UPSKILL_REPORT="false")]
         (run,) = (here / "runs").glob("*generate*")
         while ends[-1].returncode == -signal.SIGKILL:
-            ends.append(forker.run("generate", "--resume", str(run), "--json", cwd=here))
+            ends.append(
+                forker.run("generate", "--resume", str(run), "--eval-base-url", student.url, "--json", cwd=here)
+            )
     assert ends[-1].returncode == 0, ends[-1].stderr
     assert killer.points == []
     assert len(ends) == 6
@@ -223,6 +325,19 @@ def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path
     assert "upskill generate --resume runs/" in on
     refused = upskill("cases", "write", str(here), "-m", "handoff")
     assert refused.returncode == 2
+
+
+def test_a_named_folder_is_for_its_owner_alone_and_an_older_one_keeps_its_mode(upskill: Upskill, here: Path) -> None:
+    words = ("generate", made_teacher.TASK, "--no-eval", "--no-wait", "--yes")
+    assert upskill(*words, "--model", "handoff/new").returncode == 3
+    (here / "old").mkdir(mode=0o755)
+    (here / "old").chmod(0o755)
+    assert upskill(*words, "--model", "handoff/old").returncode == 3
+    modes = {path: path.stat().st_mode & 0o777 for path in (here / "new", *(here / "new").rglob("*"))}
+    assert {path.name for path in modes} >= {"question.md", "schema.json", "cases", "skill"}
+    assert {path: mode for path, mode in modes.items() if mode != (0o700 if path.is_dir() else 0o600)} == {}
+    assert (here / "old").stat().st_mode & 0o777 == 0o755
+    assert (here / "old" / "cases").stat().st_mode & 0o777 == 0o700
 
 
 def test_without_waiting_the_best_draft_is_named_too(upskill: Upskill, here: Path) -> None:

@@ -61,6 +61,7 @@ def test_settings_tells_where_each_value_comes_from(upskill: Upskill, here: Path
     rows = {
         row["setting"]: row for row in json.loads(upskill("settings", "--json", UPSKILL_SEED="5").stdout)["settings"]
     }
-    assert rows["concurrency"] == {"setting": "concurrency", "value": 3, "origin": str(here / "upskill.toml")}
+    origin = str(here / "upskill.toml")
+    assert rows["concurrency"] == {"setting": "concurrency", "value": 3, "origin": origin, "trusted": True}
     assert rows["seed"]["origin"] == "UPSKILL_SEED"
     assert rows["runs_dir"]["origin"] == "default"

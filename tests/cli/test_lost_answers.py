@@ -78,7 +78,7 @@ def test_an_invalid_run_stays_invalid_when_it_is_resumed(upskill: Upskill, even_
         student.lost = 0
         asked = len(provider.requests)
         run = json.loads(upskill("runs", "--json").stdout)["runs"][0]["folder"]
-        again, lost_again = _report(upskill("eval", "--resume", run, "--json", **variables))
+        again, lost_again = _report(upskill("eval", "--resume", run, "--base-url", provider.url, "--json", **variables))
         assert len(provider.requests) > asked, "what errored was run again"
         assert again["arms"]["with_skill"]["pass_rate"] == 1.0
     assert lost_again == lost
@@ -88,7 +88,8 @@ def test_an_invalid_run_stays_invalid_when_it_is_resumed(upskill: Upskill, even_
 
 
 def test_an_invalid_design_typed_again_stays_invalid_and_says_why_each_time(upskill: Upskill, even_skill: Path) -> None:
-    variables = {**HASTY, "UPSKILL_MAX_RETRIES": "0"}
+    # Patient: on a busy machine an attempt that timed out would be lost as well.
+    variables = {**HASTY, "UPSKILL_MAX_RETRIES": "0", "UPSKILL_ATTEMPT_TIMEOUT_SECONDS": "60"}
     with Provider(SlowToFail(fault="cut", lost=3)) as provider:
         words = ("eval", str(even_skill), "-m", "any", "--base-url", provider.url, "--runs", "1")
         _, lost = _report(upskill(*words, "--json", **variables))

@@ -110,7 +110,8 @@ def test_a_picture_that_cannot_be_drawn_takes_nothing_with_it(place: Path, run: 
     shutil.copytree(run, again)
     (again / "report.html").unlink()
     (tmp_path / "altair.py").write_text("raise RuntimeError('out of paint')\n")
-    done = _type(place, "eval", "--resume", str(again.relative_to(place)), "--json", PYTHONPATH=str(tmp_path))
+    words = ("eval", "--resume", str(again.relative_to(place)), "-m", f"scripted/{STUDENT}", "--json")
+    done = _type(place, *words, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["students"][0]["verdict"] == "helps"

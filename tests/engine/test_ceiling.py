@@ -10,6 +10,7 @@ import pytest
 
 from engine.conftest import Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
 from upskill.domain import Trial
 from upskill.errors import UsageError
 from upskill.settings import resolve_settings
@@ -129,7 +130,7 @@ def test_a_run_with_a_ceiling_is_resumed_and_regraded(ceiling: str, services: Ma
         lines = (ran.run / "trials.jsonl").read_text().splitlines(keepends=True)
         for cut in (0, 4, len(lines)):
             (ran.run / "trials.jsonl").write_text("".join(lines[:cut]))
-            assert resume(ran.run).students == ran.evaluation.students
+            assert resume(ran.run, typed=typed_again(ran.run)).students == ran.evaluation.students
             asked += len(lines) - cut
         assert len(provider.requests) == asked, "nothing is bought twice"
 
@@ -141,7 +142,7 @@ def test_a_run_whose_passages_have_changed_is_not_resumed(services: Make, run: R
         meta = (folder / "skill_meta.json").read_text()
         (folder / "skill_meta.json").write_text(meta.replace("a has port", "the service a has port"))
         with pytest.raises(UsageError) as refused:
-            resume(ran.run)
+            resume(ran.run, typed=typed_again(ran.run))
     assert any("passages have changed" in problem for problem in refused.value.problems)
 
 

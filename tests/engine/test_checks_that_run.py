@@ -9,6 +9,7 @@ import pytest
 
 from engine.conftest import CommandResult, Make, Run
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
 from upskill.domain import Errored, Scored
 from upskill.errors import SkillInvalid, UsageError
 from upskill.workflows.evaluating.regrade import regrade
@@ -162,7 +163,7 @@ def test_a_student_may_judge_itself_where_that_is_asked_for_and_every_result_say
         before = json.loads(record.read_text())
         del before["settings"]["judge_is_student"]  # as an earlier version wrote it
         record.write_text(json.dumps(before))
-        assert note in resume(ran.run).notes
+        assert note in resume(ran.run, typed=typed_again(ran.run)).notes
 
 
 def test_a_judge_that_is_served_elsewhere_is_no_student(skill: Make, run: Run, tmp_path: Path) -> None:

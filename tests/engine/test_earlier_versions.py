@@ -6,6 +6,7 @@ from typing import Any
 
 from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
@@ -47,9 +48,9 @@ def test_a_run_that_an_earlier_harness_began_is_resumed_under_its_ids(skill: Mak
     with Provider(student) as provider:
         ran = run(folder, ["any"], base_url=provider.url, max_calls=5, concurrency=1)
         ids = as_the_version_before_wrote_it(ran.run, folder)
-        evaluation = resume(ran.run)
+        evaluation = resume(ran.run, typed=typed_again(ran.run))
         assert len(asked) == 5 + 5, "nothing that had ended is bought again, and the same cap holds again"
-        resume(ran.run)
+        resume(ran.run, typed=typed_again(ran.run))
         assert len(asked) == 12
     assert evaluation.end.cap is not None
     trials = [trial for trial in trials_of(ran.run) if trial.outcome.kind == "scored"]
@@ -67,7 +68,7 @@ def test_answers_that_an_earlier_harness_read_are_not_taken_from_the_store(skill
         settings = json.loads((ran.run / "run.json").read_text())
         settings["settings"]["store"]["value"] = True
         (ran.run / "run.json").write_text(json.dumps(settings))
-        resume(ran.run)
+        resume(ran.run, typed=typed_again(ran.run))
         before = len(provider.requests)
         again = run(folder, ["any"], base_url=provider.url, store=True)
         assert again.evaluation.bought.reused == 0

@@ -12,6 +12,7 @@ import yaml
 import made_teacher
 from made_teacher import THINGS
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import generate_again
 from unit.teaching.case_teacher import good_case
 from upskill.domain import Trial
 from upskill.errors import EngineError, ProviderError, SkillInvalid, UsageError
@@ -202,14 +203,14 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         assert "the best draft so far is ./runs/" in stopped.value.__notes__[0]
         (run,) = (path for path in (tmp_path / "runs").iterdir() if path.is_dir())
         sick = False
-        made = resume_generate(run)
+        made = resume_generate(run, typed=generate_again(run))
         assert revisions == 1, "what the teacher was shown stays as it was, and with it what it said"
         assert "Of no use" not in made.skill.body
         record = json.loads((run / "trials" / "held-out" / "run.json").read_text())
         assert record["skill_digest"] == made.skill.digest
         (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
         with pytest.raises(UsageError, match="held-out was begun with another draft"):
-            resume_generate(run)
+            resume_generate(run, typed=generate_again(run))
 
 
 def test_an_outage_of_the_teacher_names_the_best_draft_and_how_it_did(

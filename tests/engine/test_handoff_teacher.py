@@ -12,6 +12,7 @@ import pytest
 import made_teacher
 from handoff_server import HandoffServer, wait_until
 from provider import Provider
+from typing_again import generate_again
 from upskill.errors import UsageError
 from upskill.models import Budget, CallPolicy, Handoff, HandoffOpen, Message, MeteredClient, NoAnswer, Question, Teacher
 from upskill.models.endpoint import resolve_model
@@ -229,7 +230,8 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
         for _ in range(8):
             server.serve_once()
             try:
-                found = resume_generate(run, wait=False)
+                typed = generate_again(run, teacher=f"handoff/{here}/answers")
+                found = resume_generate(run, typed=typed, wait=False)
                 break
             except HandoffOpen:
                 continue

@@ -118,7 +118,7 @@ def test_an_interrupt_ends_the_run_in_good_order_and_is_raised(call: Call, skill
     before = signal.getsignal(signal.SIGINT)
     with Provider(behave) as provider:
         try:
-            with pytest.raises(KeyboardInterrupt, match=r"upskill\.resume\('runs/"):
+            with pytest.raises(KeyboardInterrupt, match=r"upskill\.resume\('runs/.*', base_url='http://"):
                 call(
                     lambda: upskill.evaluate(
                         skill(CASES),
@@ -136,7 +136,7 @@ def test_an_interrupt_ends_the_run_in_good_order_and_is_raised(call: Call, skill
         (run,) = (path for path in (here / "runs").iterdir() if path.is_dir())
         assert json.loads((run / "run.json").read_text())["status"] == "interrupted"
         is_slow, bought = False, len(provider.requests)
-        result = upskill.resume(run)
+        result = upskill.resume(run, base_url=provider.url)
         assert result.students[0].lifts[0].pairs == 16
         assert len(provider.requests) - bought <= 32 - 4, "what was scored is not bought again"
 
@@ -174,7 +174,7 @@ def test_an_interrupted_generate_can_be_resumed(call: Call, here: Path) -> None:
             signal.signal(signal.SIGINT, before)
         (run,) = (path for path in (here / "runs").iterdir() if path.is_dir())
         is_slow = False
-        result = upskill.resume_generate(run)
+        result = upskill.resume_generate(run, base_url=learns.url, teacher_base_url=teaches.url)
     assert result.saved == here / "skills" / "quarn"
     assert result.evaluation is not None
     assert result.status == result.to_dict()["status"]

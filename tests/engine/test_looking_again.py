@@ -12,6 +12,7 @@ import pytest
 
 from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
 from upskill.domain.look import Look
 from upskill.reporting import evaluation_json
 from upskill.storage.look_ledger import LookLedger
@@ -125,7 +126,7 @@ def test_a_resumed_run_is_one_look_under_the_terms_it_was_begun_with(skill: Make
         run(skill(CASES, body=body), ["any"], base_url=provider.url)
         edited = skill(CASES, body=body + "Or less.\n", name="edited")
         cut = run(edited, ["any"], base_url=provider.url, max_calls=8, concurrency=1)
-        resumed = resume(cut.run)
+        resumed = resume(cut.run, typed=typed_again(cut.run))
     assert len(_looks(tmp_path)) == 2
     last = _looks(tmp_path)[1]
     assert last.level == pytest.approx(0.0025)

@@ -9,6 +9,7 @@ import pytest
 
 from engine.conftest import Make
 from provider import Behaviour, Provider, ReceivedRequest
+from typing_again import typed_again
 from upskill.domain.look import Look
 from upskill.storage.look_ledger import LookLedger
 from upskill.workflows.evaluating.resume import resume
@@ -124,8 +125,8 @@ def test_runs_that_were_begun_and_stopped_are_not_first_looks_when_they_are_resu
         settings: dict[str, Any] = {"base_url": provider.url, "repeats": None, "fresh": True}
         cut = run(folder, ["any"], max_calls=8, concurrency=1, **settings)
         ended = run(folder, ["any"], **settings)
-        resumed = resume(cut.run)
-        resume(ended.run)
+        resumed = resume(cut.run, typed=typed_again(cut.run))
+        resume(ended.run, typed=typed_again(ended.run))
     levels = {look.run: look.level for look in _looks(tmp_path)}
     assert levels[resumed.run] == pytest.approx(0.1 * (0.05 - 0.0025))
     assert levels[ended.evaluation.run] == pytest.approx(0.0025), "what had ended stays as it was"

@@ -13,6 +13,7 @@ import pytest
 import made_teacher
 from made_teacher import FACTS, THINGS, line_for, question_about
 from provider import Behave, Behaviour, Provider, ReceivedRequest
+from typing_again import generate_again
 from upskill.domain.generated import GenerateResult
 from upskill.errors import ProviderError, StudentCannotProfit, WindowExceeded
 from upskill.settings import ResolvedSettings, resolve_settings
@@ -108,12 +109,13 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         )
         assert stopped.value.exit_code == 3
         (folder,) = (path for path in (here / "runs").iterdir() if path.is_dir())
-        assert f"`upskill generate --resume runs/{folder.name} --anyway`" in str(stopped.value.hint)
+        servers = f"--eval-base-url {learns.url} --base-url {teaches.url}"
+        assert f"`upskill generate --resume runs/{folder.name} {servers} --anyway`" in str(stopped.value.hint)
         assert len(json.loads((folder / "cases.json").read_text())["cases"]) == 16
         (kept,) = json.loads((folder / "aptitude.json").read_text())
         assert (kept["baseline"], kept["ceiling"], kept["reachable"], kept["trials"]) == (0.0, 0.0, [], 80)
         trained = True
-        made = resume_generate(folder, anyway=True)
+        made = resume_generate(folder, typed=generate_again(folder), anyway=True)
         assert made.saved is not None
         assert [one.trials for one in made.aptitude] == [80]
         again = [asked for asked in learns.requests[80:] if any(thing in asked.prompt for thing in LEARN)]
@@ -191,7 +193,7 @@ def test_a_server_that_counts_otherwise_makes_a_resumed_run_ask_nothing_again(he
         down.clear()
         (record,) = (here / "runs").glob("*/generate.json")
         with Provider(copies, window=1_024, port=learns.port):
-            resume_generate(record.parent)
+            resume_generate(record.parent, typed=generate_again(record.parent))
     again = Counter(made_teacher.kind_of(one.prompt) for one in teaches.requests) - asked
     assert asked["sections"] == 1
     assert not again.keys() & {"lessons", "sections", "presentations"}

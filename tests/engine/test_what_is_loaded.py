@@ -11,11 +11,11 @@ import upskill
 
 def test_a_name_is_looked_up_once_and_brings_its_own_module_only() -> None:
     script = (
-        "import sys; from upskill import storage; storage.write_atomically\n"
-        "print('write_atomically' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
+        "import sys; from upskill import storage; storage.TrialStore\n"
+        "print('TrialStore' in vars(storage), sorted(m for m in sys.modules if m.startswith('upskill.storage.')))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True ['upskill.storage.atomic_file']"
+    assert done.stdout.strip() == "True ['upskill.storage.trial_store']"
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:

@@ -28,6 +28,12 @@ def without(*flags: str) -> tuple[str, ...]:
 SHARED_NETWORK = replace(HARDENED, namespaces=(*HARDENED.namespaces, "--share-net"))
 UNFILTERED = replace(HARDENED, filtered=False)
 NESTING = replace(HARDENED, filtered=False, namespaces=without("--disable-userns"))
+UNGROUPED = replace(HARDENED, grouped=False)
+UNCOUNTED = replace(UNGROUPED, counted=False)
+UNPOOLED = replace(HARDENED, pooled=False)
+MANY_ENTRIES = replace(
+    HARDENED, init_process=HARDENED.init_process.replace(b"MOST_ENTRIES = 20_000", b"MOST_ENTRIES = 200_000")
+)
 UNSIZED = replace(HARDENED, sized=False)
 READABLE_INIT = replace(
     HARDENED,
@@ -49,11 +55,27 @@ READABLE_INIT = replace(
         pytest.param(25, UNSIZED, id="/dev is an unbounded memory file system"),
         pytest.param(33, UNFILTERED, id="some sockets ignore network namespaces"),
         pytest.param(34, UNFILTERED, id="system calls go through"),
+        pytest.param(35, UNFILTERED, id="semaphores can be made"),
+        pytest.param(36, UNFILTERED, id="message queues can be made"),
+        pytest.param(37, UNFILTERED, id="calls that nobody judged go through"),
+        pytest.param(38, UNCOUNTED, id="empty files cost nothing"),
+        pytest.param(39, UNCOUNTED, id="files and memory add up"),
+        pytest.param(40, UNCOUNTED, id="buffers of local sockets cost nothing"),
+        pytest.param(41, UNCOUNTED, id="buffers of TCP cost nothing"),
+        pytest.param(42, UNPOOLED, id="limits of several sandboxes add up"),
+        pytest.param(43, MANY_ENTRIES, id="folders without number are walked"),
+        pytest.param(44, UNFILTERED, id="process 1 can be starved"),
     ],
 )
 def test_a_weaker_profile_breaks(number: int, recipe: Recipe) -> None:
     result = probe(number, recipe)
     assert not result.held, result.saw
+
+
+@pytest.mark.parametrize("number", [20, 38, 39, 40, 41])
+def test_without_a_control_group_memory_is_bounded_all_the_same(number: int) -> None:
+    result = probe(number, UNGROUPED)
+    assert result.held, result.saw
 
 
 def test_what_breaks_without_a_size_is_bounded_by_the_probe_itself() -> None:

@@ -1,4 +1,4 @@
-"""The 34 probes, live: by `upskill doctor` as whoever runs the tests, and as an ordinary user on the bare core."""
+"""The 44 probes, live: by `upskill doctor` as whoever runs the tests, and as an ordinary user on the bare core."""
 
 import hashlib
 import json
@@ -69,9 +69,9 @@ def test_the_wall_holds(suites: dict[str, dict[str, Any]], who: str, number: int
     assert result["held"] is True, result
 
 
-def test_there_are_34_probes_and_doctor_says_what_confined_them(suites: dict[str, dict[str, Any]]) -> None:
+def test_there_are_44_probes_and_doctor_says_what_confined_them(suites: dict[str, dict[str, Any]]) -> None:
     sandbox = suites["doctor"]
-    assert [probe["id"] for probe in sandbox["probes"]] == list(range(1, 35))
+    assert [probe["id"] for probe in sandbox["probes"]] == list(range(1, 45))
     assert set(sandbox) >= {"backend", "version", "profile", "memory_by", "notes", "probes"}
     assert all(set(probe) == {"id", "what", "held", "saw"} for probe in sandbox["probes"])
     assert all(probe["saw"] for probe in sandbox["probes"])

@@ -59,7 +59,7 @@ _MAKERS: dict[str, Callable[[Chance], str]] = {
 _FIELD = re.compile(r"<(?:([A-Z]+\d*) (\d+)|(\d+) to (\d+)|(\w+)|([^<>]+\|[^<>]+))>")
 
 
-def _filled(form: str, chance: Chance) -> str:
+def filled(form: str, chance: Chance) -> str:
     """The form with a value for each field: `<HEX 40>`, `<1 to 9>`, `<word>`, `<one|or|other>`."""
 
     def value(found: re.Match[str]) -> str:
@@ -73,13 +73,13 @@ def _filled(form: str, chance: Chance) -> str:
     return _FIELD.sub(value, form)
 
 
-def _lines_of(name: str) -> list[str]:
+def lines_of(name: str) -> list[str]:
     return (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines()
 
 
 def harmless_lines() -> list[str]:
     """Exactly two thousand."""
     chance = random.Random(2_000)
-    written, forms = _lines_of("harmless.txt"), _lines_of("harmless_forms.txt")
-    made = [_filled(forms[number % len(forms)], chance) for number in range(LINES - len(written))]
+    written, forms = lines_of("harmless.txt"), lines_of("harmless_forms.txt")
+    made = [filled(forms[number % len(forms)], chance) for number in range(LINES - len(written))]
     return written + made

@@ -14,7 +14,11 @@ WORDY = ALNUM + "-_"
 BASE64 = ALNUM + "+/"
 ALPHABETS = {
     **{"ALNUM": ALNUM, "BASE64": BASE64, "DIGITS": DIGITS, "HEX": HEX, "LOWER": LOWER, "WORDY": WORDY},
-    **{"UPPER": string.ascii_uppercase + DIGITS, "SYMBOLS": ALNUM + "!@#%^&*(-_=+)"},
+    **{
+        "UPPER": string.ascii_uppercase + DIGITS,
+        "BASE32": string.ascii_uppercase + "234567",
+        "SYMBOLS": ALNUM + "!@#%^&*(-_=+)",
+    },
 }
 
 

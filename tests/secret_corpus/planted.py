@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -31,18 +32,26 @@ def _value(found: re.Match[str]) -> str:
     return made_up(name, int(length), ALPHABETS[alphabet or "ALNUM"])
 
 
-def _secret(template: str) -> str:
+_CODINGS: dict[str, Callable[[str], str]] = {
+    "base64": _b64,
+    "quoted": lambda text: quote(text, safe=""),
+    "hex": lambda text: text.encode().hex(),
+    "utf16": lambda text: base64.b64encode(text.encode("utf-16-le")).decode(),
+}
+
+
+def secret_from(template: str) -> str:
+    """The secret that a template stands for, made up and, where its first word says so, encoded."""
     value = _MADE_UP.sub(_value, template)
-    if value.startswith("base64 "):
-        return _b64(value.removeprefix("base64 "))
-    return quote(value.removeprefix("quoted "), safe="") if value.startswith("quoted ") else value
+    coding, _, text = value.partition(" ")
+    return _CODINGS[coding](text) if coding in _CODINGS else value
 
 
 @cache
 def _listed() -> dict[str, list[Planted]]:
     groups = yaml.safe_load((Path(__file__).parent / "planted.yaml").read_text(encoding="utf-8"))
     return {
-        group: [plant(name, text, *map(_secret, secrets)) for name, text, *secrets in entries]
+        group: [plant(name, text, *map(secret_from, secrets)) for name, text, *secrets in entries]
         for group, entries in groups.items()
     }
 

@@ -20,6 +20,15 @@ def test_a_lock_names_no_address_and_hashes_every_package(lock: Path) -> None:
     assert text.count("==") <= text.count("--hash=sha256:")
 
 
+def test_users_get_the_very_files_that_the_tests_ran_with() -> None:
+    """Every package of the users' lock is in ours, in the same version and with the same hashes."""
+    user, dev = ((ROOT / "requirements" / name).read_text(encoding="utf-8") for name in ("user.lock", "dev.lock"))
+    packages = re.findall(r"^\S+==\S+.*(?:\n    .*)+", user, re.MULTILINE)
+    assert len(packages) > 80
+    assert [one.splitlines()[0] for one in packages if one.rstrip("\\ ") not in dev] == []
+    assert re.match(r"# resolved \d{4}-\d{2}-\d{2}\n", user)
+
+
 def test_litellm_is_not_in_any_lock() -> None:
     assert LOCKS
     assert not [lock.name for lock in LOCKS if re.search(r"^litellm", lock.read_text(), re.MULTILINE)]

@@ -19,7 +19,7 @@ from upskill.domain import Files
 from upskill.domain.answer_schemas import FILES, TEXTS, object_of
 from upskill.domain.case import Json
 from upskill.domain.files import folders_of, read_files
-from upskill.sandbox import CommandResult, Limits, Sandbox, SandboxGone, SandboxSpec
+from upskill.sandbox import CommandResult, FileRefused, Limits, Sandbox, SandboxGone, SandboxSpec
 
 SECONDS = 30.0
 MOST_SECONDS = 600
@@ -124,7 +124,12 @@ class Command(ObjectKind):
         with submission.context.open_sandbox(SandboxSpec(limits=_limits(wanted, seconds))) as sandbox:
             # Before any file of the student is inside, so that only programs of the system are found.
             _require_programs(sandbox, _programs(wanted, argv), opener=submission.context.open_sandbox)
-            sandbox.put(files, executable=executable)
+            try:
+                sandbox.put(files, executable=executable)
+            except FileRefused as refusal:
+                if not answer_files.own:
+                    raise
+                return CheckOutcome(False, f"the answer's files do not fit into the sandbox of the check: {refusal}")
             ran = sandbox.run(argv, seconds=seconds, stdin=submission.answer.text.encode("utf-8", "replace"))
         return _outcome(ran, code=int(str(wanted.get("exit_code", 0))), seconds=seconds)
 

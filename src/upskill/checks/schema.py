@@ -1,18 +1,22 @@
-"""JSON Schema for untrusted schemas: nothing is fetched, patterns have a time limit, and time is linear."""
+"""JSON Schema for the schemas of cases: comparing a value has the time limit of a pattern, and so has each pattern."""
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from upskill.checks.regex import Regex, search
+from upskill.checks.regex import SECONDS, Regex, search
+from upskill.domain.bounded_schema import allow_seconds, errors_of
 from upskill.domain.case import Json
 
 MOST_ERRORS_SHOWN = 3
+SECONDS_TO_READ = 5 * SECONDS
+"""For a schema itself, which has some thousand parts at most."""
 _PATTERNS_BY_NAME = ("patternProperties", "unevaluatedProperties")
 """Keywords whose patterns the library would search itself, without a bound on time."""
 _NAMES_INSIDE = ("properties", "$defs", "definitions", "dependentSchemas")
+_ONE_OF_EACH_TYPE: tuple[Json, ...] = (None, True, 1, "", [], {})
 
 
 def schema_problems(schema: Json) -> list[str]:
@@ -35,60 +39,55 @@ def schema_problems(schema: Json) -> list[str]:
             problems += [text.replace("`regex`", "`pattern`") for text in found if "empty answer" not in text]
     if problems:
         return problems
-    from jsonschema.exceptions import SchemaError, UnknownType
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 
-    validator = _validator_class()
     try:
-        validator.check_schema(schema)
-        for _ in _errors(schema, None):
-            break
-    except SchemaError as error:
-        return [f"is no JSON Schema: {' '.join(str(error.message).split())[:200]}"]
+        for error in _first_errors(Draft202012Validator.META_SCHEMA, schema, most=1, seconds=SECONDS_TO_READ):
+            return [f"is no JSON Schema: {' '.join(str(error.message)[:1_000].split())[:200]}"]
+        for value in _ONE_OF_EACH_TYPE:
+            _first_errors(schema, value, most=1)
     except RecursionError:
         return ["leads back to itself without end"]
+    except TimeoutError:
+        return ["takes too long even for an empty answer; shorten it, or let fewer `$ref` lead to one place"]
     except (Unresolvable, UnknownType, TypeError, ValueError) as error:
         return [f"cannot be used: {' '.join(str(error).split())[:200]}"]
     return []
 
 
 def schema_errors(schema: Json, value: Json) -> list[str]:
-    """Where a value does not fit a schema, in words, the first few; empty when it fits."""
-    found = []
+    """Where a value does not fit a schema, in words, the first few; empty when it fits.
+
+    A schema that takes too long raises `TimeoutError`, as a pattern does: it is a fault of the case, not of an answer.
+    """
     try:
-        for error in _errors(schema, value):
-            found.append(f"{error.json_path}: {' '.join(str(error.message).split())[:160]}")
-            if len(found) >= MOST_ERRORS_SHOWN:
-                break
+        found = _first_errors(schema, value, most=MOST_ERRORS_SHOWN)
     except (ArithmeticError, ValueError, RecursionError) as error:  # as for a multiple of NaN
         return [f"the value cannot be compared ({type(error).__name__})"]
-    return found
+    return [f"{error.json_path}: {' '.join(str(error.message)[:1_000].split())[:160]}" for error in found]
 
 
-def _errors(schema: Json, value: Json) -> Iterator[Any]:
-    from referencing import Registry
-
-    # An empty registry: the library's own would fetch what a `$ref` names.
-    validator = _validator_class()(schema, registry=Registry())
-    yield from validator.iter_errors(value)
+def _first_errors(schema: Any, value: Json, *, most: int, seconds: float = SECONDS) -> list[Any]:
+    allow_seconds(seconds)
+    return list(islice(errors_of(schema, value, pattern=_pattern, uniqueItems=_unique_items), most))
 
 
-@cache
-def _validator_class() -> Any:
-    from jsonschema import Draft202012Validator, ValidationError
-    from jsonschema.validators import extend
+def _pattern(validator: Any, wanted: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
+    from jsonschema import ValidationError
 
-    def pattern(validator: Any, wanted: str, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
-        if validator.is_type(instance, "string") and search(wanted, instance) is None:
-            yield ValidationError(f"{instance[:60]!r} does not match {wanted!r}")
+    if validator.is_type(instance, "string") and search(wanted, instance) is None:
+        yield ValidationError(f"{instance[:60]!r} does not match {wanted!r}")
 
-    def unique_items(validator: Any, wanted: bool, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
-        if wanted and validator.is_type(instance, "array"):
-            seen = {json.dumps(_by_value(item), sort_keys=True) for item in instance}
-            if len(seen) < len(instance):
-                yield ValidationError("has items that are the same")
 
-    return extend(Draft202012Validator, {"pattern": pattern, "uniqueItems": unique_items})
+def _unique_items(validator: Any, wanted: bool, instance: Any, schema: Any) -> Iterator[Any]:  # noqa: ARG001
+    from jsonschema import ValidationError
+
+    if wanted and validator.is_type(instance, "array"):
+        seen = {json.dumps(_by_value(item), sort_keys=True) for item in instance}
+        if len(seen) < len(instance):
+            yield ValidationError("has items that are the same")
 
 
 def _by_value(item: Any) -> Any:

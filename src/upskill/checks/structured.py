@@ -1,6 +1,7 @@
 """`json`, `toml` and `yaml`: which text is parsed, how, and what may be asked of the value."""
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from datetime import date, datetime, time
@@ -22,6 +23,14 @@ MOST_BYTES = 512 * 1024
 MOST_DEPTH = 100
 MOST_VALUES = 100_000
 """Values once every alias is expanded: nine lines of aliases to aliases can mean a billion."""
+MOST_DIGITS = 4_000
+"""Of a number: Python writes no longer ones, and takes minutes to read them where YAML counts in sixties."""
+MOST_KEY_DIGITS = 20
+"""Of a key that is a number: longer ones can be chosen so that each is compared with all others."""
+MOST_PARTS = 1_000
+"""Of a dotted key in TOML, which takes the square of them to read."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+_DOTTED = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+)++""")
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _GUIDANCE = (
     '`{"json": {"path": "out.json", "at": "services[0].port", "equals": 7413}}`, also `toml` and `yaml`: the value at '
@@ -181,6 +190,8 @@ def plain(value: Any, *, depth: int = 0) -> Json:
         return value.isoformat()
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
+    if isinstance(value, int) and value.bit_length() > 3 * MOST_DIGITS:
+        raise ParseError("holds a number with thousands of digits")
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise ParseError(f"holds a {type(value).__name__}, which is no plain value")
@@ -222,6 +233,8 @@ JSON = StructuredText("json", parse_json, languages=frozenset({"json"}), exact_n
 
 def parse_toml(text: str) -> Any:
     """The table of a TOML 1.0 text. Raises `ParseError`."""
+    if any(run[0].count(".") > MOST_PARTS for run in _DOTTED.finditer(text)):
+        raise ParseError(f"not read as toml: a key of more than {MOST_PARTS:,} parts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -264,6 +277,11 @@ def _require_shallow(text: str) -> None:
             depth -= 1
 
 
+def _require_short_number(node: Any, most: int) -> None:
+    if node.tag in _NUMBERS and len(node.value) > most:
+        raise ParseError(f"not yaml: a number with more than {most:,} digits")
+
+
 def _require_few_values(node: Any) -> None:
     """Counts the values with every alias expanded, and refuses a node that contains itself."""
     sizes: dict[int, int] = {}
@@ -276,10 +294,12 @@ def _require_few_values(node: Any) -> None:
             raise ParseError("not yaml: an alias stands inside what it names")
         if id(part) not in sizes:
             open_nodes.add(id(part))
+            _require_short_number(part, MOST_DIGITS)
             keys: list[str] = []
             total = 1
             for child in part.value if isinstance(part, yaml.CollectionNode) else ():
                 if isinstance(child, tuple):
+                    _require_short_number(child[0], MOST_KEY_DIGITS)
                     keys.append(child[0].value if isinstance(child[0], yaml.ScalarNode) else "")
                     total += size(child[0]) + size(child[1])
                 else:

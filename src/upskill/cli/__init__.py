@@ -3,10 +3,13 @@
 import io
 import os
 import sys
+from functools import partial
 from importlib import import_module
+from types import TracebackType
 
 import click
 
+from upskill.cli.signals import ending_in_good_order, shell_code
 from upskill.errors import EXIT_FAILED, EXIT_INTERRUPTED, UpskillError
 
 COMMANDS = {
@@ -23,6 +26,7 @@ COMMANDS = {
     "runs": "Show what past runs found, by skill and model; prune old ones.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what was understood of a recording of work.",
+    "trust": "Trust a settings file that came from elsewhere.",
 }
 """Each command is the module `upskill.cli.<name>_command`; the help is here so that --help imports none of them."""
 
@@ -30,7 +34,7 @@ GROUPS = {
     "Commands": ("generate", "eval", "report", "handoff"),
     "Looking back": ("runs", "regrade"),
     "Skills and test cases": ("init", "list", "cases", "trace"),
-    "This machine": ("models", "settings", "doctor"),
+    "This machine": ("models", "settings", "trust", "doctor"),
 }
 """The order of the help. A command that is in no group comes last."""
 
@@ -91,17 +95,19 @@ def main() -> None:
     debug = "--debug" in sys.argv
     if debug:
         sys.argv.remove("--debug")
+        sys.excepthook = _show_traceback
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Skills, answers and recordings hold any character; an output that cannot carry one is no reason to fail.
         sys.stdout.reconfigure(errors="replace")
     try:
-        sys.exit(app.main(standalone_mode=False, prog_name="upskill") or 0)
+        code: int | None = ending_in_good_order(partial(app.main, standalone_mode=False, prog_name="upskill"))
+        sys.exit(shell_code(code or 0))
     except click.ClickException as error:
         _explain_usage(error)
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        sys.exit(EXIT_INTERRUPTED)
+        _print("interrupted")
+        sys.exit(shell_code(EXIT_INTERRUPTED))
     except BrokenPipeError:
         # The reader of our output went away, as `head` does.
         sys.stderr.close()
@@ -116,41 +122,42 @@ def main() -> None:
             raise
         from upskill.cli.output import notes_of
 
-        click.echo(_without_own_keys(f"error: {type(error).__name__}: {error}"), err=True)
-        for line in notes_of(error):
-            click.echo(line, err=True)
-        click.echo("hint:  this is a fault of upskill; run again with --debug to see where it rose", err=True)
+        _print(f"error: {type(error).__name__}: {error}", *notes_of(error))
+        _print("hint:  this is a fault of upskill; run again with --debug to see where it rose")
         sys.exit(EXIT_FAILED)
 
 
 def _explain_usage(error: click.ClickException) -> None:
     """Show a usage error like any other error. A group without a command shows its help instead."""
-    from upskill.cli.output import print_lines
-
-    context = getattr(error, "ctx", None)
-    if context is None or isinstance(error, click.exceptions.NoArgsIsHelpError):
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return
-    message = error.format_message()
-    print_lines(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}", err=True)
-    print_lines(f"hint:  see `{context.command_path} --help`", err=True)
+    message, context = error.format_message(), getattr(error, "ctx", None)
+    _print(f"error: {message[:1].lower()}{message[1:].removesuffix('.')}")
+    if context is not None:
+        _print(f"hint:  see `{context.command_path} --help`")
 
 
 def explain(error: UpskillError) -> None:
     """Print the problems, then the message, then the hint."""
-    from upskill.cli.output import notes_of, print_lines
+    from upskill.cli.output import notes_of
 
     lines = [f"  {problem}" for problem in error.problems]
     lines.append(f"error: {error.message}")
     if error.hint:
         lines.append(f"hint:  {error.hint}")
-    lines += notes_of(error)
-    for line in map(_without_own_keys, lines):
-        print_lines(line.encode("utf-8", "backslashreplace").decode("utf-8"), err=True)
+    _print(*lines, *notes_of(error))
 
 
-def _without_own_keys(text: str) -> str:
-    """Redact: a server can send a key back in an error message."""
+def _show_traceback(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+    from traceback import format_exception
+
+    _print(*"".join(format_exception(kind, error, where)).rstrip("\n").split("\n"), wrap=False)
+
+
+def _print(*lines: str, wrap: bool = True) -> None:
+    """Redact, then print on stderr: a server can send a key back in an error message."""
+    from upskill.cli.output import print_lines
     from upskill.redaction import redactor_from
 
-    return redactor_from(os.environ).clean_own(text)
+    print_lines(*map(redactor_from(os.environ).clean_own, lines), err=True, wrap=wrap)

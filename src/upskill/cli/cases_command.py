@@ -53,7 +53,7 @@ def check(
     from upskill.reporting.cases import cases_json, show_case_states
     from upskill.workflows.evaluating.check_cases import check_cases
 
-    chosen = options.resolved({**settings, "models": models})
+    chosen = options.resolved({**settings, "models": models}, uses=None if probe else ["runs_dir"])
     if models and not probe:
         raise UsageError("-m names a student, and none is asked", hint="add --probe to put the test cases to it")
     with StepProgress(no_color=no_color) as steps:
@@ -140,7 +140,7 @@ def write(
         replace=replace,
     )
     if dry_run:
-        _show_plan(plan_cases(order, chosen.values), as_json=as_json)
+        _show_plan(plan_cases(order, chosen.values, announce=partial(print_lines, err=True)), as_json=as_json)
         return EXIT_DONE
     with TimedProgress(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(
@@ -163,7 +163,7 @@ def write(
         return EXIT_DONE
     show_written_cases(found.cases, console(no_color=no_color))
     print_lines(*(f"note: {note}" for note in (*found.dropped_notes, *found.plan.notes)), err=True)
-    click.echo(f"Saved to {found.plan.target}")
+    print_lines(f"Saved to {found.plan.target}")
     return EXIT_DONE
 
 

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
     from upskill.workflows.evaluating.prepare import PreparedEvaluation
+
+
+_HEEDED = frozenset(
+    {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
+    | {"skill", "case_file", "compare", "sandbox", "models", "base_url", "judge", "ledger", "concurrency", "max_turns"}
+    | {"max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "test_gen_base_url"}
+)
+"""What may be typed beside --resume; the rest is as when the run began."""
 
 
 class _Runs(click.ParamType[int | None]):
@@ -116,13 +125,15 @@ def command(
     """Measure SKILL, a folder with a SKILL.md, on each MODEL: with the skill and without it.
 
     Exit codes: 0 done, 1 what was required was not shown, 2 wrong usage, 3 could not be done or no verdict possible,
-    130 interrupted.
+    130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.progress import TrialProgress
     from upskill.reporting.next_step import next_steps
     from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
     from upskill.workflows.evaluating.resume import resume as resume_run
+    from upskill.workflows.evaluating.resume import resume_command
+    from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.progress import SILENT_RUN
 
     files = options.asked_formats("eval", settings)
@@ -131,9 +142,15 @@ def command(
         settings["teacher"] = test_gen_model
     with nullcontext(SILENT_RUN) if quiet else TrialProgress(no_color=no_color) as progress:
         if resume is not None:
-            allowed = {"resume", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
-            refuse_what_resume_ignores(allowed | {format.name for format, _ in files})
-            evaluation = resume_run(resume, progress=progress)
+            refuse_what_resume_ignores(_HEEDED | {format.name for format, _ in files})
+            typed = TypedAgain(
+                settings=options.resolved(settings),
+                sandbox=sandbox,
+                skill=skill,
+                case_file=case_file,
+                previous=_previous(compare),
+            )
+            evaluation = resume_run(resume, typed=typed, progress=progress)
         elif require is not None and no_baseline and compare is None:
             raise UsageError(f"--require {require} needs the baseline", hint="leave out --no-baseline")
         elif skill is None:
@@ -152,7 +169,8 @@ def command(
             )
             chosen = options.resolved(settings)
             if dry_run:
-                _show_plan(prepare(order, chosen.values), as_json=as_json)
+                announce = partial(print_lines, err=True)
+                _show_plan(prepare(order, chosen.values, announce=announce), as_json=as_json)
                 return EXIT_DONE
             evaluation = evaluate(
                 order,
@@ -163,8 +181,9 @@ def command(
     evaluation = replace(evaluation, required=require)
     _write_files(evaluation, files)
     _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
-    if not (quiet or as_json) and Path(evaluation.run).is_dir():
-        show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill)))
+    if not (quiet or as_json) and evaluation.run_is_here:
+        command = resume_command(Path(evaluation.run))
+        show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill), resume=command))
     return evaluation.exit_code()
 
 

@@ -2,13 +2,13 @@
 
 import sys
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from upskill.cli import options
 from upskill.cli.output import (
+    confirm,
     console,
     is_interactive,
     notes_of,
@@ -20,11 +20,20 @@ from upskill.cli.output import (
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from upskill.domain.evaluation import Required
+    from upskill.domain.finding import Finding
     from upskill.domain.generated import GenerateResult
     from upskill.sandbox import Backend
     from upskill.workflows.generating.generate import GeneratePlan
 
+_HEEDED = frozenset(
+    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "quiet", "no_color", "yes"}
+    | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
+    | {"base_url", "max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "concurrency", "max_turns"}
+)
+"""What may be typed beside --resume; the rest is as when the run began."""
 _DASHES = ("–", "—", "‑")
 """What a web page makes of two hyphens."""
 
@@ -59,6 +68,7 @@ _DASHES = ("–", "—", "‑")
     help="The plan of facts that cases are written from; written there to be edited where it does not exist.",
 )
 @click.option("--anyway", is_flag=True, help="Write the skill even if no skill can help these students.")
+@click.option("--accept-findings", is_flag=True, help="Save a draft that you have read in spite of dangerous content.")
 @click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and end, to be resumed.")
 @options.REQUIRE
 @options.RESUME
@@ -91,6 +101,7 @@ def command(
     effort: Literal["low", "high"],
     plan_file: str | None,
     anyway: bool,
+    accept_findings: bool,
     no_wait: bool,
     require: "Required | None",
     resume: Path | None,
@@ -108,30 +119,40 @@ def command(
     With --from SKILL an existing skill is improved; its new version takes its place only if it is shown to be better
     on cases that the teacher never saw.
 
-    Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, 2 wrong usage, 3 could
+    Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, or the draft holds
+    dangerous content that nobody agreed to, 2 wrong usage, 3 could
     not be done, no skill can help these students, no verdict possible, or questions are open and --no-wait was given,
-    130 interrupted.
+    130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
     from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.generating.generate import (
         GenerateOrder,
         PlanWritten,
+        TypedGenerate,
         generate,
         plan_generate,
         resume_generate,
     )
+    from upskill.workflows.generating.resuming import resume_command
 
     progress = TeachingProgress(quiet=quiet, no_color=no_color)
+
+    def accept(dangers: "Sequence[Finding]", draft: Path) -> bool:
+        return progress.ask(lambda: _agrees(dangers, draft, typed=accept_findings, as_json=as_json))
+
     try:
         with progress:
             if resume is not None:
-                heeded = {"resume", "max_cost", "anyway", "no_wait", "require", "as_json", "quiet", "no_color", "yes"}
-                refuse_what_resume_ignores(heeded)
+                refuse_what_resume_ignores(_HEEDED)
+                chosen = options.resolved({**settings, "max_cost": max_cost})
+                again = TypedAgain(settings=chosen, sandbox=sandbox, skill=_improved(sources))
+                typed = TypedGenerate(again=again, output=output, plan_file=plan_file)
                 generated = resume_generate(
-                    resume, max_cost=max_cost, anyway=anyway, wait=not no_wait, progress=progress
+                    resume, typed=typed, anyway=anyway, wait=not no_wait, accept=accept, progress=progress
                 )
             else:
                 chosen = options.resolved({**settings, "max_cost": max_cost})
@@ -157,10 +178,15 @@ def command(
                     _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
-                    order, settings=chosen, progress=progress, confirm=lambda plan: yes or _ask(plan), piped=piped
+                    order,
+                    settings=chosen,
+                    progress=progress,
+                    confirm=lambda plan: yes or _ask(plan),
+                    accept=accept,
+                    piped=piped,
                 )
     except PlanWritten as written:
-        click.echo(written.message, err=as_json)
+        print_lines(written.message, err=as_json)
         return EXIT_DONE
     except HandoffOpen as waiting:
         # Not an error: this is what --no-wait asks for.
@@ -170,15 +196,26 @@ def command(
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
-        click.echo("interrupted; everything that was bought is kept", err=True)
-        click.echo(f"go on with: upskill generate --resume {quote(progress.run.as_posix())}", err=True)
-        for line in notes_of(interrupted):
-            click.echo(line, err=True)
+        line = f"go on with: {resume_command(progress.run)}"
+        print_lines("interrupted; everything that was bought is kept", line, err=True, wrap=False)
+        print_lines(*notes_of(interrupted), err=True)
         return EXIT_INTERRUPTED
     _show(generated, require, as_json=as_json, no_color=no_color)
     if not (quiet or as_json):
         show_next_steps(steps_after_generate(generated))
     return exit_code(generated, require)
+
+
+def _improved(sources: tuple[str, ...]) -> Path | None:
+    """The skill that a resumed run improves, which is all that --from can name there."""
+    from upskill.workflows.generating.material import skill_in
+
+    if not sources:
+        return None
+    skill = skill_in(sources[0])
+    if skill is None or len(sources) > 1:
+        raise UsageError("--from beside --resume names the skill that is improved, and nothing else")
+    return skill
 
 
 def _task(words: tuple[str, ...]) -> str | None:
@@ -194,7 +231,18 @@ def _ask(plan: "GeneratePlan") -> bool:
     question = " ".join(line.strip() + "." for line in plan.shares)
     if not is_interactive():
         raise UsageError(f"{question} Nothing was run.", hint="add --yes to run it without being asked")
-    return click.confirm("Go on?", err=True)
+    return confirm("Go on?")
+
+
+def _agrees(dangers: "Sequence[Finding]", draft: Path, *, typed: bool, as_json: bool) -> bool:
+    """Whether the person agrees, by the flag or on stderr. Nobody is asked without a terminal, and nothing is saved."""
+    if not typed and (as_json or not is_interactive()):
+        return False  # the error lists them
+    print_lines(*(one.line_for_people for one in dangers), err=True)
+    if typed:
+        return True
+    print_lines(f"The draft is in {draft.as_posix()}: read it before you agree.", err=True)
+    return confirm("Save it in spite of these findings?")
 
 
 def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:

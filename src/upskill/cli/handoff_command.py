@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -103,7 +104,7 @@ def _show(status: "HandoffStatus", *, as_json: bool) -> None:
         print_lines("no question is open")
     print_lines(f"{status.answered:,} answered; {_STATES[status.state]}", err=True)
     if status.open:
-        print_lines(f"answer with: upskill handoff {status.folder.as_posix()} --answer NUMBER FILE", err=True)
+        print_lines(f"answer with: upskill handoff {quote(status.folder.as_posix())} --answer NUMBER FILE", err=True)
 
 
 def _question_json(question: "HandoffQuestion") -> dict[str, object]:
@@ -112,6 +113,6 @@ def _question_json(question: "HandoffQuestion") -> dict[str, object]:
         "purpose": question.purpose,
         "side": question.side,
         "question": (question.path / "question.md").as_posix(),
-        "schema": (question.path / "schema.json").as_posix() if question.schema is not None else None,
+        "schema": (question.path / "schema.json").as_posix() if question.answer_path.suffix == ".json" else None,
         "answer": question.answer_path.as_posix(),
     }

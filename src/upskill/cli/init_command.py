@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from upskill.cli.output import print_lines
+
 
 @click.command("init")
 @click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=".")
@@ -18,16 +20,16 @@ def command(folder: Path) -> None:
 
     written = init_project(folder)
     width = max(len(one.path) for one in written)
-    click.echo(f"Wrote {folder}:" if str(folder) != "." else "Wrote:")
+    print_lines(f"Wrote {folder}:" if str(folder) != "." else "Wrote:")
     for one in written:
-        click.echo(f"  {one.path:<{width}}  {one.about}")
-    click.echo("\nNext:")
+        print_lines(f"  {one.path:<{width}}  {one.about}")
+    print_lines("", "Next:")
     if str(folder) != ".":
-        click.echo(f"  cd {_quoted(folder)}")
-    click.echo("  upskill cases check skills/harbour")
-    click.echo("  upskill eval skills/harbour")
-    click.echo(
-        "\nThe student is a script and says nothing about any model. README.md says how to go on with a real one."
+        print_lines(f"  cd {_quoted(folder)}")
+    print_lines("  upskill cases check skills/harbour")
+    print_lines("  upskill eval skills/harbour")
+    print_lines(
+        "", "The student is a script and says nothing about any model. README.md says how to go on with a real one."
     )
 
 

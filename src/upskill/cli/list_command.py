@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json
+from upskill.cli.output import console, print_json, print_lines
 
 
 @click.command("list")
@@ -19,7 +19,8 @@ def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
     from upskill.settings import resolve_settings
     from upskill.workflows.list_skills import list_skills
 
-    where = folder if folder is not None else Path(resolve_settings().values.skills_dir)
+    where = folder if folder is not None else Path(resolve_settings(uses=()).values.skills_dir)
+    found = tuple(list_skills(where))
     rows = [
         {
             "skill": listed.skill.name if listed.skill else listed.folder.name,
@@ -29,21 +30,23 @@ def command(folder: Path | None, as_json: bool, no_color: bool) -> None:
             "description": listed.skill.description if listed.skill else None,
             "problem": listed.problem,
         }
-        for listed in list_skills(where)
+        for listed in found
     ]
     if as_json:
         print_json({"schema": "upskill.list/1", "skills": rows})
         return
     if not rows:
-        click.echo(f"no skills below {where}", err=True)
+        print_lines(f"no skills below {where}", err=True)
         return
     shown = [
         {
             **row,
             "tokens": f"~{row['tokens']}" if row["tokens"] is not None else None,
-            "description": row["description"] or f"cannot be used: {row['problem']}",
+            "description": " ".join(listed.skill.description.split())
+            if listed.skill
+            else f"cannot be used: {listed.problem}",
         }
-        for row in rows
+        for row, listed in zip(rows, found, strict=True)
     ]
     columns = ["folder", "cases", "tokens", "description"]
     show_rows(shown, columns, console(no_color=no_color), folded=["description"], right=["cases", "tokens"])

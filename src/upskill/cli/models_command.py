@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json
+from upskill.cli.output import console, print_json, print_lines
 
 if TYPE_CHECKING:
     from upskill.models import Endpoint
@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 @options.NO_COLOR
 def command(name: str | None, base_url: str | None, as_json: bool, no_color: bool) -> None:
     """Show how NAME resolves, or all short names: model, key variable (never the key), price. Calls nothing."""
+    from upskill.models.endpoint import untyped_lines
     from upskill.workflows.models import known_aliases, show_model
 
-    settings = options.resolved({"base_url": base_url}).values
-    named = [show_model(name, settings=settings)] if name is not None else known_aliases(settings=settings).values()
+    settings = options.resolved({"base_url": base_url}, uses=["base_url", "aliases"]).values
+    named = [show_model(name, settings=settings)] if name is not None else [*known_aliases(settings=settings).values()]
+    if name is not None:
+        print_lines(*untyped_lines("it is", named), err=True)
     rows = [_row(endpoint) for endpoint in named]
     if as_json:
         print_json({"schema": "upskill.models/1", "models": rows})
@@ -40,6 +43,7 @@ def _row(endpoint: "Endpoint") -> dict[str, object]:
         "endpoint": endpoint.base_url,
         "key_variable": held or (endpoint.key_variables[0] if endpoint.key_variables else None),
         "key_set": held is not None,
+        "key_withheld": endpoint.withheld_key is not None,
         "key_required": endpoint.key_required,
         "dollars_per_million_input": price.input_per_million if price else None,
         "dollars_per_million_output": price.output_per_million if price else None,
@@ -81,7 +85,7 @@ def _show_one(row: dict[str, object], *, no_color: bool) -> None:
 def _key(row: dict[str, object]) -> str:
     if row["key_variable"] is None:
         return "none needed"
-    state = "set" if row["key_set"] else "not set"
+    state = "set" if row["key_set"] else "set, and not sent there" if row["key_withheld"] else "not set"
     needed = "" if row["key_required"] else ", only if the server asks for one"
     return f"{row['key_variable']} ({state}{needed})"
 

@@ -4,12 +4,13 @@ An option that stands for a setting hands its value over under the name of that 
 together, as `**settings`, and passes them on as they are; the others it names one by one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import click
 
+from upskill.errors import UsageError
 from upskill.reporting.formats import FORMATS, Format
 
 if TYPE_CHECKING:
@@ -24,12 +25,16 @@ class Option(Protocol):
     def __call__(self, command: _Command, /) -> _Command: ...
 
 
-def resolved(settings: Mapping[str, object]) -> "ResolvedSettings":
-    """The settings of the command that runs now; a typed value has its flag as origin."""
-    from upskill.settings import resolve_settings
+def resolved(settings: Mapping[str, object], *, uses: Collection[str] | None = None) -> "ResolvedSettings":
+    """The settings of the command that runs now; a typed value has its flag as origin.
+
+    `uses` are those that the command depends on, by default all: no others need trust.
+    """
+    from upskill.settings import NAMES, resolve_settings
 
     options = [one for one in click.get_current_context().command.params if isinstance(one, click.Option)]
-    return resolve_settings(settings, typed={str(one.name): max(one.opts, key=len) for one in options})
+    typed = {str(one.name): max(one.opts, key=len) for one in options}
+    return resolve_settings(settings, typed=typed, uses=NAMES if uses is None else uses)
 
 
 def formats(command: str) -> Option:
@@ -52,6 +57,8 @@ def formats(command: str) -> Option:
 def asked_formats(command: str, given: dict[str, object]) -> list[tuple[Format, object]]:
     """The formats that were asked for, each with what was typed; all formats are removed from `given`."""
     known = [(format, given.pop(format.name)) for format in FORMATS if format.command == command]
+    if to_stdout := [format.name for format, typed in known if str(typed) == "-"]:
+        raise UsageError(f"--{to_stdout[0]} -: stdout has the result already", hint="name a file")
     return [(format, typed) for format, typed in known if typed]
 
 

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from upskill.domain.text import visible
 from upskill.errors import EngineError, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from upskill.reporting.next_step import NextStep
     from upskill.workflows.evaluating.spending import PricedPlan
 
+_JSON_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Acts on a terminal, and JSON would let it through."""
+
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
     """A console that has colour only on a terminal, and that never breaks words of piped output apart.
@@ -27,29 +32,50 @@ def console(*, no_color: bool, stderr: bool = False) -> "Console":
     Whoever wants no colour gets no escape sequence at all, not even for bold.
     """
 
-    from rich.console import Console
+    from upskill.reporting.visible_console import VisibleConsole
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 120
     plain = no_color or bool(os.environ.get("NO_COLOR"))
     system: Literal["auto"] | None = None if plain else "auto"
-    return Console(file=stream, no_color=plain, color_system=system, width=width, highlight=False, emoji=False)
+    return VisibleConsole(file=stream, no_color=plain, color_system=system, width=width, highlight=False, emoji=False)
 
 
 def print_json(value: object) -> None:
     """The one object of --json, in characters that stdout can carry."""
     ascii_only = "utf" not in (sys.stdout.encoding or "").lower()
-    click.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
+    text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    # JSON escapes what is below U+0020 itself; the newlines between its lines are its own.
+    click.echo("\n".join(_JSON_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", line) for line in text.split("\n")))
 
 
-def print_lines(*lines: str, err: bool = False) -> None:
-    """Print each line unbroken where it is piped, wrapped between words on a terminal."""
+def print_lines(*lines: str, err: bool = False, wrap: bool = True) -> None:
+    """Print each line unbroken where it is piped, wrapped between words on a terminal.
+
+    Each is one line, whatever is in it: a newline and anything else that would act on a terminal is shown as an escape.
+    What a person is to copy is not wrapped.
+    """
     from upskill.cli.screen import wrapped
 
     stream = sys.stderr if err else sys.stdout
-    for line in lines:
-        for row in wrapped(line, os.get_terminal_size(stream.fileno()).columns) if stream.isatty() else [line]:
+    for line in map(visible, lines):
+        wraps = wrap and stream.isatty()
+        for row in wrapped(line, os.get_terminal_size(stream.fileno()).columns) if wraps else [line]:
             click.echo(row, err=err)
+
+
+def print_document(text: str) -> None:
+    """Print a text of several lines: as it is where it is piped, without anything that acts where a person reads it."""
+    if sys.stdout.isatty():
+        text = "\n".join("\t".join(map(visible, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+    sys.stdout.buffer.flush()
+
+
+def confirm(question: str) -> bool:
+    """Ask a person on stderr."""
+    return click.confirm(visible(question), err=True)
 
 
 def write_file(path: str | Path, text: str) -> None:
@@ -78,7 +104,7 @@ def notes_of(error: BaseException) -> list[str]:
 def show_next_steps(steps: "Iterable[NextStep]") -> None:
     """Show the next useful commands on stderr: they are not part of the result."""
     for step in steps:
-        click.echo(f"next, {step.what}:\n  {step.command}", err=True)
+        print_lines(f"next, {step.what}:", f"  {step.command}", err=True, wrap=False)
 
 
 def ask_to_spend(estimate: "PricedPlan") -> bool:
@@ -86,10 +112,10 @@ def ask_to_spend(estimate: "PricedPlan") -> bool:
     question = f"Price {estimate.price}; {estimate.minutes}."
     if not is_interactive():
         raise UsageError(question + " Nothing was run.", hint="add --yes to run it without being asked")
-    return click.confirm(f"{question} Go on?", err=True)
+    return confirm(f"{question} Go on?")
 
 
-def refuse_what_resume_ignores(allowed: set[str]) -> None:
+def refuse_what_resume_ignores(allowed: frozenset[str]) -> None:
     """Refuse options that a resumed run would silently ignore: it has its own settings."""
     context = click.get_current_context()
     given = [

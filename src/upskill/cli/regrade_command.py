@@ -1,6 +1,7 @@
 """`upskill regrade`: apply changed checks to stored answers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,20 +9,24 @@ from upskill.cli import options
 from upskill.cli.live_display import StepProgress
 from upskill.cli.output import console, print_json
 
+if TYPE_CHECKING:
+    from upskill.sandbox import Backend
+
 
 @click.command("regrade")
 @click.argument("run", type=click.Path(path_type=Path))
 @options.CASE_FILE
+@options.SANDBOX
 @options.JSON
 @options.NO_COLOR
-def command(run: Path, case_file: Path | None, as_json: bool, no_color: bool) -> None:
+def command(run: Path, case_file: Path | None, sandbox: "Backend", as_json: bool, no_color: bool) -> None:
     """Grade the answers of RUN, a run folder, again with the assertions as they are now. Calls no model."""
     from upskill.reporting import evaluation_json
     from upskill.reporting.terminal import show_evaluation
     from upskill.workflows.evaluating.regrade import regrade
 
     with StepProgress(no_color=no_color) as steps:
-        evaluation = regrade(run, case_file=case_file, progress=steps)
+        evaluation = regrade(run, case_file=case_file, sandbox=sandbox, progress=steps)
     if as_json:
         print_json(evaluation_json(evaluation))
     else:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
+from upskill.cli.output import print_document, print_lines
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def command(
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """
-    folder = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
+    folder = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format, _ in options.asked_formats("report", formats)]
     if history is not None:
         if run is not None or printed:
@@ -70,7 +71,7 @@ def _report(
         _say(target, open_it=open_it, quiet=bool(printed))
     for format in printed:
         day = report.record.started_at[:10]
-        click.echo(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)), nl=False)
+        print_document(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)))
 
 
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
@@ -99,7 +100,7 @@ def _drawn(pictures: "tuple[Picture, ...]") -> "Mapping[str, DrawnPicture]":
     with Drawer() as drawer:
         drawn, problem = draw(pictures, drawer)
     if problem is not None:
-        click.echo(f"note: {problem}", err=True)
+        print_lines(f"note: {problem}", err=True)
     return drawn
 
 
@@ -122,12 +123,12 @@ def _plots(pictures: "tuple[Picture, ...]", folder: Path, *, say: bool) -> dict[
     if not pictures:
         raise UsageError("there is nothing to draw in this run")
     for path in write_plots(draw_all(pictures), folder):
-        click.echo(str(path), err=not say)
+        print_lines(str(path), err=not say, wrap=False)
     return {picture.title: (folder / f"{picture.name}.svg").as_posix() for picture in pictures}
 
 
 def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:
-    click.echo(str(target), err=quiet)
+    print_lines(str(target), err=quiet, wrap=False)
     if open_it:
         import webbrowser
 

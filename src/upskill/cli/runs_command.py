@@ -1,7 +1,6 @@
 """`upskill runs`: what past runs found, and pruning old ones."""
 
 import re
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, is_interactive, print_json, print_lines, write_file
+from upskill.cli.output import confirm, console, is_interactive, print_document, print_json, print_lines, write_file
 from upskill.domain.text import count
 from upskill.errors import EXIT_DONE, EXIT_FAILED, UsageError
 
@@ -75,7 +74,7 @@ def command(
         return _show_looks(looks, ledger, as_json=as_json, no_color=no_color)
     if ledger is not None:
         raise UsageError("--ledger belongs to --looks SKILL")
-    where = Path(options.resolved({"runs_dir": runs_dir}).values.runs_dir)
+    where = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     runs = list(summarise_runs(where))
     if older_than is not None or keep is not None:
         if csv is not None:
@@ -92,7 +91,7 @@ def command(
 
         print_json({"schema": "upskill.runs/1", "runs": run_rows(runs)})
     elif not runs:
-        click.echo(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
+        print_lines(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
     elif csv is None:
         _show(runs, skill=skill, show_all=show_all, no_color=no_color)
     return EXIT_DONE
@@ -102,7 +101,7 @@ def _show_looks(skill: str, ledger: str | None, *, as_json: bool, no_color: bool
     from upskill.reporting.looks_table import look_rows, show_looks
     from upskill.workflows.list_runs import looks_of
 
-    found = looks_of(skill, options.resolved({"ledger": ledger}).values.ledger)
+    found = looks_of(skill, options.resolved({"ledger": ledger}, uses=["ledger"]).values.ledger)
     if as_json:
         print_json(
             {
@@ -115,7 +114,7 @@ def _show_looks(skill: str, ledger: str | None, *, as_json: bool, no_color: bool
     elif found.looks:
         show_looks(found.looks, console(no_color=no_color))
     else:
-        click.echo(f"no looks at {found.skill} in {found.ledger}", err=True)
+        print_lines(f"no looks at {found.skill} in {found.ledger}", err=True)
     print_lines(*(f"note: {note}" for note in found.notes), err=True)
     return EXIT_DONE
 
@@ -136,12 +135,12 @@ def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color:
         show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
     else:
         for run in listed:
-            click.echo(run.folder)
+            print_lines(run.folder, wrap=False)
             print_lines(f"  {run.status}; {found_short(run)}")
     if len(listed) < len(runs):
-        click.echo(f"and {len(runs) - len(listed)} older ones; --all lists them")
+        print_lines(f"and {len(runs) - len(listed)} older ones; --all lists them")
     if newest:
-        click.echo()
+        print_lines("")
     show_bars(newest if show_all else newest[: NEWEST // 2], out)
     if len(newest) > 1:
         show_matrix(runs, out)
@@ -152,7 +151,7 @@ def _write_csv(runs: "list[PastRun]", name: str) -> None:
 
     text = runs_csv(runs)
     if name == "-":
-        sys.stdout.buffer.write(text.encode())
+        print_document(text)
         return
     write_file(name, text)
 
@@ -187,20 +186,20 @@ def _prune(
         print_json(result)
     else:
         would = "would remove" if dry_run else "removed"
-        click.echo(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
+        print_lines(f"{would} {len(gone)} of {len(runs)} runs, {_size(freed)}{'' if dry_run else ' freed'}")
     for problem in problems:
-        click.echo(f"error: {problem}", err=True)
+        print_lines(f"error: {problem}", err=True)
     return EXIT_FAILED if problems else EXIT_DONE
 
 
 def _show_plan(plan: "PrunePlan") -> None:
     """List on stderr what is about to be removed."""
     for run in plan.going[:NEWEST]:
-        click.echo(f"  {run.folder}  {run.day}  {run.status}", err=True)
+        print_lines(f"  {run.folder}  {run.day}  {run.status}", err=True)
     if len(plan.going) > NEWEST:
-        click.echo(f"  and {len(plan.going) - NEWEST} older ones", err=True)
+        print_lines(f"  and {len(plan.going) - NEWEST} older ones", err=True)
     for run in plan.at_work:
-        click.echo(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
+        print_lines(f"note: {run.folder} is still running, or was killed within the hour; it stays", err=True)
 
 
 def _ask(plan: "PrunePlan", *, yes: bool) -> None:
@@ -212,7 +211,7 @@ def _ask(plan: "PrunePlan", *, yes: bool) -> None:
         raise UsageError(
             "there is nobody to ask, so nothing was removed", hint="add --yes to remove them without being asked"
         )
-    if not click.confirm(question, err=True):
+    if not confirm(question):
         raise UsageError("nothing was removed")
 
 

@@ -14,6 +14,8 @@ from typing import NamedTuple, TextIO
 
 import click
 
+from upskill.domain.text import visible
+
 _STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m"}
 _PLAIN = "\x1b[0m"
 
@@ -70,6 +72,7 @@ class Screen:
 
     def say(self, text: str) -> None:
         """A line that stays, above the block. On a terminal it is wrapped at words."""
+        text = visible(text)
         rows = wrapped(text, self.size.columns) if self._stream.isatty() else [text]
         with self._lock:
             drawn = self._drawn
@@ -80,6 +83,7 @@ class Screen:
 
     def draw(self, lines: Sequence[Line]) -> None:
         """Put these lines in place of those drawn before. What is drawn already is not sent again."""
+        lines = [Line(visible(line.text), line.style) for line in lines]
         with self._lock:
             width, seen = self.size.columns, self._seen
             self._seen = width

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from upskill.cli import options
-from upskill.cli.output import console, print_json
+from upskill.cli.output import console, print_json, print_lines
 
 
 @click.command("settings")
@@ -14,13 +14,26 @@ from upskill.cli.output import console, print_json
 def command(as_json: bool, no_color: bool) -> None:
     """Show every setting, its value here, and where that comes from."""
     from upskill.reporting.listings import show_rows
-    from upskill.settings import resolve_settings
+    from upskill.settings import URLS, resolve_settings, without_secrets
 
-    resolved = resolve_settings()
+    resolved = resolve_settings(uses=())
     values = asdict(resolved.values)
-    rows = [{"setting": name, "value": values[name], "origin": origin} for name, origin in resolved.origins.items()]
+    values |= {name: without_secrets(values[name]) for name in URLS if values[name] is not None}
+    rows = [
+        {"setting": name, "value": values[name], "origin": origin, "trusted": name not in resolved.untrusted}
+        for name, origin in resolved.origins.items()
+    ]
     if as_json:
         print_json({"schema": "upskill.settings/1", "settings": rows})
         return
-    shown = [{**row, "value": "not set" if row["value"] in (None, ()) else row["value"]} for row in rows]
+    shown = [
+        {
+            **row,
+            "value": "not set" if row["value"] in (None, ()) else row["value"],
+            "origin": row["origin"] if row["trusted"] else f"{row['origin']} (not trusted)",
+        }
+        for row in rows
+    ]
     show_rows(shown, ["setting", "value", "origin"], console(no_color=no_color), folded=["value", "origin"])
+    if resolved.untrusted:
+        print_lines("note: what is not trusted stops other commands; see `upskill trust`", err=True)

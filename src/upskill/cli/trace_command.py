@@ -9,7 +9,7 @@ import click
 
 from upskill.cli import options
 from upskill.cli.live_display import StepProgress
-from upskill.cli.output import console, print_json
+from upskill.cli.output import console, print_document, print_json, print_lines
 
 
 @click.command("trace")
@@ -45,8 +45,7 @@ def command(source: str, digest_only: bool, as_json: bool, budget: int | None, n
     if as_json:
         print_json(trace_json(read))
     elif digest_only:
-        click.echo(read.digest.text, nl=False)
-        for note in (*read.notes, *read.refused):
-            click.echo(f"note: {note}", err=True)
+        print_document(read.digest.text)
+        print_lines(*(f"note: {note}" for note in (*read.notes, *read.refused)), err=True)
     else:
         show_trace(read, console(no_color=no_color))

@@ -201,6 +201,8 @@ class Evaluation:
     skill: Skill
     run: str
     """The run folder, relative to where the command was typed."""
+    run_is_here: bool = True
+    """False where the verdict was taken from a ledger and the run folder is gone."""
     cases: int
     repeats: int
     planned: int

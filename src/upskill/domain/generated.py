@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from upskill.domain.evaluation import Evaluation, Purchase
+from upskill.domain.finding import Finding
 from upskill.domain.skill import Skill
 from upskill.domain.student_profile import Aptitude
 
@@ -66,6 +67,8 @@ class GenerateResult:
     by_students: Purchase
     run: str
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What a search of its files found. None found does not mean safe."""
     aptitude: tuple[Aptitude, ...] = ()
     """What each student could do on the learn cases before anything was drafted; empty where that was not measured."""
 

@@ -15,12 +15,25 @@ had before did; every planned trial was run; or a cap, an outage or a person end
 CapKind = Literal["calls", "tokens", "dollars", "minutes"]
 
 
+_CAP_OPTIONS: dict[CapKind, tuple[str, str]] = {
+    "calls": ("--max-calls", "N"),
+    "tokens": ("--max-total-tokens", "N"),
+    "dollars": ("--max-cost", "DOLLARS"),
+    "minutes": ("--max-time", "MINUTES"),
+}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cap:
     """A limit that was set before the run, in the unit that `kind` names."""
 
     kind: CapKind
     amount: float
+
+    @property
+    def option(self) -> tuple[str, str]:
+        """What is typed to raise it: the flag, and what stands for its value."""
+        return _CAP_OPTIONS[self.kind]
 
     def __str__(self) -> str:
         match self.kind:

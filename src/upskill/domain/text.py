@@ -1,5 +1,9 @@
 """Text for people and files: counts with their nouns, printable lines, whole characters, estimated tokens."""
 
+import re
+
+_ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
+"""Controls, what turns the direction of text, separators of lines, halves of characters, invisible tags."""
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 per token, for estimates."""
 LONGEST_LINE = 400
@@ -48,6 +52,14 @@ def estimate_tokens(text: str) -> int:
 def printable(text: str, *, instead: str = " ") -> str:
     """The text without anything that could move a cursor or colour a terminal; `instead` takes its place."""
     return text if text.isprintable() else "".join(sign if sign.isprintable() else instead for sign in text)
+
+
+def visible(text: str) -> str:
+    """The text on one line, with every character that would act on a terminal written as an escape.
+
+    Languages that are written from right to left and joined emoji stay as they are.
+    """
+    return _ACTS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def on_one_line(text: str) -> str:

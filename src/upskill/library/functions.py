@@ -14,8 +14,8 @@ from typing import Literal, TypeVar, get_args
 from upskill.domain import Evaluation, Trial
 from upskill.domain.generated import GenerateResult
 from upskill.errors import UpskillError, UsageError
+from upskill.interruption import beside_event_loops, raise_if_interrupted
 from upskill.library.results import EvaluationResult, GenerationResult, TraceResult
-from upskill.models.interruption import beside_event_loops, raise_if_interrupted
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
 from upskill.settings import ResolvedSettings, resolve_settings
@@ -25,6 +25,7 @@ from upskill.workflows import evaluate_skill as evaluating
 from upskill.workflows import read_trace as reading
 from upskill.workflows.evaluating import regrade as regrading
 from upskill.workflows.generating import generate as generating
+from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.progress import RunProgress
 
 T = TypeVar("T")
@@ -84,19 +85,46 @@ def evaluate(
     return _call(work)
 
 
-def resume(run: PathLike) -> EvaluationResult:
-    """Resume a run of `evaluate` that was interrupted or killed, under its own settings. Nothing is bought twice."""
-    return _call(lambda: _evaluated(evaluating.resume(Path(run), progress=_Interruptible())))
+def resume(
+    run: PathLike,
+    *,
+    skill: PathLike | None = None,
+    tests: PathLike | None = None,
+    previous: PathLike | None = None,
+    sandbox: Backend = "bubblewrap",
+    **settings: object,
+) -> EvaluationResult:
+    """Resume a run of `evaluate` that was interrupted or killed, under its own settings. Nothing is bought twice.
+
+    A run folder gives no orders: `sandbox="none"`, a `base_url`, a higher cap, and paths outside the working folder
+    must be given again, as with `upskill eval --resume`.
+    """
+
+    def work() -> EvaluationResult:
+        typed = evaluating.TypedAgain(
+            settings=_resolved("resume()", dict(settings)),
+            sandbox=_backend(sandbox),
+            skill=None if skill is None else Path(skill),
+            case_file=None if tests is None else Path(tests),
+            previous=None if previous is None else Path(previous),
+        )
+        return _evaluated(evaluating.resume(Path(run), typed=typed, progress=_Interruptible()))
+
+    return _call(work)
 
 
-def regrade(run: PathLike, *, tests: PathLike | None = None) -> EvaluationResult:
-    """Grade the answers of a run again with the checks as they are now, as `upskill regrade` does. Calls no model."""
+def regrade(run: PathLike, *, tests: PathLike | None = None, sandbox: Backend = "bubblewrap") -> EvaluationResult:
+    """Grade the answers of a run again with the checks as they are now, as `upskill regrade` does. Calls no model.
+
+    Checks that were run unconfined are refused unless `sandbox="none"` is given again.
+    """
 
     def work() -> EvaluationResult:
         regraded: list[Trial] = []
         evaluation = regrading.regrade(
             Path(run),
             case_file=None if tests is None else Path(tests),
+            sandbox=_backend(sandbox),
             progress=_Interruptible(),
             graded=regraded.append,
         )
@@ -119,6 +147,7 @@ def generate(
     revisions: int = 3,
     effort: Literal["low", "high"] = "low",
     anyway: bool = False,
+    accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
     yes: bool = False,
     **settings: object,
@@ -127,7 +156,8 @@ def generate(
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
     from, held out and negative ("10+32+4"), `output` is the folder of the skill. `anyway` writes it even if no skill
-    can help these students, which else raises `StudentCannotProfit`. Price, settings and interrupts are as with
+    can help these students, which else raises `StudentCannotProfit`. A draft with dangerous content is saved only with
+    `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with
     `evaluate`; `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):
@@ -156,19 +186,49 @@ def generate(
                 settings=chosen,
                 progress=progress,
                 confirm=lambda plan: yes or _refuse("; ".join(line.strip() for line in plan.shares)),
+                accept=lambda _found, _draft: accept_findings,
             )
         )
 
     return _call(work)
 
 
-def resume_generate(run: PathLike, *, max_cost: float | None = None, anyway: bool = False) -> GenerationResult:
+def resume_generate(
+    run: PathLike,
+    *,
+    sources: PathLike | None = None,
+    output: PathLike | None = None,
+    plan: PathLike | None = None,
+    anyway: bool = False,
+    accept_findings: bool = False,
+    sandbox: Backend = "bubblewrap",
+    **settings: object,
+) -> GenerationResult:
     """Resume a run of `generate`, under its own settings. `max_cost` raises its cap, `anyway` goes on where it stopped
-    because no skill could help. Nothing is bought twice."""
+    because no skill could help, `accept_findings` saves a draft with dangerous content. Nothing is bought twice.
+
+    A run folder gives no orders: `sandbox="none"`, base URLs, `output` and other folders, and `sources`, the skill that
+    is improved, where it lies outside the working folder, must be given again, as with `upskill generate --resume`.
+    """
     progress = _GenerateProgress()
 
     def work() -> GenerateResult:
-        return generating.resume_generate(Path(run), max_cost=max_cost, anyway=anyway, progress=progress)
+        typed = generating.TypedGenerate(
+            again=evaluating.TypedAgain(
+                settings=_resolved("resume_generate()", dict(settings)),
+                sandbox=_backend(sandbox),
+                skill=None if sources is None else Path(sources),
+            ),
+            output=None if output is None else os.fspath(output),
+            plan_file=None if plan is None else os.fspath(plan),
+        )
+        return generating.resume_generate(
+            Path(run),
+            typed=typed,
+            anyway=anyway,
+            accept=lambda _found, _draft: accept_findings,
+            progress=progress,
+        )
 
     return _call(lambda: progress.watch(work))
 
@@ -196,7 +256,8 @@ def read_trace(source: PathLike, *, budget: int | None = None) -> TraceResult:
 def _evaluated(evaluation: Evaluation) -> EvaluationResult:
     """The result; or, of what a person interrupted, an interrupt that says how to resume."""
     if evaluation.interrupted:
-        raise KeyboardInterrupt(f"the run is kept: resume it with upskill.resume({evaluation.run!r})")
+        command = evaluating.resume_command(Path(evaluation.run), library=True)
+        raise KeyboardInterrupt(f"the run is kept: resume it with {command}")
     return EvaluationResult(evaluation=evaluation, run=Path(evaluation.run).resolve())
 
 
@@ -224,7 +285,7 @@ class _GenerateProgress(_Interruptible):
         except KeyboardInterrupt:
             if self.run is None:
                 raise
-            kept = f"the run is kept: resume it with upskill.resume_generate({self.run.as_posix()!r})"
+            kept = f"the run is kept: resume it with {resume_command(self.run, library=True)}"
             raise KeyboardInterrupt(kept) from None
         measured = generated.evaluation
         return GenerationResult(
@@ -247,8 +308,8 @@ def _backend(sandbox: Backend) -> Backend:
     return sandbox
 
 
-def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str]) -> ResolvedSettings:
-    given = {**settings, "models": (models,) if isinstance(models, str) else tuple(models)}
+def _resolved(function: str, settings: dict[str, object], *, models: str | Sequence[str] = ()) -> ResolvedSettings:
+    given = {"models": (models,) if isinstance(models, str) else tuple(models), **settings}
     return resolve_settings(given, typed=dict.fromkeys(given, function))
 
 

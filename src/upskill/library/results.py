@@ -167,8 +167,8 @@ class TraceResult:
 
 
 def _printed(show: "Callable[[Console], None]") -> str:
-    from rich.console import Console
+    from upskill.reporting.visible_console import VisibleConsole
 
     file = StringIO()
-    show(Console(file=file, width=_PRINTED_WIDTH, color_system=None, highlight=False, emoji=False))
+    show(VisibleConsole(file=file, width=_PRINTED_WIDTH, color_system=None, highlight=False, emoji=False))
     return file.getvalue()

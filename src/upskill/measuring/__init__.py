@@ -20,6 +20,7 @@ from upskill.measuring.lift import (
     measure_lift,
     tally_baselines,
 )
+from upskill.measuring.look_check import contradiction
 from upskill.measuring.looks import (
     FIRST_LEVEL,
     FIRST_LOOK,
@@ -72,6 +73,7 @@ __all__ = [
     "breakage_note",
     "ceiling_lift",
     "confirm_worse",
+    "contradiction",
     "count_losses",
     "default_cap",
     "describe_plan",

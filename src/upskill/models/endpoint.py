@@ -12,8 +12,8 @@ An endpoint holds the name of a key's variable, never the key. The order:
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -21,9 +21,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from upskill.domain import Price
+from upskill.domain.text import on_one_line
 from upskill.errors import UsageError
 from upskill.models.prices import UNKNOWN, look_up
 from upskill.models.providers import HUGGING_FACE, LOCAL_SERVERS, PROVIDERS
+from upskill.settings import Origin, without_secrets
 
 ENDPOINT_KEY = "UPSKILL_ENDPOINT_KEY"
 """The only key that is ever sent to a student's endpoint given by a base URL."""
@@ -34,6 +36,9 @@ TEACHER_KEY = "UPSKILL_TEACHER_KEY"
 CUSTOM = "openai-api/endpoint/"
 """How the engine's name of a model at a base URL begins."""
 _HUGGING_FACE_ENGINE = "hf-inference-providers"
+_ENGINE_URL = "INSPECT_EVAL_MODEL_BASE_URL"
+"""The engine sends requests for any provider there, with the provider's key."""
+_OTHER_VARIABLES = {"grok": ("XAI_BASE_URL",)}
 HANDOFF = "handoff"
 
 
@@ -58,9 +63,25 @@ class Endpoint:
     """Tokens of prompt and answer together; `None` if unknown."""
     folder: str | None = None
     """Of a hand-off, absolute; `None` for the one in the run folder."""
+    url_origin: Origin | None = None
+    """Where the base URL comes from, if it was not typed with the command."""
+    alias_origin: Origin | None = None
+    """Where the alias comes from that the name was replaced by, if it is not a built-in one."""
 
     def key_variable(self, environment: Mapping[str, str] | None = None) -> str | None:
-        """The variable that holds the key now; `None` if none of them does."""
+        """The variable that holds the key to be sent; `None` if none of them does, or if none may be sent."""
+        return None if self._is_withheld else self._variable_set(environment)
+
+    @property
+    def withheld_key(self) -> str | None:
+        """The variable that holds a key which is not sent, since nobody trusted the file that names the server."""
+        return self._variable_set(None) if self._is_withheld else None
+
+    @property
+    def _is_withheld(self) -> bool:
+        return self.url_origin is not None and not self.url_origin.keys
+
+    def _variable_set(self, environment: Mapping[str, str] | None) -> str | None:
         environment = os.environ if environment is None else environment
         return next((name for name in self.key_variables if environment.get(name, "").strip()), None)
 
@@ -92,8 +113,18 @@ def built_in_aliases() -> Mapping[str, str]:
     return aliases
 
 
-def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[str, str] | None = None) -> Endpoint:
-    """Resolve one name. Raises `UsageError` when nothing could serve it; looks at no network and no key."""
+def resolve_model(
+    name: str,
+    *,
+    base_url: str | None = None,
+    aliases: Mapping[str, str] | None = None,
+    url_origin: Origin | None = None,
+    alias_origin: Origin | None = None,
+) -> Endpoint:
+    """Resolve one name. Raises `UsageError` when nothing could serve it; looks at no network and no key.
+
+    The origins say where `base_url` and `aliases` come from, if they were not typed.
+    """
     typed = name
     name = name.strip()
     if not name:
@@ -101,20 +132,25 @@ def resolve_model(name: str, *, base_url: str | None = None, aliases: Mapping[st
     if (instead := _no_model(typed, name)) is not None:
         return instead
     if base_url is not None:
-        return _at_base_url(typed, name, base_url)
+        return _at_base_url(typed, name, base_url, origin=url_origin)
     table = {**built_in_aliases(), **(aliases or {})}
     how = ""
     if name in table:
         own = aliases is not None and name in aliases
         how = f"{'your' if own else 'built-in'} alias for {table[name]}; "
-        name = table[name]
+        endpoint = _known_model(typed, table[name], how, table)
+        return replace(endpoint, alias_origin=alias_origin) if own else endpoint
+    return _known_model(typed, name, how, table)
+
+
+def _known_model(typed: str, name: str, how: str, table: Mapping[str, str]) -> Endpoint:
     if (instead := _no_model(typed, name)) is not None:  # an alias may stand for one
         return instead
     provider, _, model = name.partition("/")
     if provider == "hf" and all(model.partition("/")[::2]):
         return _hugging_face(typed, model, how)
     if provider in LOCAL_SERVERS and model:
-        return _at_base_url(typed, model, _base_url_variable(provider) or LOCAL_SERVERS[provider])
+        return _at_local_server(typed, provider, model)
     if provider in PROVIDERS and model:
         return _at_provider(typed, provider, model, how)
     if provider not in ("", "hf") and model and "/" not in model:
@@ -149,11 +185,19 @@ def _scripted(typed: str, name: str) -> Endpoint:
     )
 
 
-def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
+def _at_local_server(typed: str, provider: str, model: str) -> Endpoint:
+    """Where such servers listen anybody on this machine could: a key goes there only if a variable names the URL."""
+    variable = f"{provider.upper()}_BASE_URL"
+    if url := os.environ.get(variable, "").strip():
+        return _at_base_url(typed, model, url, origin=Origin(where=variable))
+    return replace(_at_base_url(typed, model, LOCAL_SERVERS[provider]), key_variables=())
+
+
+def _at_base_url(typed: str, name: str, base_url: str, *, origin: Origin | None = None) -> Endpoint:
     url = base_url.strip().rstrip("/")
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{base_url}: not a base URL", hint="it begins with http:// and usually ends with /v1")
+    if not _is_url(url):
+        shown = without_secrets(base_url)
+        raise UsageError(f"{shown}: not a base URL", hint="it begins with http:// and usually ends with /v1")
     _refuse_secrets_in(url, key_variable=ENDPOINT_KEY)
     return Endpoint(
         name=typed,
@@ -162,7 +206,16 @@ def _at_base_url(typed: str, name: str, base_url: str) -> Endpoint:
         base_url=url,
         key_variables=(ENDPOINT_KEY,),
         key_required=False,
+        url_origin=origin,
     )
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a broken address, or a port that is none
+        return False
 
 
 def _hugging_face(typed: str, model: str, how: str) -> Endpoint:
@@ -181,7 +234,7 @@ def _hugging_face(typed: str, model: str, how: str) -> Endpoint:
 def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
     entry = PROVIDERS[provider]
     # The provider's client follows this variable, so it is part of who the student is.
-    base_url = _base_url_variable(provider)
+    base_url, origin = _url_from_variable(provider)
     if base_url is None:
         where, listing = f"{provider}'s own API", look_up(model, provider=entry.prices)
     else:
@@ -192,6 +245,7 @@ def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
         model=f"{provider}/{model}",
         how=f"{how}{where}",
         base_url=base_url,
+        url_origin=origin,
         key_variables=entry.key_variables,
         package=entry.package,
         price=listing.price,
@@ -208,8 +262,28 @@ def _refuse_secrets_in(url: str, *, key_variable: str) -> None:
         )
 
 
-def _base_url_variable(provider: str) -> str | None:
-    return os.environ.get(f"{provider.upper()}_BASE_URL", "").strip() or None
+def _url_from_variable(provider: str) -> tuple[str | None, Origin | None]:
+    """The base URL that the engine would take for a provider, and the variable that holds it."""
+    for variable in (*_OTHER_VARIABLES.get(provider, ()), f"{provider.upper()}_BASE_URL", _ENGINE_URL):
+        if url := os.environ.get(variable, "").strip():
+            return url, Origin(where=variable)
+    return None, None
+
+
+def untyped_lines(who: str, endpoints: Iterable[Endpoint]) -> tuple[str, ...]:
+    """A line for every server and alias that was not typed with the command: where it is and who says so.
+
+    `who` is asked there: "students are", "the teacher is".
+    """
+    lines: dict[str, None] = {}
+    for one in endpoints:
+        if one.alias_origin is not None:
+            lines[on_one_line(f"{one.name} stands for {one.model} ({one.alias_origin.where})")] = None
+        if one.url_origin is not None:
+            key = one.withheld_key
+            kept = "" if key is None else f"; {key} is not sent there, unless you trust the file: `upskill trust`"
+            lines[on_one_line(f"{who} asked at {one.base_url} ({one.url_origin.where}){kept}")] = None
+    return tuple(lines)
 
 
 def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:

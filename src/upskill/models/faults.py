@@ -33,6 +33,7 @@ _NEVER_SENT = frozenset(
     {
         *("ConnectError", "ConnectTimeout", "PoolTimeout"),  # httpx and httpcore
         *("ConnectionRefusedError", "gaierror"),
+        "OtherOrigin",  # ours
         *("EndpointConnectionError", "ConnectTimeoutError", "ClientConnectorError"),  # botocore and aiohttp
     }
 )

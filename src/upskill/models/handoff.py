@@ -8,6 +8,7 @@ Knows files, not engines; what a usable answer is, its caller says.
 import json
 import os
 import re
+import secrets
 import shutil
 import stat
 import time
@@ -17,8 +18,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 from typing import Any, Literal
 
+from upskill.atomic_file import write_atomically
+from upskill.domain.answer_schemas import is_answer_schema
 from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models.question import Question
 
@@ -44,6 +48,10 @@ class HandoffOpen(UpskillError):
     """Questions are open, and nobody waits for their answers: the run goes on when it is resumed."""
 
 
+class QuestionChanged(UsageError):
+    """The file of a question is not what the run wrote: nobody is asked by it."""
+
+
 class AnsweredAlready(UsageError):
     """A question has an answer: the first one stays."""
 
@@ -59,10 +67,17 @@ class HandoffQuestion:
 
     @property
     def schema(self) -> dict[str, Any] | None:
-        """The JSON Schema of the answer; `None` where it is a text."""
+        """The JSON Schema of the answer; `None` where it is a text. What upskill did not write is a `ValueError`."""
         text = read_safely(self.path / SCHEMA_FILE)
-        schema: dict[str, Any] | None = None if text is None else json.loads(text)
-        return schema
+        if text is None:
+            return None
+        try:
+            schema = json.loads(text)
+        except (ValueError, RecursionError):
+            schema = None
+        if not is_answer_schema(schema):
+            raise ValueError(f"{SCHEMA_FILE} of question {self.number} was changed: upskill writes no such schema")
+        return dict(schema)
 
     @property
     def answer_path(self) -> Path:
@@ -97,6 +112,11 @@ def side_folders(folder: Path) -> list[Path]:
     return found
 
 
+def is_handoff_folder(folder: Path) -> bool:
+    """Whether a folder was made for the questions of a hand-off before."""
+    return any(_is_folder(folder / side) and (folder / side / STATE_FILE).is_file() for side in SIDES)
+
+
 def questions_in(folder: Path) -> tuple[HandoffQuestion, ...]:
     """Every question of a hand-off or of one of its two folders, by number. Links are not followed."""
     return tuple(sorted((one for side in side_folders(folder) for one in _in_side(side)), key=lambda one: one.number))
@@ -115,11 +135,21 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def prepare_side(folder: Path, side: Side) -> Path:
-    """The folder for the questions of one side, with a page that tells whoever serves it what to do."""
+def make_side(folder: Path, side: Side) -> Path:
+    """The folder for the questions of one side. What is new is for its owner alone: it holds material and cases."""
     path = folder / side
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise EngineError(f"{path}: cannot be written ({error.strerror})") from None
+    return path
+
+
+def prepare_side(folder: Path, side: Side) -> Path:
+    """The folder for the questions of one side, with a page that tells whoever serves it what to do."""
+    path = make_side(folder, side)
+    try:
         if not _is_folder(path):
             raise UsageError(f"{path}: is a link, and nothing is written through it", hint="name another folder")
         text = files("upskill.models").joinpath(f"handoff_{side}.md").read_text(encoding="utf-8")
@@ -139,7 +169,7 @@ def read_state(side: Path) -> State | None:
     """What the command that asks said last; `None` where it said nothing that can be read."""
     try:
         state: State = json.loads(read_safely(side / STATE_FILE) or "")["state"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return state
 
@@ -155,13 +185,14 @@ def place_question(folder: Path, question: Question, *, repeat: int) -> HandoffQ
     there = questions_in(folder)
     known = next((one for one in there if one.path.name == f"{one.number:03}{end}"), None)
     if known is not None:
+        _require_schema(known, question)
         return known
     number = max((one.number for one in there), default=0) + 1
     made = HandoffQuestion(number=number, purpose=purpose, side=side, path=folder / side / f"{number:03}{end}")
     scratch = made.path.with_name(f".{made.path.name}.tmp")
     try:
         shutil.rmtree(scratch, ignore_errors=True)  # what a kill left
-        scratch.mkdir()
+        scratch.mkdir(mode=0o700)
         if question.schema is not None:
             _replace(scratch / SCHEMA_FILE, json.dumps(question.schema, indent=2, ensure_ascii=False) + "\n")
         _replace(scratch / QUESTION_FILE, question_text(question, number=number))
@@ -169,6 +200,18 @@ def place_question(folder: Path, question: Question, *, repeat: int) -> HandoffQ
     except OSError as error:
         raise EngineError(f"{made.path}: cannot be written ({error.strerror})") from None
     return made
+
+
+def _require_schema(known: HandoffQuestion, question: Question) -> None:
+    """Raise where the schema on disk is not that of the question: whoever answers would be held to another form."""
+    wanted = None if question.schema is None else json.loads(json.dumps(question.schema))
+    with suppress(ValueError):
+        if known.schema == wanted:
+            return
+    raise QuestionChanged(
+        f"{known.path}: {SCHEMA_FILE} of question {known.number} was changed",
+        hint=f"remove {known.path} and resume the run: the question is asked again",
+    )
 
 
 def question_text(question: Question, *, number: int) -> str:
@@ -199,9 +242,10 @@ def read_safely(path: Path) -> str | None:
     except OSError as error:
         reason = "it is a link" if path.is_symlink() else error.strerror
         raise ValueError(f"{path.name} cannot be read: {reason}") from None
+    if not stat.S_ISREG(os.fstat(file).st_mode) or path.is_symlink():
+        os.close(file)
+        raise ValueError(f"{path.name} is not a file")
     with os.fdopen(file, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(file).st_mode) or path.is_symlink():
-            raise ValueError(f"{path.name} is not a file")
         data = stream.read(MOST_ANSWER_BYTES + 1)
     if len(data) > MOST_ANSWER_BYTES:
         raise ValueError(f"{path.name} is larger than {MOST_ANSWER_BYTES:,} bytes")
@@ -235,7 +279,7 @@ def answer_of(question: HandoffQuestion, problems: FormProblems) -> tuple[str | 
 def take_answer(question: HandoffQuestion, text: str) -> None:
     """Put an answer into its place, whole, unless there is one: of two that answer at once, one is refused."""
     target = question.answer_path
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         _replace(beside, text)
         try:
@@ -258,16 +302,8 @@ def take_answer(question: HandoffQuestion, text: str) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        with beside.open("w", encoding="utf-8", newline="\n", errors="replace") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    """Write a file for its owner alone, whole or not at all. Halves of characters become question marks."""
+    write_atomically(path, text.encode("utf-8", "replace").decode("utf-8"), mode=0o600)
 
 
 @dataclass(slots=True)
@@ -306,7 +342,9 @@ class Handoff:
         self._told |= paths
         for side in sorted({one.path.parent for one in waiting}):
             self.report(open_line([one for one in waiting if one.path.parent == side]))
-            self.report(f"  answer from another terminal, or let a coding agent do it: upskill handoff {side}")
+            self.report(
+                f"  answer from another terminal, or let a coding agent do it: upskill handoff {quote(str(side))}"
+            )
 
 
 def open_line(waiting: Sequence[HandoffQuestion]) -> str:

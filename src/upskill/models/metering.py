@@ -8,12 +8,14 @@ import json
 import math
 import random
 import sys
+import warnings
 from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from inspect_ai.log._samples import _active_model_event
 from inspect_ai.model import Model, ModelOutput
 from inspect_ai.model import _assistant_internal as states
 from inspect_ai.model._model import RetryDecision
@@ -35,9 +37,11 @@ from upskill.models.faults import (
     fault_of,
     was_lost,
 )
-from upskill.models.handoff import HandoffOpen
+from upskill.models.handoff import HandoffOpen, QuestionChanged
 from upskill.models.ledger import BudgetReached, Ledger, Spending
-from upskill.models.responses import cap_bodies, mend_tool_calls, require_an_answer
+from upskill.models.origins import OtherOrigin, keep_at_origin
+from upskill.models.own_keys import OwnKeys
+from upskill.models.responses import cap_bodies, cut_message, fit_for_the_log, require_an_answer
 from upskill.models.retrying import (
     Call,
     begin_call,
@@ -48,7 +52,7 @@ from upskill.models.retrying import (
 )
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig
+    from inspect_ai.model import ChatMessage, GenerateConfig, ModelCall
     from inspect_ai.tool import ToolChoice, ToolInfo
 
 MOST_TOKENS = 10**9
@@ -84,6 +88,7 @@ class Meter:
     def __init__(self, client: Ledger, endpoint: Endpoint) -> None:
         self._client = client
         self._endpoint = endpoint
+        self._own_keys = OwnKeys(endpoint)
 
     async def attempt(self, send: Callable[[], Awaitable[Any]], *, input_bytes: Callable[[], int]) -> Any:
         """One attempt, with its own wall deadline, counted whatever comes of it."""
@@ -99,13 +104,14 @@ class Meter:
             with anyio.fail_after(seconds):
                 result = await send()
             output, made = result if isinstance(result, tuple) else (result, None)
+            self._remove_own_keys(output, made)
             if isinstance(output, Exception):
                 self._fail(attempt, output)
                 return result
             require_an_answer(output, made.response if made is not None else None)
-            mend_tool_calls(output)
-        except HandoffOpen:
-            raise  # nothing failed: nobody waits
+            fit_for_the_log(output)
+        except (HandoffOpen, QuestionChanged):
+            raise  # no model failed: nobody waits, or nobody is asked by a file that was changed
         except TimeoutError:
             if self._endpoint.is_handoff:
                 self._end_at_the_cap_on_time(bill)
@@ -114,6 +120,7 @@ class Meter:
             raise late from None
         except Exception as error:
             fault = _plain_fault(error, answered=call.answered)
+            self._remove_own_keys(error, None)
             if self._fail(attempt, fault) == "crash":
                 raise
             # The engine renders every traceback on the event loop, a second for one that runs through the client and
@@ -158,9 +165,17 @@ class Meter:
             bill.blame("budget", f"{cap} was reached")
             raise BudgetReached(f"{cap} was reached")
 
+    def _remove_own_keys(self, result: object, made: "ModelCall | None") -> None:
+        """Out of an answer or a failure, and out of what the engine has noted of the request for its log."""
+        event = _active_model_event.get()
+        noted = () if event is None else (event.call and event.call.response, event.request_ids)
+        self._own_keys.remove_from(result, made and made.response, *noted)
+
     def _fail(self, attempt: _Attempt, error: Exception) -> Fault:
+        self._own_keys.remove_from(error)
         bill, call = attempt.bill, attempt.call
         fault = fault_of(error)
+        cut_message(error)
         bill.blame(fault, f"{type(error).__name__}: {error}")
         bill.failed_calls += 1
         if was_lost(error):
@@ -215,7 +230,7 @@ class Meter:
         return call.decision  # type: ignore[no-any-return]  # `Call` does not know the engine
 
     def _judge(self, call: Call, error: Exception, provider_decides: Decide) -> bool | RetryDecision:
-        if isinstance(error, EndpointDown | BudgetReached | CallTimeout):
+        if isinstance(error, EndpointDown | BudgetReached | CallTimeout | OtherOrigin):
             return False
         limited = fault_of(error) == "rate limit"
         lost = isinstance(error, TransportFault | json.JSONDecodeError)
@@ -310,6 +325,8 @@ def load_engine_parts() -> None:
     """
     import inspect_ai.agent._acp.server  # noqa: F401 - heavy, and loaded although nothing is served
 
+    # Printed where an answer has the wrong shape, with pieces of it: it is judged by us, and may hold a key.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
     for installed, module in _PROVIDER_CLIENTS.items():
         if hasattr(states, installed):
             setattr(states, installed, module in sys.modules)
@@ -322,13 +339,14 @@ def _fit_client(api: Any, max_body_bytes: int) -> None:
     if hasattr(client, "max_retries"):
         client.max_retries = 0
     cap_bodies(getattr(client, "_client", None), most=max_body_bytes)
+    keep_at_origin(getattr(client, "_client", None), base_url=str(getattr(client, "base_url", "")))
 
 
 def _plain_fault(error: Exception, *, answered: bool) -> Exception:
     """A fault of ours that a client wrapped in its own, or an answer that broke whoever tried to read it."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, TransportFault):
+        if isinstance(cause, TransportFault | OtherOrigin):
             return cause
         cause = cause.__cause__
     unreadable = isinstance(error, ValidationError) or type(error).__module__ == "builtins"

@@ -1,5 +1,6 @@
 """Probes an endpoint before any trial: is the key there, does the server answer, how long may a prompt be."""
 
+import http.client
 import importlib.metadata
 import json
 import urllib.error
@@ -10,6 +11,8 @@ from typing import Any
 from upskill.domain import digest_of
 from upskill.errors import ProviderError
 from upskill.models.endpoint import CUSTOM, Endpoint
+from upskill.models.origins import OtherOrigin, opener_for
+from upskill.models.responses import MOST_NAME_CHARACTERS
 
 SECONDS = 5.0
 _STABLE_KEYS = ("id", "root", "parent", "meta", "size", "digest", "max_model_len", "context_length", "owned_by")
@@ -72,7 +75,7 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
     names = [str(entry.get("id")) for entry in entries]
     notes: tuple[str, ...] = ()
     if names and model not in names:
-        shown = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+        shown = ", ".join(name[:MOST_NAME_CHARACTERS] for name in names[:3]) + (" …" if len(names) > 3 else "")
         notes = (f"the server at {base_url} lists {shown}, not {model}",)
     served = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
     window = _whole(served.get("max_model_len")) or _whole(served.get("context_length"))
@@ -108,6 +111,14 @@ def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
+def _about_the_key(endpoint: Endpoint) -> str:
+    if (withheld := endpoint.withheld_key) is not None and endpoint.url_origin is not None:
+        return f"{withheld} was not sent: `upskill trust` allows it ({endpoint.url_origin.where}), or type --base-url"
+    if not endpoint.key_variables:
+        return "name the server with --base-url, and put its key into UPSKILL_ENDPOINT_KEY"
+    return f"put the server's key into {endpoint.key_variables[0]}"
+
+
 def _get(
     url: str, endpoint: Endpoint, *, body: dict[str, Any] | None = None, optional: bool = False
 ) -> dict[str, Any] | None:
@@ -117,23 +128,29 @@ def _get(
     if key := endpoint.key():
         request.add_header("Authorization", f"Bearer {key}")
     try:
-        with urllib.request.urlopen(request, timeout=SECONDS) as response:
+        with opener_for(url)(request, timeout=SECONDS) as response:
             value = json.loads(response.read(10_000_000))
     except urllib.error.HTTPError as error:
         if error.code in (401, 403) and not optional:
             raise ProviderError(
                 f"{endpoint.name}: {endpoint.base_url} refuses the key (HTTP {error.code})",
-                hint=f"put the server's key into {endpoint.key_variables[0]}",
+                hint=_about_the_key(endpoint),
             ) from None
         return None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    except OSError as error:
+    except OtherOrigin as error:
+        if optional:
+            return None
+        raise ProviderError(
+            f"{endpoint.name}: {error}", hint="correct --base-url, or ask who runs the server"
+        ) from None
+    except (OSError, http.client.HTTPException) as error:
         if optional:
             return None
         reason = getattr(error, "reason", None) or error
         raise ProviderError(
             f"{endpoint.name}: nothing answers at {endpoint.base_url} ({reason})",
-            hint="start the server, or correct --base-url",
+            hint=f"start the server, or correct {origin.where if (origin := endpoint.url_origin) else '--base-url'}",
         ) from None
     return value if isinstance(value, dict) else None

@@ -18,6 +18,11 @@ from upskill.models.retrying import current_call
 if TYPE_CHECKING:
     from inspect_ai.model import ModelOutput
 
+MOST_NAME_CHARACTERS = 200
+"""Of what a server calls its model; more is a flood."""
+MOST_ERROR_CHARACTERS = 2_000
+"""Of what a server says of a failure: the engine colours every error, minutes for a long one, while all calls wait."""
+
 
 def require_an_answer(output: "ModelOutput", response: object) -> None:
     """Raise a transport fault unless there is a choice, of the right shape, with its end marker.
@@ -38,14 +43,23 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
         raise TransportFault("the answer has no end marker (finish_reason)")
 
 
-def mend_tool_calls(output: "ModelOutput") -> None:
-    """A lone surrogate in the arguments of a tool call becomes a question mark.
+def fit_for_the_log(output: "ModelOutput") -> None:
+    """Names are cut, a lone surrogate in the arguments of a tool call becomes a question mark, and probabilities go.
 
-    It has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
+    A surrogate has no UTF-8: no tool could be handed it, and the engine's log, which cannot hold it, would end the run.
+    Nobody asks for probabilities, and they spell the whole answer again, in pieces.
     """
+    output.model = output.model[:MOST_NAME_CHARACTERS]
     for choice in output.choices:
+        choice.message.model = (choice.message.model or "")[:MOST_NAME_CHARACTERS] or None
+        choice.logprobs = choice.prompt_logprobs = None
         for call in choice.message.tool_calls or ():
             call.arguments = _whole(call.arguments)
+
+
+def cut_message(error: Exception) -> None:
+    """Leave no more of what an error says than a person would read."""
+    error.args = tuple(one[:MOST_ERROR_CHARACTERS] if isinstance(one, str) else one for one in error.args)
 
 
 def _whole(value: Any) -> Any:

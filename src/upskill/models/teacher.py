@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from upskill.domain.text import estimated_tokens, whole_characters
+from upskill.interruption import run_interruptibly
 from upskill.models.bill import Bill, Purpose, billing
 from upskill.models.client import MeteredClient
 from upskill.models.endpoint import Endpoint
 from upskill.models.handoff import Handoff, HandoffOpen
-from upskill.models.interruption import run_interruptibly
 from upskill.models.judge_client import NoAnswer
 from upskill.models.question import Question, Reply
 

@@ -4,6 +4,6 @@ Two layers: the exact values of the user's own keys, in every usual encoding, an
 Text in, text out: knows nothing of files or models.
 """
 
-from upskill.redaction.redactor import Redactions, Redactor, redactor_from
+from upskill.redaction.redactor import Redactions, Redactor, redactor_from, redactor_of_answers
 
-__all__ = ["Redactions", "Redactor", "redactor_from"]
+__all__ = ["Redactions", "Redactor", "redactor_from", "redactor_of_answers"]

@@ -1,70 +1,139 @@
-"""Secrets that only what stands before them identifies.
+"""Secrets that a name before them identifies: in an assignment, a prompt, a flag, an element, a sentence or a table.
 
-A name, as in `password = …`, `--token …` and `<secret>…`; a header of a request; an address; a command that takes a
-password. A word such as `token` is searched for first; only where it stands is a pattern tried, and the value is then
-judged by `plausibility`.
+A word such as `token` is searched for first; only where it stands is a pattern tried, and the value is then judged by
+`plausibility`.
 """
 
-import base64
-import binascii
 import re
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from itertools import chain
 
-from upskill.redaction.plausibility import Sort, is_password, is_placeholder, looks_random, sort_of
-from upskill.redaction.token_index import Span, TokenIndex, offsets
+from upskill.redaction.plausibility import Sort, is_chosen, is_password, is_phrase, looks_random, sort_of
+from upskill.redaction.tables import insert_at, table_at
+from upskill.redaction.token_index import NAMES, NEW_LINE, Span, TokenIndex, offsets
 
-_WORDS = (b"pass", b"pwd", b"secret", b"token", b"key", b"auth", b"cred", b"sig=", b"signature=", b"code=")
 _NAME = re.compile(r"[\w.$-]{1,160}")
-_IN_A_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-")
+_IN_A_NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$-"
+_ENDS_OF_CELLS = frozenset(" \t\n\r,;|\\\"'`*)")
 _THEN = re.compile(
-    r"""(?P<close>\\{0,64}["'`]?\]?)
+    r"""(?P<close>\\{0,64}["'`]?\]?|%(?:25)?22)
     (?:
-        (?P<given>[ \t]{0,8}(?::=|=>|={1,3}|:)(?![:=/])(?:[ \t]{0,8}[|>][-+]?\s{1,20}|[ \t]{0,8}))
+        (?P<below>[ \t]{0,8}[:=][ \t]{0,4}\\{0,64}?NEW_LINE[ \t]{0,20}|(?<=["'])NEW_LINENEW_LINE)
+            (?=[^\s"'\\<>]{5,400}[ \t]{0,4}(?:[\r\n"']|\\{1,64}[rn"']|\Z))
+        |(?P<coded>%(?:25)?3[AaDd](?:%(?:25)?20|\+)?(?:%(?:25)?22)?)
+        |(?P<given>[ \t]{0,8}(?::=|=>|={1,3}|[:：])(?![:=/])(?:[ \t]{0,8}[|>][-+]?(?:\s|NEW_LINE){1,20}|[ \t]{0,8}))
         |(?P<typed>:[ ]?[\w.\[\]|&? ]{1,30}?[ ]?=[ ]?)(?=["'])
-        |(?P<attribute>(?:[\s,"']|\\{1,64}[nrt"']){1,24}value\\{0,64}["']?\s?[:=]\s?)
-        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,4})(?=\\{0,64}["'])
-        |(?P<element>>)(?=[^<\s])
-        |(?P<stated>[ ](?:is|was):?[ ])
+        |(?P<attribute>(?:[\s,"':{]|\\{1,64}[nrt"']){1,24}(?:value|[Dd]efault)\\{0,64}["']?\s?[:=]\s?
+            |(?:[ ][\w-]{1,20}=\\{0,64}["'][^"'\n]{0,60}["']){1,4}[ ]value=)
+        |(?P<nested></key>(?:\s|NEW_LINE){0,20}<string>|>(?:\s|NEW_LINE){0,20}<value>)(?=[^<\s])
+        |(?P<call>\()(?=\\{0,64}["'])
+        |(?P<listed>(?<=["'`])[ \t]{0,2},[ \t]{0,16})(?=\\{0,64}["'])
+        |(?P<element>(?:[ ][\w:-]{1,20}=\\{0,64}["'][^"'<>\n\\]{0,60}\\{0,64}["']){0,3}>(?:<!\[CDATA\[)?)(?=[^<\s])
+        |(?P<stated>(?:[ ]\([^()\n]{1,20}\))?[ ](?:is|was|to|è|é|är|es|est|este|ist|lautet|\\{1,2}u00e[89]):?[ ]
+            |[ ](?:for|of|on)(?:[ ][\w.'-]{1,20}){1,5}?[ ](?:is|was):?[ ])
+        |(?P<prompt>[ ](?:\d{1,2}|(?:for|of|\(|\[(?!redacted))(?:'[^'\n]{1,90}'|[^\n:'"\\]){1,90}):[ \t]{1,4})
         |(?P<cell>[ \t]{0,8}\|[ \t]{0,8})
-        |(?P<spaced>[ \t]{1,40}|\\[nrt])
+        |(?P<spaced>[ \t]{1,40}(?:[057][ ])?|\\t)
     )
-    (?:(?:[bfruBFRU]{1,2}|[A-Z][A-Za-z]{2,14}\()(?=\\{0,64}["'`]))?
-    (?P<quote>\\{0,64}["'`])?""",
+    (?:(?:[bfruBFRUN]{1,2}|[A-Z][A-Za-z]{2,14}\(|\[\]byte\(|\{str\}[ ]
+        |(?P<fallback>[\w.]{0,40}(?:get|env|fetch)\w{0,12}\([^()\n]{1,60},[ ]?|[\w.]{2,60}[ ]?(?:\|\||\?\?|or)[ ])
+    )(?=\\{0,64}["'`]))?
+    (?P<quote>\\{0,64}["'`])?""".replace("NEW_LINE", NEW_LINE),
     re.VERBOSE,
 )
+_FORMS = tuple(name for name in _THEN.groupindex if name not in ("close", "quote", "fallback"))
 _UNQUOTED = re.compile(r"""[^\s"'`;<>\\,&|]{1,8192}""")
+_IN_A_QUERY = re.compile(r"[\w.~%+/=-]{1,8192}")
+_CODED = re.compile(r"(?:[\w.~*!()-]|%(?!(?:25)?(?:22|26|27|7[dD]|2[cC]|0[aAdD]))[0-9A-Fa-f]{2}){1,2000}")
+_WORDS = re.compile(r"[a-z]+(?: [a-z]+){3,23}(?![\w ])|[a-z]+(?: [a-z]+){3,23}(?= [(\[–-])")
+_LINE = re.compile(r"""[^\n"'`\\<>|]{4,80}""")
 _PASSWD_FILE = re.compile(r"/passwd(?![\w.$=-])")
 """The name of a file. What follows it, in a table or a sentence, is said of that file."""
-_LOGIN_BEFORE = re.compile(r"(?:login|user)\s{1,4}\S{1,80}(?:\s|\\n|>){1,12}$")
-_SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx)\s{1,4}$")
+_LOGIN_BEFORE = re.compile(
+    r"""(?:login|user|connect|d-i)\s{1,4}(?:\\{0,64}["'][^"'\n\\]{1,60}\\{0,64}["']|\S{1,80})(?:\s|\\n|>){1,12}$"""
+)
+_DIRECTIVES = ("requirepass", "masterauth", "rootpw", "bindpw", "user_pw", "owner_pw", "pre-shared-key", "psk")
+"""In a file of settings, or among arguments, only a space parts them from a password."""
+_SET_BEFORE = re.compile(r"(?:^|[\s;])(?:ENV|ARG|setenv|set -gx|set -x|setx|#define)\s{1,4}$")
+_ASKED_BEFORE = re.compile(
+    r"(?:enter|new|retype|re-enter|repeat|confirm|current|old|unix|\[sudo\]|verify|type)[ ](?:\w{1,12}[ ]){0,3}$",
+    re.IGNORECASE,
+)
+"""What a program says before a person types."""
+_USER_BEFORE = re.compile(
+    rf"(?:user(?:[ _-]?name)?|login|e-?mail|account|uid)\W{{0,3}}(?::[ ][^\s,;()&]{{1,80}},[ ]"
+    rf"|[:=][ \t]{{0,4}}[^\s,;()&]{{1,80}}(?:[ \t]{{0,4}}{NEW_LINE}[ \t>|*-]{{0,12}}|[ &;]))$",
+    re.IGNORECASE,
+)
+_LINE_ENDS = re.compile(rf"[ \t]{{0,4}}(?:{NEW_LINE}|\\{{0,64}}[\"']|[&;]|\Z)")
+_COMMAND_ENDS = re.compile(rf"[ \t]{{0,4}}(?:{NEW_LINE}|\\{{0,64}}[\"'`]|-|[|;&>]|\Z)")
+_PROSE = re.compile(r"(?i)\b(?:the|and|or|with|using|uses?|give|pass|is|via|needs?|if|set|flag|option)\b[^\n]*$")
+_KEY_IS = re.compile(r"(?:[ ]\d{1,2})?[ ]{0,2}[:=：]|[ ](?:is|was|\(|\[)|[ ](?=[\w-]{0,30}\d)")
+_UNCLEAR = ("key", "keys", "phrase")
+_LONGEST_UNCLEAR = max(map(len, _UNCLEAR))
+_WORD_BEFORE = re.compile(r"(?:(?<=\\[nrt])|(?<![A-Za-z\\]))[A-Za-z]{2,14}[ ]$")
+_ESCAPED = re.compile(r"\\{1,64}u[0-9a-fA-F]{4}")
+_PROMPT = re.compile(r"[A-Za-z ]{3,60}[:?] ?")
+_BASE32 = re.compile(r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}=*")
 _LONGEST = 8_192
 
 
 def named_secrets(index: TokenIndex) -> Iterator[Span]:
     """Every value under a name that says it is secret."""
     text = index.text
-    done = -1
-    for word_at in sorted(offset for word in _WORDS if word in index.low for offset in offsets(index.low, word)):
+    done = table_end = -1
+    for word_at in sorted(chain(_in_queries(index), *map(index.at.__getitem__, NAMES))):
         if word_at < done:
             continue
-        start = word_at
-        while start > 0 and word_at - start < 60 and text[start - 1] in _IN_A_NAME:
-            start -= 1
-        # In `\npassword` the n belongs to the escape.
-        if start > 0 and text[start - 1] == "\\" and text[start] in "nrt" and start < word_at:
-            start += 1
+        start = _start_of_name(text, word_at)
         name = _NAME.match(text, start)
         if name is None:
             continue
         done = max(done, name.end())
-        sort = sort_of(name.group().rstrip(".-$"))
+        sort = sort_of(name.group().rstrip(".-$")) or (
+            _sort_of_key(text, start, name) if name.end() - start <= _LONGEST_UNCLEAR else None
+        )
         if sort is None or _PASSWD_FILE.match(text, start - 1 if start else 0):
             continue
+        if start >= table_end and sort != "seed" and text[name.end() : name.end() + 1] in _ENDS_OF_CELLS:
+            table = table_at(text, start, name.end()) or insert_at(index, start)
+            if table:
+                table_end = table.end
+                yield from table.spans
         span = _value(text, start, name, sort)
         if span is not None:
             done = span.end
             yield span
+
+
+_QUERY_NAME = re.compile(rb"[?&][\w-]{0,40}?(?=(?:sig|signature|code)=)")
+
+
+def _in_queries(index: TokenIndex) -> Iterator[int]:
+    """Signatures and codes in the query of an address."""
+    for mark in (b"?", b"&"):
+        for offset in offsets(index.low, mark):
+            if name := _QUERY_NAME.match(index.low, offset):
+                yield name.end()
+
+
+def _start_of_name(text: str, word_at: int) -> int:
+    before = text[max(0, word_at - 60) : word_at]
+    start = word_at - len(before) + len(before.rstrip(_IN_A_NAME))
+    # In `\\npassword` the n belongs to the escape, in `%22password` the digits.
+    if start > 0 and text[start - 1] == "\\" and text[start] in "nrt" and start < word_at:
+        return start + 1
+    return start + 2 if start > 0 and text[start - 1] == "%" and word_at - start >= 2 else start
+
+
+def _sort_of_key(text: str, start: int, name: re.Match[str]) -> Sort | None:
+    """What `key` means is in the word before it: `API key: …`, but `press any key`. So is what `phrase` means."""
+    said = name.group().lower()
+    if said not in _UNCLEAR or (said != "phrase" and not _KEY_IS.match(text, name.end())):
+        return None
+    word = _WORD_BEFORE.search(text, max(0, start - 16), start)
+    sort = sort_of(f"{word.group()[:-1]}_{said}") if word else None
+    return sort if said == "phrase" or sort == "secret" else "seed"
 
 
 def _value(text: str, start: int, name: re.Match[str], sort: Sort) -> Span | None:
@@ -72,18 +141,36 @@ def _value(text: str, start: int, name: re.Match[str], sort: Sort) -> Span | Non
     if then is None:
         return None
     quote = then.group("quote")
+    form = next(form for form in _FORMS if then.group(form) is not None)
     begin = then.end()
     if quote:
         end = _closing(text, begin, quote)
     else:
-        bare = _UNQUOTED.match(text, begin)
+        pattern = _CODED if form == "coded" else _IN_A_QUERY if sort == "signature" else _UNQUOTED
+        bare = pattern.match(text, begin)
         if bare is None:
             return None
         end = begin + len(bare.group().rstrip(".:)]}"))
-    value = text[begin:end]
-    if not _is_secret(text, start, name.group(), then, sort, value):
+    if sort == "password" and form in ("given", "prompt") and not quote and _is_asked(text, start, form):
+        line = _LINE.match(text, begin)
+        typed = line.group().strip() if line else ""
+        if is_chosen(typed):
+            return Span(begin, begin + len(typed), sort, 1)
+    if sort == "password" and form in ("given", "stated") and not quote and name.group().lower().endswith("phrase"):
+        phrase = _WORDS.match(text, begin)
+        if phrase and is_phrase(phrase.group()):
+            return Span(*phrase.span(), sort, 1)
+    if not _is_secret(text, start, name.group(), then, form, sort, begin, end):
         return None
     return Span(begin, end, sort, 1)
+
+
+def _is_asked(text: str, start: int, form: str) -> bool:
+    return (
+        form == "prompt"
+        or _ASKED_BEFORE.search(text, max(0, start - 40), start) is not None
+        or _USER_BEFORE.search(text, max(0, start - 160), start) is not None
+    )
 
 
 def _closing(text: str, begin: int, quote: str) -> int:
@@ -106,126 +193,88 @@ def _closing(text: str, begin: int, quote: str) -> int:
     return end - slashes
 
 
-def _is_secret(text: str, start: int, name: str, then: re.Match[str], sort: Sort, value: str) -> bool:
-    quoted = then.group("quote") is not None
-    if not value or (quoted and value[0] in ",);: "):
+def _is_secret(
+    text: str, start: int, name: str, then: re.Match[str], form: str, sort: Sort, begin: int, end: int
+) -> bool:
+    value = _ESCAPED.sub("ä", text[begin:end])
+    sure = not then.group("fallback") and "efault" not in (then.group("attribute") or "")
+    quoted = then.group("quote") is not None and sure
+    if not value or (quoted and (value[0] in ",);: " or _PROMPT.fullmatch(value))):
         return False
+    if then.group("given") == " :" and quoted and value.isidentifier():
+        return False  # a variable of psql
+    if value[0] == "?" and text[start - 2 : start] == "${":
+        return False  # what the shell says where the variable is not set
     if name.lower() == "pass" and then.group("quote") == "`" and not {" ", "="}.isdisjoint(value):
         return False  # the verb, and what a program printed: when tests pass, `PASS 12/12`
+    if sort == "seed":
+        return form in ("given", "stated", "prompt") and bool(_BASE32.fullmatch(value))
     if sort == "signature":
         return then.group("given") == "=" and not quoted and looks_random(value, least=24)
     if sort == "key":
-        return then.group("given") is not None and looks_random(value, least=20)
-    if then.group("given") or then.group("attribute") or then.group("typed"):
-        # `DB_PASSWORD=words` in a list of variables is a value, whatever it looks like.
-        variable = then.group("given") == "=" and name.isupper() and name.endswith(("PASSWORD", "SECRET", "_PASS"))
-        return _plain(sort, value, quoted=quoted) or (variable and len(value) >= 8 and is_password(value, quoted=True))
-    if then.group("element"):
+        return form in ("given", "below", "coded") and looks_random(value, least=20)
+    if form == "given" and then.group("given") == ":" and text[start - 1 : start] == ":":
+        return False  # a part of the name of something: `arn:…:secret:prod/db`
+    if form in ("given", "attribute", "typed", "nested", "coded", "prompt"):
+        return _plain(sort, value, quoted=quoted or form == "nested") or (
+            form == "given" and not quoted and _is_word(text, start, name, then, sort, begin, end)
+        )
+    if form == "below":
+        return text[end : end + 1] != ":" and (
+            is_password(value, quoted=False) if sort == "password" else looks_random(value, least=12)
+        )
+    if form == "call":
+        return name == "PASSWORD" and is_password(value, quoted=True)
+    if form == "element":
         return text[start - 1 : start] == "<" and _plain(sort, value, quoted=True)
-    if then.group("listed"):
-        return is_password(value, quoted=False) if name.startswith("-") and sort == "password" else looks_random(value)
-    if then.group("stated") or then.group("cell"):
+    if form == "listed":
+        return (
+            is_password(value, quoted=False)
+            if name.startswith("-") and sort == "password"
+            else looks_random(value, quoted=True)
+        )
+    if form == "stated":
+        if quoted and sort == "password" and len(name) > 4 and not then.group("close"):
+            return is_password(value, quoted=True)
+        chosen = looks_random(value) if " to" in then.group("stated") else is_password(value, quoted=False)
+        return chosen and (sort == "password" or looks_random(value, least=16))
+    if form == "cell":
         return is_password(value, quoted=False) and (sort == "password" or looks_random(value, least=16))
+    return _is_spaced(text, start, name, then, sort, begin, end)
+
+
+def _is_spaced(text: str, start: int, name: str, then: re.Match[str], sort: Sort, begin: int, end: int) -> bool:
+    """Whether a value that only a space parts from its name is a secret."""
+    value = text[begin:end]
+    quoted = then.group("quote") is not None
     before = text[max(0, start - 120) : start]
     if name.startswith("-") or _SET_BEFORE.search(before):
-        return not value.startswith("-") and _plain(sort, value, quoted=quoted)
+        return not value.startswith("-") and (
+            _plain(sort, value, quoted=quoted) or (not quoted and _is_word(text, start, name, then, sort, begin, end))
+        )
     if sort == "password" and quoted:
         return is_password(value, quoted=True)
-    if sort == "password" and _LOGIN_BEFORE.search(before):
+    typed = then.group("spaced")[-2:-1].isdigit()  # the type of a password, in the settings of a router
+    if sort == "password" and (typed or name.lower().endswith(_DIRECTIVES) or _LOGIN_BEFORE.search(before)):
         return is_password(value, quoted=False)
+    if sort == "password" and then.group("spaced") == " " and name.lower().startswith("passw"):
+        return value[0] not in "[(" and looks_random(value, least=8)
     return looks_random(value, least=16 if len(then.group("spaced")) > 1 else 20)
+
+
+def _is_word(text: str, start: int, name: str, then: re.Match[str], sort: Sort, begin: int, end: int) -> bool:
+    """Whether a plain word is a password: in a variable, behind a flag of a command, or below the name of a user."""
+    value = text[begin:end]
+    if then.group("given") == "=" and name.isupper() and name.endswith(("PASSWORD", "SECRET", "PASS")):
+        return len(value) >= 8 and is_password(value, quoted=True)
+    if sort != "password" or not is_chosen(value):
+        return False
+    if name.startswith("-"):
+        prose = _PROSE.search(text, max(text.rfind("\n", 0, start), start - 160, 0), start)
+        return len(value) >= 6 and not prose and bool(_COMMAND_ENDS.match(text, end))
+    tight = (then.group("given") or "").startswith((":", "="))
+    return tight and bool(_LINE_ENDS.match(text, end) and _USER_BEFORE.search(text, max(0, start - 160), start))
 
 
 def _plain(sort: Sort, value: str, *, quoted: bool) -> bool:
     return is_password(value, quoted=quoted) if sort == "password" else looks_random(value, quoted=quoted)
-
-
-_AUTHORIZATION = re.compile(
-    r"""(?i:authorization)\\{0,64}["'`]?\]?\s{0,3}[:=,]\s{0,3}\\{0,64}["'`]?
-    (?:(?P<scheme>[A-Za-z][\w-]{1,20})[ ]{1,3})?(?P<value>[^\s"'`\\,;<>]{1,8192})""",
-    re.VERBOSE,
-)
-_BEARER = re.compile(r"(?i:bearer)(?:[ +:=]|%20|\s){1,4}(?P<value>[A-Za-z0-9._~+/=-]{16,8192})")
-_BASIC = re.compile(r"(?i:basic)[ +]{1,3}(?P<value>[A-Za-z0-9+/_-]{6,2048}={0,2})")
-_SMTP = re.compile(r"(?i:auth (?:plain|login)) (?P<value>[A-Za-z0-9+/]{8,2048}={0,2})")
-_COOKIE = re.compile(r"""(?i:cookie)\\{0,64}["'`]?\s{0,3}[:=,\s]\s{0,3}\\{0,64}["'`]?(?P<value>[^\n"'`\\]{1,2048})""")
-_PAIR = re.compile(r"(?P<name>[^=;\s]{1,200})=(?P<value>[^;\s,]{1,8192})")
-_SESSION = re.compile(r"(?i)sess|sid$|auth|token|jwt|login|remember|csrf|xsrf")
-_ADDRESS = re.compile(r"""://(?P<user>[^\s/:@"'`<>\\?#]{0,120}):(?P<value>[^\s/"'`<>\\]{1,300})@(?=[\w\[.$-])""")
-_NO_PASSWORDS = frozenset({"password", "pass", "passwd", "pwd", "secret"})
-_USER_ONLY = re.compile(r"://(?P<value>[\w.~-]{20,300})@(?=[\w\[.-])")
-_CLIENTS = (b"mysql", b"mariadb", b"sshpass", b"login", b"mongo")
-_USER = re.compile(
-    r"""-u(?:ser)?(?:["'],|[ =]){0,2}\s?\\{0,4}["']?
-    (?P<user>[^\s:"'$\\]{0,80}):(?P<value>[^\s"'\\]{3,300})""",
-    re.VERBOSE,
-)
-_SHORT_FLAG = re.compile(
-    r"""(?:(?:mysql|mariadb)[\w-]{0,12}[^\n|;]{0,200}?\s-p|sshpass\s{1,3}-p\s?
-    |login[^\n|;]{0,120}?\s-p\s|mongo\w{0,8}\b[^\n|;]{0,120}?\s-p\s)\\{0,4}["']?(?P<value>[^\s"'\\]{4,200})""",
-    re.VERBOSE,
-)
-
-_IN_REQUESTS: tuple[tuple[str, re.Pattern[str], tuple[bytes, ...], Callable[[str], bool]], ...] = (
-    ("authorization", _AUTHORIZATION, (b"authorization",), lambda value: _is_credential(value)),
-    ("password", _SMTP, (b"auth plain ", b"auth login "), lambda _: True),
-    ("bearer token", _BEARER, (b"bearer",), partial(looks_random, least=16)),
-    ("authorization", _BASIC, (b"basic",), lambda value: _holds_a_colon(value)),
-    ("password", _USER, (b"-u",), partial(is_password, quoted=False)),
-    ("password", _SHORT_FLAG, _CLIENTS, partial(is_password, quoted=False)),
-)
-"""Kind, pattern, the literals with which it begins, and which values are secrets."""
-
-
-def request_secrets(index: TokenIndex) -> Iterator[Span]:
-    """Every secret that a header, an address or a command identifies."""
-    for kind, pattern, anchors, is_secret in _IN_REQUESTS:
-        yield from (_span(match, kind) for match in _at(index, pattern, *anchors) if is_secret(match["value"]))
-    done = 0
-    for match in _at(index, _COOKIE, b"cookie"):
-        # A header is read once, however often the word is in it.
-        if match.start() >= done:
-            done = match.end()
-            yield from _cookies(index.text, match)
-    yield from _addresses(index)
-
-
-def _addresses(index: TokenIndex) -> Iterator[Span]:
-    for offset in offsets(index.low, b"://"):
-        match = _ADDRESS.match(index.text, offset)
-        if match and not is_placeholder(match["value"]) and match["value"].lower() not in _NO_PASSWORDS:
-            yield _span(match, "password in an address")
-        elif (match := _USER_ONLY.match(index.text, offset)) and looks_random(match["value"], least=20):
-            yield _span(match, "token in an address")
-
-
-def _at(index: TokenIndex, pattern: re.Pattern[str], *anchors: bytes) -> Iterator[re.Match[str]]:
-    for anchor in anchors:
-        if anchor in index.low:
-            matches = (pattern.match(index.text, offset) for offset in offsets(index.low, anchor))
-            yield from filter(None, matches)
-
-
-def _span(match: re.Match[str], kind: str) -> Span:
-    return Span(match.start("value"), match.end("value"), kind, 2)
-
-
-def _is_credential(value: str) -> bool:
-    return looks_random(value) or (len(value) >= 24 and not is_placeholder(value) and value.isalnum())
-
-
-def _holds_a_colon(value: str) -> bool:
-    try:
-        return b":" in base64.b64decode(
-            value + "=" * (-len(value) % 4), altchars=b"-_" if "-" in value or "_" in value else None
-        )
-    except (binascii.Error, ValueError):
-        return False
-
-
-def _cookies(text: str, header: re.Match[str]) -> Iterator[Span]:
-    for pair in _PAIR.finditer(text, header.start("value"), header.end("value")):
-        value = pair["value"]
-        named = bool(_SESSION.search(pair["name"])) and len(value) >= 8 and not is_placeholder(value)
-        if named or looks_random(value, least=12):
-            yield _span(pair, "cookie")

@@ -4,41 +4,97 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
 from urllib.parse import quote, quote_plus
 
+from upskill.redaction.contexts import named_secrets
+from upskill.redaction.families import private_keys, tokens
 from upskill.redaction.plausibility import looks_random
+from upskill.redaction.requests import request_secrets
 from upskill.redaction.token_index import LEAST as LEAST_RUN
-from upskill.redaction.token_index import Span
+from upskill.redaction.token_index import Span, TokenIndex
 
 LEAST = 8
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|_PWD$|_PASS$|_PAT$|COOKIE")
-_ABOUT_A_SECRET = re.compile(
-    r"(?:SOCK|FILE|PATH|DIR|MODE|METHOD|TYPE|URL|URI|HOST|USER|NAME|REGION|TTL|LAYOUT|COUNT|LIMIT|ENABLED|TIMEOUT|SECONDS"
-    r"|PARALLELISM|PROVIDER|BACKEND|ENDPOINT|ISSUER|AUDIENCE|SCOPE|SCOPES|VERSION|ID|AUTHORITY|AUTHOR|KEYBOARD\w*)$"
+_CHOSEN = re.compile(r"(?:PASSWORDS?|PASSWD|PASSPHRASE|(?<!COM)(?<!BY)(?<!ASK)PASS|PWD|PW|SECRETS?|PSK|MNEMONIC)\d*$")
+"""People choose these: any value counts, words too."""
+_ISSUED = re.compile(
+    r"(?:(?:API|ACCESS|SECRET|PRIVATE|AUTH|SIGNING|MASTER|ENCRYPTION|APP|ACCOUNT|SERVICE|SSH)?KEYS?|TOKENS?"
+    r"|CREDENTIALS?|CREDS?|AUTH|PAT|COOKIES?)"
 )
-_STAND_IN = re.compile(r"[a-z]+(?:[-_ ][a-z]+)*|[A-Z]+(?:[-_ ][A-Z]+)*")
-"""`not-needed`: what people give to a server that wants some key. No provider's key is words only."""
-_CHOSEN = re.compile(r"PASS|PWD|SECRET")
-"""But people's passwords are."""
+"""Programs make these: no provider's key is words only, as `not-needed` is."""
+_PERHAPS = re.compile(
+    r"SESSION|SID|LICENSE|LICENCE|SIGNING|SIGNATURE|ENCRYPTION|SALT|PRIVATE|DSN|HOOK|WEBHOOK|LOGIN|JWT|UNSEAL|FERNET"
+    r"|SEED|OAUTH|OTP"
+)
+_ABOUT_A_SECRET = re.compile(
+    r"(?:SOCK|FILE|PATH|DIR|MODE|METHOD|TYPE|URL|URI|HOST|USER|NAME|REGION|TTL|LAYOUT|COUNT|LIMIT|ENABLED|TIMEOUT"
+    r"|SECONDS|PARALLELISM|PROVIDER|BACKEND|ENDPOINT|ISSUER|AUDIENCE|SCOPE|SCOPES|VERSION|ID|AUTHORITY|AUTHOR|DOMAIN"
+    r"|ALGORITHM|COLUMN|PREFIX|SUFFIX|HEADER|FIELD|PARAM|LENGTH|SIZE|ARN|MANAGER)$"
+)
+_KNOWN_TO_ALL = re.compile(
+    r"(?:^|_)(?:GPG|PGP|PUBLIC|PUB|PRIMARY|FOREIGN|PARTITION|SORT|SHARD|CACHE)_KEYS?$|^(?:OLD)?PWD$"
+    r"|(?:SHA\d*|MD5|COMMIT|HASH|DIGEST|CHECKSUM|UUID|GUID|ID|VERSION|REVISION|REV|REF|TAG|BRANCH|MODEL|IMAGE|STREAM"
+    r"|HOSTNAME|SERIAL|TRACEPARENT|ADDRESS|LOCALE|COLORS|PATTERN|NAME)$"
+)
+_WORDS_ONLY = re.compile(r"[a-z]+(?:[-_ ][a-z]+)*|[A-Z]+(?:[-_ ][A-Z]+)*")
+_HOST = re.compile(r"\.?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}(?::\d+)?")
+_PATH = re.compile(
+    r"[A-Za-z]:\\|\.{1,2}/|~/|arn:[a-z-]+:|/(?:$|(?:run|usr|home|tmp|var|etc|opt|dev|proc|sys|srv|mnt|media|root|s?bin"
+    r"|lib\d*|Users|private|Library|app|data|work\w*|nix|snap|builds?|github|code|src)(?:/|$))"
+    r"|(?:/[\w.@+-]+)+\.\w{1,10}$"
+)
+_RUN = re.compile(r"[A-Za-z0-9_-]{12,}")
+_WHOLE = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _ADDRESS = re.compile(r"://[^/\s:@]*:([^\s/]{4,})@")
 
 
 def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """Value to the variable it is in. Names decide; a name that only speaks about a secret must hold one as well."""
+    """Value to the variable it is in: by the name of the variable, by the look of its value, by a secret inside it."""
+    return dict(_secrets_in(tuple(sorted(environment.items()))))
+
+
+@lru_cache(maxsize=4)
+def _secrets_in(environment: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
-    for name, value in sorted(environment.items()):
+    for name, value in environment:
+        shown = re.sub(r"[^A-Za-z0-9_]", "?", name)[:60]
         value = value.strip()
-        upper = name.upper()
         if address := _ADDRESS.search(value):
-            found.setdefault(address.group(1), re.sub(r"[^A-Za-z0-9_]", "?", name)[:60])
-        if len(value) < LEAST or not _SECRET_NAME.search(upper):
-            continue
-        if _STAND_IN.fullmatch(value) and not _CHOSEN.search(upper):
-            continue
-        if _ABOUT_A_SECRET.search(upper) and ("/" in value or not looks_random(value)):
-            continue
-        found.setdefault(value, re.sub(r"[^A-Za-z0-9_]", "?", name)[:60])
-    return found
+            found.setdefault(address.group(1), shown)
+        if len(value) >= LEAST and _is_secret(name.upper(), value):
+            found.setdefault(value, shown)
+        elif len(value) >= 2 * LEAST:
+            index = TokenIndex(value)
+            for span in chain(
+                private_keys(value, index.raw), tokens(index), request_secrets(index), named_secrets(index)
+            ):
+                if span.end - span.start >= LEAST:
+                    found.setdefault(value[span.start : span.end], shown)
+    return tuple(found.items())
+
+
+def _is_secret(name: str, value: str) -> bool:
+    words = re.split(r"[^A-Z0-9]+", name)
+    perhaps = any(map(_PERHAPS.fullmatch, words))
+    if _KNOWN_TO_ALL.search(name) and not perhaps and not any(map(_ISSUED.fullmatch, words[:-1])):
+        return False
+    if _PATH.match(value):
+        return False
+    if any(map(_CHOSEN.search, words)):
+        return not _ABOUT_A_SECRET.search(name) or ("/" not in value and looks_random(value))
+    if any(_ISSUED.fullmatch(word) or word.endswith(("TOKEN", "APIKEY")) for word in words):
+        if _WORDS_ONLY.fullmatch(value) or _HOST.fullmatch(value) or value.isdigit():
+            return False
+        return not _ABOUT_A_SECRET.search(name) or ("/" not in value and looks_random(value))
+    if perhaps and not _KNOWN_TO_ALL.search(name):
+        return any(map(_looks_issued, _RUN.findall(value)))
+    return _WHOLE.fullmatch(value) is not None and _looks_issued(value, least=20)
+
+
+def _looks_issued(value: str, least: int = 12) -> bool:
+    mixed = sum(c.isupper() for c in value) >= 3 and sum(c.islower() for c in value) >= 3
+    return looks_random(value, least=least) and (mixed or sum(c.isdigit() for c in value) >= 2)
 
 
 def forms_of(value: str) -> tuple[str, ...]:
@@ -91,5 +147,5 @@ def _piece(form: str) -> bytes:
     """A piece of it that must be in a long run, if there is one: it is looked for there, in less time."""
     pieces = re.findall(r"[A-Za-z0-9_-]+", form)
     longest = max(pieces, key=len, default="")
-    marked = any(c.isdigit() or c.isupper() for c in longest)
+    marked = any(c.isdigit() for c in longest)
     return longest.encode() if marked and len(longest) >= LEAST_RUN else b""

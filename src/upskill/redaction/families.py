@@ -7,12 +7,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from os.path import commonprefix
 
 from upskill.redaction.token_index import Span, TokenIndex, offsets
 
 _ALONE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
 """Not in the middle of a word; a letter that belongs to an escape is no word."""
 _W = r"[A-Za-z0-9_-]"
+_PGPASS = (
+    r":(?:[\w*-]{1,63}:)?[A-Za-z_][\w.-]{0,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])"
+    r"(?=[^\s:]{0,60}[^\s:a-zA-Z-])[^\s:\"'\\]{4,200})(?=[\s\"'\\]|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +92,7 @@ FAMILIES: tuple[Family, ...] = (
     _family("azure secret", "8Q~ 7Q~", r"[A-Za-z0-9_.~-]{3}[78]Q~[A-Za-z0-9_.~-]{31,34}", before=3),
     _family("terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,100}", before=14),
     _family("vault token", "hvs. hvb.", rf"hv[sb]\.{_W}{{20,500}}"),
+    _mixed("vault token", "s.", r"s\.[A-Za-z0-9]{24}(?![\w.(])"),
     _family("doppler token", "dp.", r"dp\.[a-z]{2,5}\.(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}"),
     _alone("pulumi token", "pul-", r"pul-[a-f0-9]{40}"),
     _mixed("supabase token", "sbp_ sb_secret_", rf"(?:sbp|sb_secret)_{_W}{{30,60}}"),
@@ -109,6 +115,13 @@ FAMILIES: tuple[Family, ...] = (
         "teams webhook",
         "webhook.office.com/",
         r"webhook\.office\.com/(?P<value>webhookb2/[\w@/-]{60,250})",
+        gate="hook",
+    ),
+    _family(
+        "webhook",
+        "//hooks. //hook.",
+        r"//[\w.-]{5,60}/(?P<value>[\w/.-]{0,80}?(?<=/)(?=[a-z_-]{0,20}[0-9A-Z])(?=\d{0,20}[A-Za-z_-])"
+        r"[A-Za-z0-9_-]{7,120})(?=[/\s\"'\\?)]|$)",
         gate="hook",
     ),
     _alone(
@@ -150,28 +163,50 @@ FAMILIES: tuple[Family, ...] = (
     _alone("plaid token", "access-", r"access-(?:sandbox|development|production)-[0-9a-f-]{36}"),
     _mixed("settlemint token", "sm_", r"sm_[aps]at_[A-Za-z0-9]{16}"),
     _family("maxmind key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk", before=36),
-    _family("masked value", "::add-mask::", r"::add-mask::(?P<value>(?!\[redacted)[^\s\"'\\]{4,8000})", gate="::add-"),
+    _family("dynatrace token", "dt0c01. dt0s", r"dt0[a-z]\d{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _mixed("artifactory key", "AKC", r"AKC[A-Za-z0-9]{50,120}"),
+    _family("circleci token", "CCIPAT_ CCIPRJ_", r"CCIP(?:AT|RJ)_[A-Za-z0-9]{16,30}_[a-f0-9]{40}"),
+    _mixed("yandex key", "AQVN", rf"AQVN{_W}{{34,40}}(?![\w-])"),
+    _mixed("yandex token", "t1.", rf"t1\.{_W}{{40,300}}\.{_W}{{80,100}}"),
+    _family("tailscale key", "tskey-", r"tskey-[a-z]{3,8}-[A-Za-z0-9-]{16,100}"),
+    _mixed("aiven password", "AVNS_", rf"AVNS_{_W}{{15,40}}"),
+    _mixed("easypost key", "EZAK EZTK", r"EZ[AT]K[A-Za-z0-9]{54}"),
+    _family("flutterwave key", "FLWSECK", r"FLWSECK(?:_TEST|_PROD)?-[A-Za-z0-9]{12,60}(?:-X)?"),
+    _mixed("nuget key", "oy2", r"oy2[a-z0-9]{43}(?![a-z0-9])"),
+    _family("contentful token", "CFPAT-", rf"CFPAT-{_W}{{40,60}}"),
+    _mixed("razorpay key", "rzp_", r"rzp_(?:live|test)_[A-Za-z0-9]{14,30}"),
+    _mixed("resend key", "re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,30}(?![A-Za-z0-9])"),
+    _family("mailersend token", "mlsn.", r"mlsn\.[a-f0-9]{64}"),
+    _mixed("mapbox token", "sk.eyJ", rf"sk\.eyJ{_W}{{40,200}}\.{_W}{{20,40}}"),
+    _mixed("baidu key", "bce-v3/", r"bce-v3/ALTAK-[A-Za-z0-9]{10,40}/[a-f0-9]{40}"),
+    _mixed("tencent key id", "AKID", r"AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])"),
+    _mixed("clickup token", "pk_", r"pk_\d{5,12}_[A-Z0-9]{32}"),
+    _family(
+        "masked value", "::add-mask::", r"::add-mask::(?P<value>(?!\[redacted)[^\s\"'\\]{4,8000})", gate="::add-mask::"
+    ),
     # Files.
     _family(
         "password hash",
-        "$apr1$ $1$ $2 $5$ $6$ $y$ $argon2",
+        "$",
         r"\$(?:apr1|1|5|6|y|2[aby])\$[A-Za-z0-9./$=,]{20,140}|\$argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{20,250}",
         gate="$",
     ),
-    _family(
-        "password",
-        ":5432:",
-        r"(?<=[\w*]):5432:[\w*-]{1,63}:[\w*.-]{1,63}:(?P<value>(?!\[redacted)(?=[^\s:]{0,60}[A-Za-z])[^\s:\"'\\]{4,200})",
-        gate=":5432:",
-    ),
+    _family("password", ":5432:", r"(?<=[\w*]):5432" + _PGPASS, gate=":5432:"),
+    _family("password", "*:", r"(?<=[\w*]:)\*" + _PGPASS, gate="*:"),
 )
 
-_IN_RUNS = [(anchor.encode(), family) for family in FAMILIES for anchor in family.anchors if not family.gate]
+_IN_RUNS = [
+    (commonprefix(family.anchors).encode(), [anchor.encode() for anchor in family.anchors], family)  # noqa: RUF071
+    for family in FAMILIES
+    if not family.gate
+]
+"""What all anchors of a family begin with is searched for first."""
 _GATED = [family for family in FAMILIES if family.gate]
 
 _IDS = re.compile(
-    r"(?:toolu|srvtoolu|call|fc|msg|req|resp|rs|run|chatcmpl|cmpl|file|thread|asst|batch|step|org|proj|user|gen|sess|evt|event"
-    r"|item|ws|ig|cu|sha\d*|md5|uuid|id|img|chunk|build|commit|rev|blob|tree|tag|ref|etag|hash|digest|cache|layer|image|container|index|vendor|main|app|assets?)(?:$|[-_])"
+    r"(?:toolu|srvtoolu|call|fc|msg|req|resp|rs|run|chatcmpl|cmpl|file|thread|asst|batch|step|org|proj|user|gen|sess"
+    r"|evt|event|item|v\d+|deps|ws|ig|cu|sha\d*|md5|uuid|id|img|chunk|build|commit|rev|blob|tree|tag|ref|etag|hash"
+    r"|digest|cache|layer|image|container|index|vendor|main|app|assets?)(?:$|[-_])"
 )
 _NEW = re.compile(
     r"(?P<before>[a-z][a-z0-9]{1,11}(?:[-_][a-z0-9]{1,8}){0,3})[-_](?P<body>[A-Za-z0-9]{30,200})(?![\w-])"
@@ -183,12 +218,13 @@ _LEAST_NEW = 33
 def tokens(index: TokenIndex) -> Iterator[Span]:
     """Every token that its own shape identifies."""
     if index.runs:
-        for anchor, family in _IN_RUNS:
-            if anchor in index.runs:
-                yield from _matches(index.text, family, index.offsets_in_runs(anchor))
+        for begin, anchors, family in _IN_RUNS:
+            for anchor in anchors if begin in index.runs else ():
+                if anchor in index.runs:
+                    yield from _matches(index.text, family, index.offsets_in_runs(anchor))
         yield from _unknown_families(index)
     for family in _GATED:
-        if family.gate.encode() in index.raw:
+        if index.at[family.gate] if family.gate in index.at else family.gate.encode() in index.raw:
             for literal in family.anchors:
                 yield from _matches(index.text, family, offsets(index.raw, literal.encode()))
 
@@ -221,8 +257,9 @@ def _is_random(body: str) -> bool:
 
 
 PRIVATE_KEY = "private key"
-_BEGIN = re.compile(r"-{3,5} ?BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5}")
-_END = re.compile(r"-{3,5} ?END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5}")
+# They begin with three literal dashes: those are found fast.
+_BEGIN = re.compile(r"----{0,2} ?BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5}")
+_END = re.compile(r"----{0,2} ?END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{3,5}")
 _BODY = re.compile(r"(?:[A-Za-z0-9+/=_:,.\s\\>|#*$\"'-]|\\n){0,20000}")
 _LONG = re.compile(r"[A-Za-z0-9+/=]{30}")
 _LONGEST = 20_000
@@ -232,9 +269,9 @@ _PRIVATE_CODED = ("UFJJVkFUR", "BSSVZBVE", "QUklWQVRF")
 _PUTTY = re.compile(r"Private-Lines: ?\d{1,3}(?:\\r|\\n|\s){1,4}(?:[A-Za-z0-9+/=]{1,80}(?:\\r|\\n|\s){1,4}){1,200}")
 
 
-def private_keys(text: str) -> Iterator[Span]:
+def private_keys(text: str, raw: bytes) -> Iterator[Span]:
     """Whole blocks, also on one line with escaped line ends, indented, quoted or without an end."""
-    if "PRIVATE KEY" in text:
+    if b"PRIVATE KEY" in raw:
         done = 0
         end = _END.search(text)
         for begin in _BEGIN.finditer(text):
@@ -251,10 +288,10 @@ def private_keys(text: str) -> Iterator[Span]:
                 if body is None or not _LONG.search(body.group()):
                     continue
             yield Span(begin.start(), done, PRIVATE_KEY, 8)
-    if "LS0tLS1CRUdJTi" in text:
+    if b"LS0tLS1CRUdJTi" in raw:
         for match in _CODED.finditer(text):
             if any(form in match.group()[:80] for form in _PRIVATE_CODED):
                 yield Span(match.start(), match.end(), PRIVATE_KEY, 8)
-    if "Private-Lines" in text:
+    if b"Private-Lines" in raw:
         for match in _PUTTY.finditer(text):
             yield Span(match.start(), match.end(), PRIVATE_KEY, 8)

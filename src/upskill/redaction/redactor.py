@@ -1,13 +1,20 @@
 """Both layers over a text, and a count of what was removed. Knows no kind of secret itself."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
-from upskill.redaction.contexts import named_secrets, request_secrets
+from upskill.redaction.commands import command_secrets
+from upskill.redaction.contexts import named_secrets
+from upskill.redaction.encoded import encoded_secrets
 from upskill.redaction.exact import ExactValues, secrets_in
 from upskill.redaction.families import private_keys, tokens
-from upskill.redaction.token_index import Span, TokenIndex
+from upskill.redaction.plausibility import is_placeholder, looks_random
+from upskill.redaction.requests import request_secrets
+from upskill.redaction.spoken import foreign_secrets, spoken_secrets
+from upskill.redaction.token_index import NEW_LINE, Span, TokenIndex
 
 _ROUNDS = 6
 """Removing one secret can uncover the name before another. Ends much earlier unless a text is made not to."""
@@ -52,20 +59,20 @@ class Redactor:
         """The text without secrets, the user's own and other people's. Cleaning twice changes nothing more."""
         if len(text) <= _STRETCH:
             return self._clean(text)
-        keys = list(private_keys(text))
+        keys = list(private_keys(text, text.encode("latin-1", "replace")))
         if keys:
             text = self._without(text, _merged(keys))
         done: list[str] = []
         carried = ""
         for stretch in _stretches(text):
-            whole = self._clean(carried + stretch)
+            whole = self._clean(carried + stretch, keys=False)
             carried = _last_lines(whole)
             done.append(whole[: len(whole) - len(carried)])
         return "".join(done) + carried
 
-    def _clean(self, text: str) -> str:
-        for _ in range(_ROUNDS):
-            spans = _merged(self._all(text))
+    def _clean(self, text: str, *, keys: bool = True) -> str:
+        for number in range(_ROUNDS):
+            spans = _merged(self._all(text, keys=keys, own=number == 0))
             if not spans:
                 break
             text = self._without(text, spans)
@@ -76,13 +83,14 @@ class Redactor:
         spans = _merged(self._exact.spans(text))
         return self._without(text, spans) if spans else text
 
-    def _all(self, text: str) -> Iterator[Span]:
+    def _all(self, text: str, *, keys: bool, own: bool) -> Iterator[Span]:
         index = TokenIndex(text)
-        yield from self._exact.spans(text, index.runs)
-        yield from private_keys(text)
-        yield from tokens(index)
-        yield from request_secrets(index)
-        yield from named_secrets(index)
+        if own:  # what was removed cannot uncover them
+            yield from self._exact.spans(text, index.runs)
+        yield from (_continued(text, span) for span in _patterns(index))
+        if keys:
+            yield from private_keys(text, index.raw)
+        yield from encoded_secrets(index, _holds_secret)
 
     def _without(self, text: str, spans: Iterable[Span]) -> str:
         parts: list[str] = []
@@ -98,6 +106,57 @@ class Redactor:
 def redactor_from(environment: Mapping[str, str]) -> Redactor:
     """A redactor that knows the user's own keys: the values of the variables whose names look secret."""
     return Redactor(secrets_in(environment))
+
+
+def redactor_of_answers(environment: Mapping[str, str], *, sent: Iterable[str]) -> Redactor:
+    """A redactor for answers that are graded afterwards, so it must not remove ordinary words.
+
+    Of the user's own keys it knows those in the variables `sent`, which a server was given and can send back, and of
+    the others those that no ordinary text contains by chance.
+    """
+    given = {environment.get(name, "").strip() for name in sent}
+    return Redactor(
+        {
+            value: name
+            for value, name in secrets_in(environment).items()
+            if looks_random(value) or (value in given and not is_placeholder(value))
+        }
+    )
+
+
+_SEARCHES: tuple[Callable[[TokenIndex], Iterator[Span]], ...] = (
+    tokens, request_secrets, command_secrets, named_secrets, foreign_secrets, spoken_secrets,
+)  # fmt: skip
+
+
+def _patterns(index: TokenIndex) -> Iterator[Span]:
+    for search in _SEARCHES:
+        yield from search(index)
+
+
+_MOST_PIECES = 16
+_JOINTS = ("\\", '"', "'")
+_NEXT_LINE = re.compile(r"(?:\\\r?\n|\\(?:\\{2}|\\{5}|\\{11})n)(?P<rest>[\w.~+/=-]{4,8192})")
+_NEXT_STRING = re.compile(
+    rf"""\\{{0,64}}["'](?:[ \t]|{NEW_LINE}|\\(?={NEW_LINE})){{0,60}}[+.]?(?:[ \t]|{NEW_LINE}){{0,60}}
+    [bfr]?\\{{0,64}}["'](?P<rest>[\w.~+/=-]{{6,8192}})(?=\\{{0,64}}["'])""",
+    re.VERBOSE,
+)
+
+
+def _continued(text: str, span: Span) -> Span:
+    """With the rest of it that stands on the next line behind a backslash, or in the next string of a program."""
+    for _ in range(_MOST_PIECES if text[span.end : span.end + 1] in _JOINTS else 0):
+        rest = _NEXT_LINE.match(text, span.end) or _NEXT_STRING.match(text, span.end)
+        if not rest or (rest.re is _NEXT_STRING and not looks_random(rest["rest"], least=6)):
+            break
+        span = span._replace(end=rest.end("rest"))
+    return span
+
+
+def _holds_secret(text: str) -> bool:
+    index = TokenIndex(text)
+    return any(True for _ in chain(_patterns(index), private_keys(text, index.raw)))
 
 
 def _stretches(text: str) -> Iterator[str]:

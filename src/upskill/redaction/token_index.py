@@ -4,6 +4,7 @@ Searching for a literal is a hundred times faster than matching a pattern. So an
 long runs only where that is possible: tokens are in them, and most of a text is not. Knows no kind of secret.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,8 +15,39 @@ LEAD = 12
 """So many characters before a run are kept with it: `SG.` and `ya29.` are not part of the run that they begin."""
 RUN_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 _RUNS = bytes(97 if chr(code) in RUN_CHARACTERS else 32 for code in range(256))
-_TELLING = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-_MARKS = bytes(65 if chr(code) in _TELLING else 32 for code in range(256))
+NEW_LINE = r"(?:\r?\n|(?:\\{1,64}r)?\\{1,64}n)"
+"""The end of a line, as it is or escaped in JSON inside JSON."""
+_MARKS = bytes(65 if chr(code) in "0123456789" else 66 if chr(code).isupper() else code for code in range(256))
+_MAY_LACK_DIGITS = frozenset((b"AK", b"AS", b"gh", b"hv", b"AI"))
+
+
+ANCHORS = {
+    "": ("pass", "secret", "auth", "cred", "net use", ":5432:", " codes", "phrase", "identif"),
+    "k": ("key", "token", "psk", "hook", "cookie", "::add-mask::", "unlock", "adgangskode", "kodeord", "kata sandi"),
+    "w": ("pwd", "pw", "assword:", "kennwort", "wachtwoord"),
+    "b": ("bearer", "basic"),
+    "g": ("login", "log in with ", "securestring "),
+    "v": ("clave",),
+    "q": ("mqctl ",),
+    "/": ("://", "/p:"),
+    "*": ("*:",),
+    "<": ("<<<",),
+}
+"""What is searched for in each text, in lower case, by a letter that few words have: a letter is found fast."""
+NAMES = ("pass", "pwd", "pw", "secret", "token", "key", "auth", "cred", "login", "psk", "phrase")
+"""The anchors of which most names of secrets are made."""
+
+
+def _around(letter: str, anchor: str) -> str:
+    at = anchor.index(letter) + 1
+    return f"(?={re.escape(anchor[at:])})(?<={re.escape(anchor[:at])})()"
+
+
+_BY_LETTER = {
+    letter: re.compile(f"{re.escape(letter)}(?:{'|'.join(_around(letter, anchor) for anchor in anchors)})".encode())
+    for letter, anchors in ANCHORS.items()
+    if letter
+}
 
 
 class Span(NamedTuple):
@@ -43,15 +75,24 @@ class TokenIndex:
         start = classes.find(wanted)
         while start >= 0:
             end = classes.find(b" ", start + LEAST)
-            # snake_case and kebab-case words of any length are no tokens.
-            if marks.find(b"A", start, end) >= 0:
+            # Words of any length, however they are joined, are no tokens.
+            if marks.find(b"A", start, end) >= 0 or (
+                marks.find(b"B", start, end) >= 0
+                and (
+                    marks.find(b"-", start, end) >= 0
+                    or self.raw[start - 1 : start] == b"."
+                    or self.raw[start : start + 2] in _MAY_LACK_DIGITS
+                )
+            ):
                 self._starts.append(start)
                 self._ends.append(end)
                 pieces.append(self.raw[max(0, start - LEAD) : end])
             start = classes.find(wanted, end)
         self.runs = b"\n".join(pieces)
-        """Every run of letters, digits, `_` and `-` that is long enough to be a token, with its lead, a line each."""
+        """Every run of letters, digits, `_` and `-` that may be a token, with its lead, a line each."""
         self._offsets: list[int] = []
+        self.at = _anchored(self.low)
+        """Where each of the anchors stands."""
 
     def offsets_in_runs(self, piece: bytes) -> Iterator[int]:
         """Where a piece of a run occurs, as offsets in the text."""
@@ -67,6 +108,17 @@ class TokenIndex:
     def runs_of(self, least: int) -> list[int]:
         """Where the runs of at least that length begin."""
         return [start for start, end in zip(self._starts, self._ends, strict=True) if end - start >= least]
+
+
+def _anchored(low: bytes) -> dict[str, list[int]]:
+    found = {anchor: list(offsets(low, anchor.encode())) for anchor in ANCHORS[""]}
+    for letter, pattern in _BY_LETTER.items():
+        anchors = ANCHORS[letter]
+        found |= {anchor: [] for anchor in anchors}
+        for match in pattern.finditer(low):
+            anchor = anchors[(match.lastindex or 1) - 1]
+            found[anchor].append(match.start() - anchor.index(letter))
+    return found
 
 
 def offsets(text: bytes, piece: bytes) -> Iterator[int]:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from upskill.domain import Errored, Evaluation, Trial
-from upskill.domain.text import whole_characters
+from upskill.domain.text import visible, whole_characters
 
 Cell = str | int | float | None
 
@@ -22,13 +22,13 @@ COLUMNS = (
 
 
 def safe_cell(cell: Cell) -> Cell:
-    """The cell as text and nothing else, in characters that a file can hold."""
+    """The cell as text and nothing else: what would act on a terminal that shows it is written as an escape."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if not isinstance(cell, str):
         return cell
-    cell = whole_characters(cell)
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    shown = visible(whole_characters(cell))
+    return f"'{shown}" if cell.startswith(_FORMULA) else shown
 
 
 def csv_report(evaluation: Evaluation, trials: Iterable[Trial]) -> str:

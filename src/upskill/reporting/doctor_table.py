@@ -11,9 +11,11 @@ from upskill.sandbox.probes import Result
 
 SCHEMA = "upskill.doctor/1"
 WITHOUT_GROUP = (
-    "No control group can be made here, so a thread adds up the memory of each sandbox every 0.2 s.",
-    "Probe 20 holds that way, but what is touched between two looks comes on top, and so do files in /workspace, /tmp "
-    "and /dev/shm (each has its own limit), kernel buffers, and shared pages that no process has mapped any more.",
+    "No control group can be made here, so a thread counts the memory of each sandbox every 0.2 s: its processes, its "
+    "files and folders, the buffers of its sockets.",
+    "Not held that way: what is taken between two looks; shared memory that a program gives back but for one page; "
+    "queued inotify events, up to 1 GB for all sandboxes of a user. Pipes, timers, locks and epoll come on top, up to "
+    "a few hundred MB. When the machine runs out of memory, the kernel ends programs in sandboxes first.",
 )
 """What a person without a control group should know. Named even when every probe held."""
 

@@ -1,6 +1,8 @@
 """What a `generate` came to, as people read it and as programs do."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
 
 from rich.console import Console
@@ -9,6 +11,7 @@ from rich.text import Text
 from upskill.domain import Evaluation, Purchase, estimate_tokens
 from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
+from upskill.domain.finding import Finding
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
@@ -67,7 +70,7 @@ def last_line(generated: GenerateResult) -> str:
 def _skill(generated: GenerateResult) -> Iterator[Text]:
     skill = generated.skill
     yield Text(skill.name, style="bold")
-    yield Text(skill.description)
+    yield Text(" ".join(skill.description.split()))
     yield Text()
     yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
     for file in skill.other_files:
@@ -140,7 +143,17 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         "run": generated.run,
         "notes": list(generated.notes),
         "aptitude": aptitude_json(generated.aptitude),
+        "findings": [asdict(one) for one in generated.findings],
     }
+
+
+def caution_lines(found: Sequence[Finding]) -> Iterator[str]:
+    """One line for all that is worth knowing and no danger; none where there is nothing."""
+    if cautions := [one for one in found if one.severity == "caution"]:
+        hosts = dict.fromkeys(one.excerpt.split("://")[-1].split("/")[0] for one in cautions if one.rule == "url")
+        others = Counter(one.rule for one in cautions if one.rule != "url")
+        named = [f"{rule} ({number})" for rule, number in others.items()]
+        yield "caution: the draft has " + ", ".join([*named, *(f"host {host}" for host in hosts)])
 
 
 def _spent_json(bought: Purchase) -> Json:

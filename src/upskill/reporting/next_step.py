@@ -15,14 +15,15 @@ class NextStep(NamedTuple):
     command: str
 
 
-def next_steps(evaluation: Evaluation, *, skill: str | None = None) -> Iterator[NextStep]:
+def next_steps(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> Iterator[NextStep]:
     """At most two commands, the most useful first.
 
-    `skill` is the folder as it was typed, where it is known.
+    `skill` is the folder as it was typed, where it is known; `resume` the command that resumes the run, where more must
+    be typed than the run.
     """
     run = quote(evaluation.run)
     if (why := _why_resume(evaluation)) is not None:
-        yield NextStep(why, f"upskill eval --resume {run}")
+        yield NextStep(why, resume or f"upskill eval --resume {run}")
     elif any(map(_lost_too_much, evaluation.students)):
         yield NextStep("ask anew, with a sound server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
     elif skill is not None and _in_doubt(evaluation):

@@ -22,7 +22,7 @@ def evaluation_table(evaluation: Evaluation) -> str:
         for title in titles
     )
     rows = "".join(f"<tr>{''.join(_cells(report))}</tr>" for report in evaluation.students)
-    cases = f"{count(evaluation.cases, 'case')}, run kept in {evaluation.run}"
+    cases = count(evaluation.cases, "case") + (f", run kept in {evaluation.run}" if evaluation.run_is_here else "")
     notes = "".join(f"<br>note: {escaped(note)}" for note in evaluation.notes).removeprefix("<br>")
     return (
         f'<table style="border-collapse:collapse"><caption style="{_LEFT}"><strong>{escaped(evaluation.skill.name)}'

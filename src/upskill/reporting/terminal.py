@@ -61,7 +61,8 @@ def show_evaluation(evaluation: Evaluation, console: Console) -> None:
         print_lines([Text(_judged(evaluation.judge), style="dim")], console)
     for note in evaluation.notes:
         print_lines([Text(f"note: {note}", style="dim")], console)
-    console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
+    if evaluation.run_is_here:
+        console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
     print_lines(_errors(evaluation), console)
 
 
@@ -143,7 +144,7 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
         yield Text(_headline(report, lift), style=style)
         yield Text()
     yield Text(skill.name, style="bold")
-    yield Text(skill.description)
+    yield Text(" ".join(skill.description.split()))
     yield Text()
     yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
     yield Text()

@@ -12,6 +12,7 @@ from upskill.sandbox.contract import (
     SandboxFacts,
     SandboxGone,
     SandboxSpec,
+    SandboxSpent,
     SandboxUnavailable,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "SandboxFacts",
     "SandboxGone",
     "SandboxSpec",
+    "SandboxSpent",
     "SandboxUnavailable",
     "describe_sandbox",
     "open_sandbox",

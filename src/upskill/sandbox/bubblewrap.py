@@ -9,13 +9,15 @@ import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from upskill.sandbox import profile, seccomp, wire
 from upskill.sandbox.client import SandboxClient
 from upskill.sandbox.contract import HOME, FileRefused, Mount, SandboxSpec
+from upskill.sandbox.init_process.main import MEMORY_FILE_SYSTEMS
 from upskill.sandbox.memory_limit import MemoryGroup, find_controllers, make_group
+from upskill.sandbox.memory_pool import POOL
 from upskill.sandbox.programs import compiled, find_program, spawn
 from upskill.sandbox.refusals import unavailable
 from upskill.sandbox.staging import StagedSpec, stage
@@ -24,6 +26,29 @@ START_SECONDS = 30.0
 MOST_READ_ONLY = 500
 OLDEST = (0, 8)
 ENVIRONMENT = {"PATH": profile.PATH, "HOME": HOME, "LANG": "C.UTF-8"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StartedSandbox:
+    """What there is once the init process has said `ready`."""
+
+    process: "subprocess.Popen[bytes]"
+    to_init: wire.Wire
+    init_pid: int
+    """The number that the host knows the init process by."""
+    places: Sequence[int]
+    """Descriptors of the memory file systems inside."""
+
+    def without_places(self) -> "StartedSandbox":
+        """Where a control group counts, nobody else needs them."""
+        for place in self.places:
+            os.close(place)
+        return replace(self, places=())
+
+    def undo(self) -> None:
+        _kill(self.process)
+        self.to_init.close()
+        self.without_places()
 
 
 @cache
@@ -64,23 +89,35 @@ def open_bubblewrap(
     staged = stage(spec) if os.geteuid() == 0 else StagedSpec(spec=spec)
     with ExitStack() as in_any_case, ExitStack() as on_failure:
         in_any_case.callback(staged.clear)
-        controllers = find_controllers()
+        give_back = POOL.take(spec.limits.memory_mb) if recipe.pooled else _nothing
+        on_failure.callback(give_back)
+        controllers = find_controllers() if recipe.grouped else None
         group = make_group(spec.limits, controllers) if controllers else None
         if group is not None:
             on_failure.callback(group.remove)
-        process, to_init, init_pid = _start(
-            [*staged.before, *words], staged.spec, interpreter, recipe, init_process, group
-        )
-        on_failure.callback(to_init.close)
-        on_failure.callback(_kill, process)
+        started = _start([*staged.before, *words], staged.spec, interpreter, recipe, init_process, group)
+        if group is not None or not recipe.counted:
+            started = started.without_places()
+        on_failure.callback(started.undo)
         try:
             client = SandboxClient(
-                to_init, process=process, init_pid=init_pid, limits=spec.limits, environment=ENVIRONMENT, group=group
+                started.to_init,
+                process=started.process,
+                init_pid=started.init_pid,
+                limits=spec.limits,
+                environment=ENVIRONMENT,
+                group=group,
+                places=started.places,
+                afterwards=give_back,
             )
         except ProcessLookupError:
             raise unavailable("the sandbox ended as soon as it had started") from None
         on_failure.pop_all()
         return client
+
+
+def _nothing() -> None:
+    return
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
@@ -124,8 +161,7 @@ def _start(
     recipe: profile.Recipe,
     init_process: bytes,
     group: MemoryGroup | None,
-) -> tuple["subprocess.Popen[bytes]", wire.Wire, int]:
-    """The process of bubblewrap, the wire to the init process, and the number the host knows that process by."""
+) -> StartedSandbox:
     with ExitStack() as ours, ExitStack() as on_failure:
         theirs = ours.enter_context(ExitStack())
         sending = ours.enter_context(ExitStack())
@@ -168,14 +204,15 @@ def _start(
                 group.enter(process.pid)
             _write_all(flags_end, b"".join(os.fsencode(word) + b"\0" for word in settings))
             sending.close()
-            if to_init.answer(time.monotonic() + START_SECONDS, 0) != [b"ready"]:
-                raise wire.WireLost("a first word that is not `ready`")
+            places = to_init.first_word(time.monotonic() + START_SECONDS, descriptors=len(MEMORY_FILE_SYSTEMS))
+            for place in places:
+                on_failure.callback(os.close, place)
             init_pid = _child(status)
         except (wire.WireLost, wire.WireSilent, OSError, ValueError) as error:
             on_failure.close()
             raise unavailable(_read_available(complaints) or f"the sandbox did not start ({error})") from None
         on_failure.pop_all()
-        return process, to_init, init_pid
+        return StartedSandbox(process=process, to_init=to_init, init_pid=init_pid, places=places)
 
 
 def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:

@@ -12,15 +12,19 @@ from typing import Self
 
 from upskill.domain.answer import Files
 from upskill.sandbox import wire
-from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Limits, SandboxGone
+from upskill.sandbox.contract import WORKSPACE, CommandResult, Ended, Limits, SandboxGone, SandboxSpent
 from upskill.sandbox.memory_limit import MemoryGroup
+from upskill.sandbox.memory_use import devices_of, in_files, in_sockets
 from upskill.sandbox.watching import WATCHER
 
 END_SECONDS = 10.0
 
 
 class SandboxClient:
-    """See `Sandbox`. Calls from several threads wait for each other; `close` waits for nobody."""
+    """See `Sandbox`. Calls from several threads wait for each other; `close` waits for nobody.
+
+    `places` are descriptors of its memory file systems. They are closed with it, as the group is removed.
+    """
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class SandboxClient:
         root: str = "",
         confined: bool = True,
         group: MemoryGroup | None = None,
+        places: Sequence[int] = (),
         afterwards: Callable[[], None] = lambda: None,
     ) -> None:
         self._to_init = to_init
@@ -44,11 +49,14 @@ class SandboxClient:
         self._root = root
         self._confined = confined
         self._group = group
+        self._places = tuple(places)
+        self._devices = devices_of(places)
         self._afterwards = afterwards
         self._busy = threading.Lock()
         self._ending = threading.Lock()
         self._closed = False
         self._over_memory = False
+        self._spent = False
         self._kills_known = 0
         WATCHER.add(self)
 
@@ -93,9 +101,9 @@ class SandboxClient:
                 self.close()
                 return _no_answer("timeout", started)
             except (wire.WireLost, SandboxGone):
-                over = self._over_memory or bool(self.was_killed_for_memory())
+                self._spent = self._spent or self._over_memory or bool(self.was_killed_for_memory())
                 self.close()
-                return _no_answer("memory" if over else "gone", started)
+                return _no_answer("memory" if self._spent else "gone", started)
             if result.ended == "exit" and self.was_killed_for_memory():
                 result = replace(result, ended="memory", exit_code=None)
             self._forget_kills()
@@ -140,6 +148,8 @@ class SandboxClient:
             self._to_init.close()
             if self._init_handle is not None:
                 os.close(self._init_handle)
+            for place in self._places:
+                os.close(place)
             if self._group:
                 self._group.remove()
             self._afterwards()
@@ -154,6 +164,18 @@ class SandboxClient:
     @property
     def memory_ceiling(self) -> int:
         return self._limits.memory_mb * 1_048_576
+
+    @property
+    def devices(self) -> frozenset[bytes]:
+        return self._devices
+
+    def outside_processes(self) -> int:
+        if not self._places or not self._ending.acquire(blocking=False):
+            return 0
+        try:
+            return 0 if self._closed else in_files(self._places) + in_sockets(self._init_pid)
+        finally:
+            self._ending.release()
 
     def was_killed_for_memory(self) -> bool | None:
         return None if self._group is None else self._group.killed() > self._kills_known
@@ -177,6 +199,7 @@ class SandboxClient:
             # Never while it is being closed: the handle of its process may belong to another one by then.
             try:
                 if not self._closed:
+                    self._spent = True
                     with suppress(ProcessLookupError):
                         self._kill_init()
             finally:
@@ -184,7 +207,10 @@ class SandboxClient:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise SandboxGone("the sandbox is gone")
+            raise self._gone("the sandbox is gone")
+
+    def _gone(self, what: str) -> SandboxGone:
+        return SandboxSpent(f"{what}; it used too much memory") if self._spent else SandboxGone(what)
 
     def _files(self, request: Sequence[bytes], what: str, most_bytes: int) -> Sequence[bytes]:
         with self._busy:
@@ -195,7 +221,7 @@ class SandboxClient:
             except (wire.WireLost, wire.WireSilent) as error:
                 self.close()
                 why = str(error) or "no answer in time"
-                raise SandboxGone(f"the sandbox is gone: it could not {what} ({why})") from None
+                raise self._gone(f"the sandbox is gone: it could not {what} ({why})") from None
 
     def _kill_init(self) -> None:
         if self._init_handle is not None:

@@ -134,6 +134,10 @@ class SandboxGone(EngineError):
     """The sandbox ended before it could answer. What was asked of it has measured nothing."""
 
 
+class SandboxSpent(SandboxGone):
+    """What ran in the sandbox used so much memory that the sandbox had to be ended with it."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SandboxFacts:
     """What confines the programs of a run, as the run records it."""

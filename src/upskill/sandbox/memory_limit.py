@@ -15,6 +15,7 @@ from upskill.sandbox.contract import Limits
 
 _PREFIX = "upskill-"
 _SPARE_PROCESSES = 16
+_TCP_BYTES = 32 * 1_048_576
 _numbers = itertools.count()
 _swept: set[Path] = set()
 
@@ -85,6 +86,8 @@ def make_group(limits: Limits, controllers: Controllers) -> MemoryGroup | None:
         else:
             (memory / "memory.limit_in_bytes").write_text(size, encoding="ascii")
             _write_if_there(memory / "memory.memsw.limit_in_bytes", size)
+            # Version 1 counts the buffers of TCP apart from everything else, and bounds them only where asked to.
+            _write_if_there(memory / "memory.kmem.tcp.limit_in_bytes", str(_TCP_BYTES))
             counter = memory / "memory.oom_control"
         if controllers.processes is not None:
             (controllers.processes / name / "pids.max").write_text(most, encoding="ascii")

@@ -44,6 +44,12 @@ class Recipe:
     filtered: bool = True
     sized: bool = True
     drops_rights: bool = True
+    grouped: bool = True
+    """In a control group, where one can be made."""
+    counted: bool = True
+    """Without a group, files and sockets are counted as memory too."""
+    pooled: bool = True
+    """What is asked for beyond the default comes from one pool."""
     init_process: bytes = init_program()
 
 

@@ -56,19 +56,44 @@ NUMBERS: Mapping[str, tuple[int | None, int | None]] = {
     "iopl": (172, None),
     "ioperm": (173, None),
     "lookup_dcookie": (212, 18),
+    "modify_ldt": (154, None),
+    "uselib": (134, None),
+    "remap_file_pages": (216, 234),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "fanotify_mark": (301, 263),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "msgget": (68, 186),
+    "semget": (64, 190),
+    "mq_open": (240, 180),
+    "vmsplice": (278, 75),
+    "io_setup": (206, 0),
     "clone3": (435, 435),
     "clone": (56, 220),
     "socket": (41, 198),
     "socketpair": (53, 199),
     "prlimit64": (302, 261),
     "ioctl": (16, 29),
+    "setsockopt": (54, 208),
+    "setpriority": (141, 140),
+    "ioprio_set": (251, 30),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
 }
 
-NOT_THERE = frozenset({"clone3", "memfd_create", "memfd_secret", "shmget", "msgget"})
+NEWEST = 452
+"""The newest call that was judged (fchmodat2, Linux 6.6). Later ones are not there, whatever the kernel has."""
+UNUSED: Mapping[str, tuple[int, int]] = {"x86_64": (335, 424), "aarch64": (295, 424)}
+"""Numbers that no architecture-independent call had when these were judged, from and to before."""
+NOT_THERE = frozenset(
+    {"clone3", "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "mq_open", "vmsplice", "io_setup"}
+)
 """Answered as an older kernel would. libc falls back from clone3 to clone, whose flags a filter can see. The others
 make memory that no process has mapped, which the watcher of a sandbox without a control group could not count."""
 
@@ -77,6 +102,15 @@ FAMILIES = (1, 2, 10)
 """AF_UNIX, AF_INET, AF_INET6. AF_VSOCK and others ignore network namespaces."""
 TERMINAL_INJECTION = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX: typing into a terminal in somebody's name."""
+WHOSE = {
+    **{"setpriority": 1, "ioprio_set": 1},
+    **dict.fromkeys(("sched_setscheduler", "sched_setparam", "sched_setattr", "sched_setaffinity"), 0),
+}
+"""Which argument says whose share of the processor is meant."""
+EVERY_PROCESS = {"setpriority": 2, "ioprio_set": 3}
+"""PRIO_USER and IOPRIO_WHO_USER: all processes of the user, process 1 among them."""
+SOCKET_LEVEL, BUFFER_SIZES = 1, (7, 8)
+"""SOL_SOCKET; SO_SNDBUF and SO_RCVBUF."""
 
 _AUDIT_ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
@@ -114,6 +148,16 @@ def _rules_of(name: str) -> list[bytes]:
     if name == "prlimit64":
         # Of oneself only: all processes share one user, and process 1 must not be squeezed from below.
         return [_argument(0), _step(_EQUAL, 0, if_false=1), _PASS, _refuse(errno.EPERM)]
+    if name in WHOSE:
+        # Not that of process 1, or a student could make it too late to hand out what the student left.
+        rules: list[bytes] = []
+        if (everybody := EVERY_PROCESS.get(name)) is not None:
+            rules = [_argument(0), _step(_EQUAL, everybody, if_false=1), _refuse(errno.EPERM)]
+        return [*rules, _argument(WHOSE[name]), _step(_EQUAL, 1, if_false=1), _refuse(errno.EPERM), _PASS]
+    if name == "setsockopt":
+        # Done without effect: with buffers of one known size, counting sockets bounds their memory.
+        ignored = [step for size in BUFFER_SIZES for step in (_step(_EQUAL, size, if_false=1), _refuse(0))]
+        return [_argument(1), _step(_EQUAL, SOCKET_LEVEL, if_true=1), _PASS, _argument(2), *ignored, _PASS]
     if name == "ioctl":
         refused = [
             step
@@ -139,6 +183,9 @@ def compile_filter(machine: str) -> bytes:
     ]
     if machine == "x86_64":
         program += [_step(_AT_LEAST, _X32_BIT, if_false=1), _refuse(errno.EPERM)]
+    first, end = UNUSED[machine]
+    program += [_step(_AT_LEAST, NEWEST + 1, if_false=1), _refuse(errno.ENOSYS)]
+    program += [_step(_AT_LEAST, first, if_false=2), _step(_AT_LEAST, end, if_true=1), _refuse(errno.ENOSYS)]
     for name, numbers in NUMBERS.items():
         if (number := numbers[column]) is not None:
             rules = _rules_of(name)

@@ -1,21 +1,20 @@
 """One thread that keeps the memory of every open sandbox under its ceiling, where no control group does.
 
-Limits of a process never bound a sum. So every 0.2 s the resident memory of each tree is added up. Orphans inside a
-process namespace come to its first process, so nobody leaves the tree.
+Limits of a process never bound a sum. So every 0.2 s the memory of each tree is added up, with what its files and
+sockets hold. Orphans inside a process namespace come to its first process, so nobody leaves the tree.
 """
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Protocol
+
+from upskill.sandbox.memory_use import PROC, are_over
 
 INTERVAL_SECONDS = 0.2
 PATIENCE = 5
 """How many looks after being asked a tree may still be over its ceiling."""
-_PAGE = os.sysconf("SC_PAGESIZE")
-_PROC = Path("/proc")
 
 
 class WatchedSandbox(Protocol):
@@ -23,6 +22,15 @@ class WatchedSandbox(Protocol):
     def init_pid(self) -> int: ...
     @property
     def memory_ceiling(self) -> int: ...
+    @property
+    def devices(self) -> Collection[bytes]:
+        """Its memory file systems: files of theirs are counted as files and not as mapped memory."""
+        ...
+
+    def outside_processes(self) -> int:
+        """Bytes that its files and sockets hold."""
+        ...
+
     def was_killed_for_memory(self) -> bool | None:
         """Whether its control group had the kernel kill somebody since it last mattered; `None` without a group."""
         ...
@@ -72,7 +80,8 @@ class Watcher:
             over = sandbox.was_killed_for_memory()
             if over is None:
                 children = children_of_all() if children is None else children
-                over = _is_over(tree(sandbox.init_pid, children), sandbox.memory_ceiling)
+                left = sandbox.memory_ceiling - sandbox.outside_processes()
+                over = are_over(tree(sandbox.init_pid, children), left, devices=sandbox.devices)
             looks = self._over.get(id(sandbox), 0) + 1 if over else 0
             with self._lock:
                 if id(sandbox) not in self._open:
@@ -85,13 +94,13 @@ class Watcher:
 def children_of_all() -> dict[int, list[int]]:
     """Every process of this machine by its parent."""
     children: dict[int, list[int]] = {}
-    if not _PROC.is_dir():
+    if not PROC.is_dir():
         # Not Linux: there is no sandbox here, and without confinement memory is bounded for each process only.
         return children
-    for name in [path.name for path in _PROC.iterdir()]:
+    for name in [path.name for path in PROC.iterdir()]:
         if name.isdigit():
             with suppress(OSError, ValueError, IndexError):
-                text = (_PROC / name / "stat").read_bytes()
+                text = (PROC / name / "stat").read_bytes()
                 parent = int(text[text.rindex(b")") + 2 :].split()[1])
                 children.setdefault(parent, []).append(int(name))
     return children
@@ -102,31 +111,6 @@ def tree(first: int, children: dict[int, list[int]]) -> list[int]:
     for process in found:
         found.extend(children.get(process, ()))
     return found
-
-
-def _is_over(processes: Iterable[int], ceiling: int) -> bool:
-    """Resident pages first, which count what is shared in full; only above the ceiling the fair and slower count."""
-    processes = list(processes)
-    if sum(map(_resident, processes)) <= ceiling:
-        return False
-    return sum(map(_proportional, processes)) > ceiling
-
-
-def _resident(process: int) -> int:
-    try:
-        return int((_PROC / str(process) / "statm").read_bytes().split()[1]) * _PAGE
-    except (OSError, IndexError, ValueError):
-        return 0
-
-
-def _proportional(process: int) -> int:
-    try:
-        for line in (_PROC / str(process) / "smaps_rollup").read_bytes().splitlines():
-            if line.startswith(b"Pss:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, IndexError, ValueError):
-        pass
-    return _resident(process)
 
 
 WATCHER = Watcher()

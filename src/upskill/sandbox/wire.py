@@ -54,6 +54,22 @@ class Wire:
             raise WireLost("an empty answer")
         return fields
 
+    def first_word(self, deadline: float, *, descriptors: int) -> list[int]:
+        """Wait for `ready` and take the descriptors that come with it. They belong to the caller."""
+        self._wait_until(deadline)
+        expected = pack([b"ready"])
+        try:
+            said, found, _, _ = socket.recv_fds(self._socket, len(expected), descriptors, socket.MSG_CMSG_CLOEXEC)
+        except TimeoutError:
+            raise WireSilent from None
+        except OSError as error:
+            raise WireLost(str(error)) from None
+        if said != expected or len(found) != descriptors:
+            for descriptor in found:
+                os.close(descriptor)
+            raise WireLost("a first word that is not `ready`" if said else "it hung up")
+        return found
+
     def interrupt(self, why: bytes) -> bool:
         """Ask the init process to end everything inside, while a run is waited for. There is no answer but the run's.
 

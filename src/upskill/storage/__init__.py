@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from upskill.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from upskill.storage.atomic_file import write_atomically
     from upskill.storage.cases import CaseFile, read_case_file, read_skill_cases, write_case_file
     from upskill.storage.engine_logs import clean_logs
     from upskill.storage.look_ledger import LookLedger, default_ledger_path
+    from upskill.storage.plain_files import require_plain_folder
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
     from upskill.storage.run_summaries import past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
@@ -26,6 +26,7 @@ else:
             "cases": ("CaseFile", "read_case_file", "read_skill_cases", "write_case_file"),
             "engine_logs": ("clean_logs",),
             "look_ledger": ("LookLedger", "default_ledger_path"),
+            "plain_files": ("require_plain_folder",),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
             "run_summaries": ("past_runs",),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
@@ -33,7 +34,6 @@ else:
             "sqlite_store": ("SqliteStore",),
             "trial_log": ("collector_paused", "emptied"),
             "trial_store": ("StoredTrial", "TrialStore", "default_store_path"),
-            "atomic_file": ("write_atomically",),
         },
     )
 
@@ -63,10 +63,10 @@ __all__ = [
     "read_skill",
     "read_skill_cases",
     "remove",
+    "require_plain_folder",
     "run_folder_at",
     "runs_in",
     "size_of",
-    "write_atomically",
     "write_case_file",
     "write_skill",
 ]

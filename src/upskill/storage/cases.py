@@ -4,12 +4,14 @@ Which kinds of check exist is not known here: a function that finds problems in 
 """
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
+from upskill.atomic_file import write_atomically
 from upskill.domain import Case, Check
 from upskill.domain.case import CaseUse, Json
 from upskill.domain.family import family_problem
@@ -17,9 +19,9 @@ from upskill.domain.files import answer_as_json, files_as_json, read_answer, rea
 from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.text import count, on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
-from upskill.storage.atomic_file import read_json, write_atomically
 from upskill.storage.foreign_cases import foreign_case, is_foreign
-from upskill.storage.skill_files import skill_invalid
+from upskill.storage.foreign_json import read_json
+from upskill.storage.skill_files import require_inside, skill_invalid
 
 CheckProblems = Callable[[Check], list[str]]
 
@@ -40,7 +42,12 @@ _CASE_KEYS = (
 )
 _USES: tuple[CaseUse, ...] = get_args(CaseUse)
 _MOST_ID_CHARACTERS = 100
+_SLOW_SECONDS = 0.5
+_MOST_SLOW_SECONDS = 5.0
+"""Processor time for checks that take more than `_SLOW_SECONDS` each to look at: an ordinary file has none."""
 _EXAMPLE = 'a case looks like {"input": "…", "expected": {"contains": "…"}}; see docs/reference/files.md'
+
+_TOO_SLOW = "simplify the schemas and patterns of their checks"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +65,7 @@ def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile
     folder = folder.parent if folder.name == SKILL_FILE else folder
     meta = folder / META_FILE
     if meta.is_file():
+        require_inside(folder, meta)
         value = _load(meta)
         if not isinstance(value, dict) or any(value.get(key) not in (None, []) for key in ("cases", "tests")):
             if isinstance(value, dict):
@@ -67,7 +75,10 @@ def read_skill_cases(folder: Path, *, check_problems: CheckProblems) -> CaseFile
         if near := get_close_matches("cases", lists, n=1, cutoff=0.75):
             raise skill_invalid(f"{meta}: the cases cannot be read", [_unknown(near[0], ["cases"])], hint=_EXAMPLE)
     evals = folder / "evals" / "evals.json"
-    return read_case_file(evals, check_problems=check_problems) if evals.is_file() else None
+    if not evals.is_file():
+        return None
+    require_inside(folder, evals)
+    return read_case_file(evals, check_problems=check_problems)
 
 
 def read_case_file(path: Path, *, check_problems: CheckProblems) -> CaseFile:
@@ -130,6 +141,7 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
     items, beside = _items(value, problems)
     if not foreign and path.name != META_FILE:
         problems[:0] = [_unknown(key, ["cases"]) for key in beside]
+    check_problems = _within_time(check_problems, path)
     cases: list[Case] = []
     seen: dict[str, int] = {}
     for index, item in enumerate(items, 1):
@@ -152,6 +164,23 @@ def _read(path: Path, value: Json, check_problems: CheckProblems) -> CaseFile:
     if problems:
         raise skill_invalid(f"{path}: {count(len(problems), 'problem')} in the cases", problems, hint=_EXAMPLE)
     return CaseFile(path=path, cases=tuple(cases), extra=beside if foreign else {})
+
+
+def _within_time(check_problems: CheckProblems, path: Path) -> CheckProblems:
+    """The same function, which refuses the file once its slow checks together have taken too long."""
+    spent = 0.0
+
+    def problems(check: Check) -> list[str]:
+        nonlocal spent
+        began = time.thread_time()
+        found = check_problems(check)
+        took = time.thread_time() - began
+        spent += took if took > _SLOW_SECONDS else 0.0
+        if spent > _MOST_SLOW_SECONDS:
+            raise skill_invalid(f"{path}: these cases take too long to read", found, hint=_TOO_SLOW)
+        return found
+
+    return problems
 
 
 def _items(value: Json, problems: list[str]) -> tuple[list[Json], dict[str, Json]]:

@@ -1,5 +1,5 @@
 """The engine's logs: zip files of JSON, written by the engine while it runs. Searched by the names of their members,
-and cleaned once the engine has ended."""
+and cleaned once the engine has ended of keys in what the user wrote; answers reach the engine without them."""
 
 import os
 import re
@@ -14,6 +14,8 @@ from upskill.domain.trial import ARMS
 
 _LOG = re.compile(r"-(\d+)_[^_]+\.eval$")
 _MEMBER = re.compile(rf"samples/(\d{{6,}}-(.*)-({'|'.join(ARMS)})-(\d+))_epoch_\d+\.json$")
+MOST_MEMBER_BYTES = 500_000_000
+"""Unpacked: a few bytes of a stranger's log could become all memory."""
 _Key = tuple[int, str, str, int]
 
 
@@ -66,7 +68,7 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
             _clean(path, clean)
         except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
             notes.append(
-                f"{path.name}: cut short, not looked through for your keys; remove it before you share the run"
+                f"{path.name}: cut short, prompts not searched for your keys; remove it before you share the run"
             )
     return tuple(notes)
 
@@ -74,14 +76,18 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
 def _clean(path: Path, clean: Callable[[str], str]) -> None:
     with zipfile.ZipFile(path) as log:
         members = log.infolist()
+        if any(member.file_size > MOST_MEMBER_BYTES for member in members):
+            raise zipfile.BadZipFile("no engine writes such a log")
         if all(_text(log, member) == clean(_text(log, member)) for member in members):
             return
         beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
-            with zipfile.ZipFile(beside, "x", zipfile.ZIP_DEFLATED) as cleaned:
-                for member in members:
-                    cleaned.writestr(member, clean(_text(log, member)).encode("utf-8", "surrogatepass"))
-            with beside.open("rb") as file:
+            own = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            with os.fdopen(own, "w+b") as file:
+                with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as cleaned:
+                    for member in members:
+                        cleaned.writestr(member, clean(_text(log, member)).encode("utf-8", "surrogatepass"))
+                file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
         finally:

@@ -24,9 +24,12 @@ from pydantic import TypeAdapter, ValidationError
 from upskill.domain import digest_of
 from upskill.errors import EngineError
 from upskill.models.question import Question, Reply
+from upskill.storage.plain_files import is_spending, open_plain, read_plain
 from upskill.storage.trial_store import default_store_path
 
 FOLDER = "teacher"
+MOST_BYTES = 500_000_000
+_APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,7 +75,7 @@ class Journal:
         """Keep an answer. It is on the disk when this returns, or there is an error."""
         line = _ANSWERED.dump_json(answered) + b"\n"
         try:
-            with self.path.open("ab", buffering=0) as file:
+            with os.fdopen(open_plain(self.path, _APPEND, 0o600), "ab", buffering=0) as file:
                 size = file.tell()
                 if file.write(line) != len(line):
                     file.truncate(size)
@@ -86,23 +89,30 @@ class Journal:
 
     def _read(self) -> Iterator[PaidAnswer]:
         try:
-            data = self.path.read_bytes()
+            data = read_plain(self.path, most=MOST_BYTES)
         except FileNotFoundError:
             return
-        except OSError as error:
-            raise EngineError(f"{self.path}: cannot be read ({error.strerror})") from error
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             # What a kill left of a last line would swallow the next one.
-            os.truncate(self.path, len(whole))
+            with os.fdopen(open_plain(self.path, os.O_RDWR), "r+b") as file:
+                file.truncate(len(whole))
         for number, line in enumerate(whole.splitlines(), 1):
             try:
-                yield _ANSWERED.validate_json(line)
-            except ValidationError as error:
+                yield _paid(line)
+            except ValueError as error:
+                problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
                 raise EngineError(
-                    f"{self.path}: line {number} is damaged: {error.errors()[0]['msg']}",
+                    f"{self.path}: line {number} is damaged: {problem}",
                     hint="the other lines are sound; remove the damaged one, and only that question is asked again",
                 ) from None
+
+
+def _paid(line: bytes) -> PaidAnswer:
+    answer = _ANSWERED.validate_json(line)
+    if not is_spending(answer.calls, answer.tokens, answer.cost):
+        raise ValueError("it cost less than nothing")
+    return answer
 
 
 if sys.platform != "win32":

@@ -7,6 +7,7 @@ other, so that two branches can be merged by keeping the lines of both. Whatever
 import json
 import os
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -33,8 +34,10 @@ def default_ledger_path() -> Path:
 class LookLedger:
     """The looks in one file. Neither reading nor appending ever raises: `notes` says what went wrong."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, contradiction: Callable[[Look], str | None] = lambda _: None) -> None:
+        """`contradiction` says what cannot be true of a look; such a look is noted and left out."""
         self.path = path
+        self._contradiction = contradiction
         self._notes: list[str] = []
 
     @property
@@ -45,13 +48,15 @@ class LookLedger:
     def read(self) -> tuple[Look, ...]:
         """Every look, oldest first. Of the looks of one run at one student, which was resumed, the last."""
         looks: dict[tuple[str, str], Look] = {}
-        damaged = []
+        damaged, refused = [], []
         try:
             with self.path.open("rb") as file:
                 number = 0
                 while line := file.readline(MOST_LINE_BYTES + 1):
                     number += 1
-                    if (look := _look(line)) is not None:
+                    if (look := _look(line)) is not None and (wrong := self._contradiction(look)) is not None:
+                        refused.append(f"line {number} contradicts itself and is not counted: {wrong}")
+                    elif look is not None:
                         known = looks.get(_place(look))
                         looks[_place(look)] = look if known is None or look.at >= known.at else known
                     elif line.strip():
@@ -62,6 +67,10 @@ class LookLedger:
             return ()
         except OSError as error:
             self._note(f"cannot be read ({error.strerror}); earlier looks are not counted")
+        for note in refused[:3]:
+            self._note(note)
+        if len(refused) > 3:
+            self._note(f"{len(refused) - 3} more contradict themselves and are not counted")
         if damaged:
             shown = ", ".join(map(str, damaged[:3])) + (" …" if len(damaged) > 3 else "")
             lines = count(len(damaged), "line")

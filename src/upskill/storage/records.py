@@ -11,11 +11,12 @@ from typing import Any, Protocol, TypeVar
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
+from upskill.atomic_file import write_atomically
 from upskill.domain.job import Job, JobResult
 from upskill.domain.text import on_one_line, whole_characters
 from upskill.errors import EngineError, UsageError
 from upskill.redaction import redactor_from
-from upskill.storage.atomic_file import write_atomically
+from upskill.storage.plain_files import read_plain
 
 
 class Record(Protocol):
@@ -62,13 +63,11 @@ def read_record(path: Path, adapter: TypeAdapter[R], *, wanted: str, missing: st
     another format.
     """
     try:
-        record = adapter.validate_json(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        record = adapter.validate_json(read_plain(path))
+    except FileNotFoundError:
         raise UsageError(
             f"{path.parent}: {missing}, there is no {path.name} in it", hint="list them: upskill runs"
         ) from None
-    except OSError as error:
-        raise EngineError(f"{path}: cannot be read ({error.strerror})") from None
     except ValidationError as error:
         raise EngineError(on_one_line(f"{path}: cannot be read as {wanted}: {first_problem(error)}")) from None
     if record.format != wanted:

@@ -107,7 +107,7 @@ def is_held(path: Path) -> bool:
     if sys.platform == "win32":
         return False
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:

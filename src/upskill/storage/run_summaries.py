@@ -13,9 +13,9 @@ from upskill.domain.evaluation import PastResult, PastRun, shown_interval
 from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
 from upskill.domain.text import printable
+from upskill.errors import UpskillError
+from upskill.storage.plain_files import read_plain
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
-
-MOST_BYTES = 50_000_000
 
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
@@ -58,10 +58,11 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
 def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping[str, Any]], PastRun]) -> PastRun:
     """What a record says, `more` of it by its kind; or what to say of a folder whose record says nothing."""
     try:
-        with (folder / name).open("rb") as file:
-            record = _object(json.loads(file.read(MOST_BYTES)))
+        record = _object(json.loads(read_plain(folder / name)))
     except OSError as error:
         return _unreadable(folder, error.strerror or "it cannot be read")
+    except UpskillError as error:
+        return _unreadable(folder, error.message.removeprefix(f"{folder / name}: "))
     except (ValueError, RecursionError):
         return _unreadable(folder, f"{name} is not JSON")
     written_as = _text(record.get("format"))

@@ -6,24 +6,29 @@
 
 import re
 import secrets
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
 
+from upskill.atomic_file import write_atomically
 from upskill.domain import Arm, Cap, Design, Outage, Qualification, RunEnd, Student
 from upskill.domain.look import LookTerms
 from upskill.domain.run_end import CapKind
 from upskill.errors import EngineError, UsageError
-from upskill.storage.atomic_file import write_atomically
+from upskill.storage.plain_files import ENGINE_FOLDER
 from upskill.storage.records import keep_text, read_record, record_text
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TRIALS_FILE
 from upskill.storage.trial_log import TrialLog
 
 RESERVED_BYTES = 65_536
+MOST_TURNS = 1_000_000
+"""Pairs that one student could be asked for: a record that says more would be planned for ever."""
 
 # How runs of earlier versions tell in their notes why they ended.
 _CAP = re.compile(r"stopped at the cap of (\$)?([0-9][0-9.,e+-]*)(?: (calls?|tokens|minutes))?")
@@ -128,7 +133,11 @@ class RunFolder:
     @property
     def engine_data(self) -> Path:
         """Where the engine's own scratch files go instead of the user's home."""
-        return self.path / "engine"
+        return self.path / ENGINE_FOLDER
+
+    def clear_engine_data(self) -> None:
+        """Remove what the engine of a killed run left: it is never read again, whoever made it."""
+        shutil.rmtree(self.engine_data, ignore_errors=True)
 
     @property
     def trials(self) -> TrialLog:
@@ -138,7 +147,9 @@ class RunFolder:
     def set_space_aside(self) -> None:
         """Hold a little space, so that a run on a disk that fills up can still write how it ended."""
         try:
-            self._reserve.write_bytes(b"\0" * RESERVED_BYTES)
+            self._reserve.unlink(missing_ok=True)  # what lies there may lead elsewhere
+            with self._reserve.open("xb") as file:
+                file.write(b"\0" * RESERVED_BYTES)
         except OSError as error:
             self._reserve.unlink(missing_ok=True)
             raise EngineError(
@@ -166,14 +177,14 @@ def create_run(runs_dir: Path, *, skill_name: str) -> RunFolder:
 def run_folder_at(path: Path) -> RunFolder:
     """The run folder at this very place, which is made where it is not there."""
     try:
-        (path / "logs").mkdir(parents=True, exist_ok=True)
+        (path / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise EngineError(f"{path}: a run folder cannot be made here ({error.strerror})") from None
     return RunFolder(path=path)
 
 
 def new_folder(runs_dir: Path, about: str) -> Path:
-    """An empty folder named after the time and what it is about, where version control does not look."""
+    """An empty folder named after the time and what it is about, where neither other users nor version control look."""
     name = re.sub(r"[^A-Za-z0-9]+", "-", about)[:40].strip("-") or "skill"
     try:
         runs_dir.mkdir(parents=True, exist_ok=True)
@@ -184,7 +195,7 @@ def new_folder(runs_dir: Path, about: str) -> Path:
         while True:
             folder = runs_dir / f"{stamp}-{name}-{secrets.token_hex(3)}"
             try:
-                folder.mkdir()
+                folder.mkdir(mode=0o700)
             except FileExistsError:
                 continue
             break
@@ -200,7 +211,8 @@ def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
     if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():
         raise UsageError(
-            f"{folder}: a run of `generate`, not of `eval`", hint=f"go on with it: upskill generate --resume {folder}"
+            f"{folder}: a run of `generate`, not of `eval`",
+            hint=f"go on with it: upskill generate --resume {quote(str(folder))}",
         )
     record = read_record(
         folder / RUN_FILE,
@@ -209,10 +221,21 @@ def read_run(folder: Path) -> RunRecord:
         missing="not a run folder",
         other="read it with the version of upskill that wrote it",
     )
+    _require_sound(record, folder / RUN_FILE)
     if record.end is None and record.status in ("finished", "interrupted"):
         end = _end_in_words(record.notes, record.students, interrupted=record.status == "interrupted")
         return replace(record, end=end)
     return record
+
+
+def _require_sound(record: RunRecord, path: Path) -> None:
+    """Raise where a record contradicts itself, or plans more than any run does."""
+    turns = max(record.repeats * max(1, len(record.cases)), record.turn_cap or 1)
+    if record.repeats < 1 or (record.turn_cap or 1) < 1 or turns > MOST_TURNS:
+        raise EngineError(f"{path}: asks for {turns:,} pairs, which no run does")
+    for names in ([case.id for case in record.cases], [student.name for student in record.students]):
+        if len(set(names)) < len(names):
+            raise EngineError(f"{path}: names a case or a student twice, which no run does")
 
 
 def _end_in_words(notes: Iterable[str], students: Iterable[Student], *, interrupted: bool) -> RunEnd:

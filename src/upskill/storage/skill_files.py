@@ -141,6 +141,16 @@ def _require_portable(found: Iterable[FoundFile], problems: list[str]) -> None:
             problems.append(f"{file.path}: differs from {other} only by case, which not every system can hold")
 
 
+def require_inside(folder: Path, path: Path) -> None:
+    """Raise `SkillInvalid` where a link leads from this path, which the folder of a skill holds, out of that folder."""
+    if not (real := path.resolve()).is_relative_to(folder.resolve()):
+        raise skill_invalid(
+            f"{path}: is not read",
+            [f"{path.relative_to(folder)}: a link that leaves the skill ({real})"],
+            hint="replace the link by the file itself; cases elsewhere are named with -t FILE",
+        )
+
+
 def skill_invalid(message: str, problems: Sequence[str], *, hint: str | None = None) -> SkillInvalid:
     """The error for a skill or a case file that cannot be used, with every problem found in it."""
     shown = [on_one_line(problem) for problem in problems[:MOST_PROBLEMS]]

@@ -10,16 +10,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
+from upskill.domain.finding import Finding
 from upskill.domain.skill import META_FILE
 from upskill.domain.student_profile import Aptitude
 from upskill.domain.text import whole_characters
-from upskill.storage.atomic_file import read_json
 from upskill.storage.cases import cases_as_json
+from upskill.storage.foreign_json import read_json
 from upskill.storage.records import first_problem, write_text
-from upskill.storage.skill_files import skill_invalid
+from upskill.storage.skill_files import require_inside, skill_invalid
 
 META_FORMAT = "upskill.skill/1"
-_OWN = ("format", "status", "provenance", "measured", "held_out_uses")
+_OWN = ("format", "status", "provenance", "measured", "held_out_uses", "findings")
 _CASES = ("cases", "tests")
 
 
@@ -103,6 +104,8 @@ class SkillMeta:
     provenance: Provenance | None = None
     measured: tuple[MeasuredLift, ...] = ()
     held_out_uses: tuple[HeldOutUse, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """What a search found before the skill was saved. None found does not mean safe."""
 
 
 _META = TypeAdapter(SkillMeta)
@@ -157,6 +160,7 @@ def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: di
 def _load(path: Path) -> dict[str, Json]:
     if not path.is_file():
         return {}
+    require_inside(path.parent, path)
     try:
         value = read_json(path)
     except ValueError as error:

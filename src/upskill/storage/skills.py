@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count, islice
 from pathlib import Path
 
+from upskill.atomic_file import write_atomically
 from upskill.domain import Files, Skill, digest_of
 from upskill.domain.skill import (
     MOST_CHARACTERS,
@@ -21,7 +22,6 @@ from upskill.domain.skill import (
 )
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
-from upskill.storage.atomic_file import write_atomically
 from upskill.storage.frontmatter import SkillText, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
 from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid

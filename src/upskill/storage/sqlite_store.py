@@ -19,6 +19,7 @@ from typing import Self, TypeVar
 from upskill.domain import Scored, Trial, digest_of
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError
+from upskill.storage.reservations import Reservations
 from upskill.storage.sqlite_schema import (
     BUSY_SECONDS,
     COLUMNS,
@@ -88,8 +89,10 @@ class SqliteStore:
         self._lock = threading.Lock()
         """Guards what follows."""
         self._waiting: list[_Waiting] = []
+        self._to_release: list[str] = []
         self._not_before = 0.0
         self._patience = BUSY_SECONDS
+        self._reservations = Reservations(path.with_name(f"{path.name}-reserved"))
         self._connection = self._open()
         self._keeping = self._connection is not None
         self._try(lambda file: _prune(file, now=microseconds(clock()), most_bytes=most_bytes), patience=_PRUNE_SECONDS)
@@ -140,6 +143,26 @@ class SqliteStore:
             waiting = (trial for trial, by, _ in self._waiting if trial.id == trial_id and by == served)
             return (row or 0) + sum(trial.lost_answers for trial in waiting)
 
+    def reserve(self, trial_id: str, *, fingerprint: str | None) -> bool:
+        """Whether this process may buy a trial now; false while another process is buying the same one.
+
+        Where nothing can be kept nobody waits.
+        """
+        with self._lock:
+            return not self._keeping or self._reservations.take(f"{trial_id} {_hidden(fingerprint)}")
+
+    def release(self, trial_id: str, *, fingerprint: str | None) -> None:
+        """Let others buy a trial, or find it: where it waits to be written, once it is."""
+        with self._lock:
+            self._to_release.append(f"{trial_id} {_hidden(fingerprint)}")
+            if not self._waiting:
+                self._release_all()
+
+    def _release_all(self) -> None:
+        for trial in self._to_release:
+            self._reservations.release(trial)
+        self._to_release.clear()
+
     def flush(self) -> None:
         """Return when everything kept so far is committed, or is known to be impossible to keep."""
         with self._lock:
@@ -154,6 +177,7 @@ class SqliteStore:
             self._write(patience=BUSY_SECONDS)
             if self._waiting and self._keeping:
                 self._note(_HELD)
+            self._reservations.close()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -239,6 +263,7 @@ class SqliteStore:
 
         if self._try(write, patience=patience):
             self._waiting.clear()
+            self._release_all()
         else:
             self._not_before = time.monotonic() + _PAUSE_SECONDS
 

@@ -14,10 +14,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from upskill.domain import Case
 from upskill.domain.draft import Draft, SectionSource
-from upskill.errors import EngineError
+from upskill.domain.finding import Finding
 from upskill.storage.cases import CheckProblems, read_case_file, write_case_file
 from upskill.storage.draft_folder import read_draft, write_draft
 from upskill.storage.journal import Journal
+from upskill.storage.plain_files import read_plain
 from upskill.storage.records import keep_text, read_record, record_text, write_text
 from upskill.storage.run_folders import JOURNAL_FILE, TEACHING_FILE, TEACHING_FORMAT
 from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
@@ -49,6 +50,8 @@ class TeachingRecord:
     settings: dict[str, SettingRecord] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     results: dict[str, JsonValue] | None = None
+    findings: tuple[Finding, ...] = ()
+    """What a search found in the draft that was, or would have been, saved."""
 
 
 _RECORD = TypeAdapter(TeachingRecord)
@@ -76,11 +79,9 @@ class TeachingFolder:
     def saved(self, name: str) -> bytes | None:
         """What a stage brought; `None` if it has not ended."""
         try:
-            return (self.path / name).read_bytes()
+            return read_plain(self.path / name)
         except FileNotFoundError:
             return None
-        except OSError as error:
-            raise EngineError(f"{self.path / name}: cannot be read ({error.strerror})") from error
 
     @property
     def previous(self) -> Path | None:

@@ -12,7 +12,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -23,6 +23,7 @@ from pydantic_core import PydanticSerializationError
 from upskill.domain import Files, Trial
 from upskill.domain.files import files_as_json
 from upskill.errors import EngineError
+from upskill.storage.plain_files import is_spending, open_plain, read_lines
 from upskill.storage.run_folders import hold
 
 _TRIAL = TypeAdapter(Trial)
@@ -70,6 +71,9 @@ def trial_from_json(line: bytes) -> Trial:
         raise UnreadableTrial(error.errors()[0]["msg"]) from None
     except (ValueError, AttributeError, RecursionError) as error:
         raise UnreadableTrial(str(error)) from None
+    usage = trial.usage
+    if not is_spending(trial.calls, trial.lost, usage.input_tokens, usage.output_tokens, usage.cost):
+        raise UnreadableTrial("it cost less than nothing")
     return replace(trial, files=files) if files else trial
 
 
@@ -117,23 +121,18 @@ class TrialLog:
 
         An unterminated last line is what a kill leaves behind and is dropped; damage anywhere else raises.
         """
-        try:
-            file = self.path.open("rb")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise EngineError(f"{self.path}: cannot be read ({error.strerror})") from error
-        with file:
-            for number, line in enumerate(file, 1):
+        with suppress(FileNotFoundError):
+            for number, line in enumerate(read_lines(self.path), 1):
                 if not line.endswith(b"\n"):
                     return
                 try:
-                    yield trial_from_json(line)
+                    trial = trial_from_json(line)
                 except UnreadableTrial as error:
                     raise EngineError(
                         f"{self.path}: line {number} is damaged: {error}",
                         hint="the lines before it are sound; remove the damaged one to read the rest",
                     ) from None
+                yield trial
 
 
 def emptied(trial: Trial) -> Trial:
@@ -151,9 +150,8 @@ class TrialWriter:
     def __init__(self, path: Path, *, sync: Callable[[int], None] = os.fsync) -> None:
         self._path = path
         self._bring_to_disk = sync
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
-            self._file = os.open(path, flags, 0o644)
+            self._file = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             hold(self._file)
             _drop_unterminated(self._file)
         except OSError as error:

@@ -4,7 +4,7 @@ were lost before they were scored, so that buying again forgets nothing."""
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from upskill.domain import Trial
 
@@ -41,6 +41,19 @@ class TrialStore(Protocol):
 
     def lost_answers(self, trial_id: str, *, fingerprint: str | None) -> int:
         """Answers that were lost in all trials of this identity that were handed to `keep`, scored or errored."""
+        ...
+
+
+@runtime_checkable
+class Reserving(TrialStore, Protocol):
+    """A store that also keeps two evaluations at once from buying the same trial."""
+
+    def reserve(self, trial_id: str, *, fingerprint: str | None) -> bool:
+        """Whether this process may buy a trial now; false while another process is buying the same one."""
+        ...
+
+    def release(self, trial_id: str, *, fingerprint: str | None) -> None:
+        """Let others buy a trial, or find it: called once it was kept, or came to nothing."""
         ...
 
 

@@ -7,10 +7,12 @@ Nothing is made up: an answer without the value is unusable, with a reason that 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import yaml
 
+from upskill.domain.bounded_schema import allow_seconds, errors_of, require_time
 from upskill.domain.fences import Fence, fence_after
 from upskill.domain.thinking import without_thinking
 
@@ -20,6 +22,8 @@ MOST_YAML_CHARACTERS = 60_000
 MOST_YAML_OPENINGS = 2_000
 MOST_FENCES = 5
 """YAML is read slowly, and only where JSON was not found: these bound the time to a few seconds."""
+SECONDS_TO_COMPARE = 2.0
+"""Of this thread, for one comparison with the schema: a hundred times what a long answer needs."""
 MOST_DEPTH = 30
 _MOST_STARTS = 60
 MOST_PROBLEMS = 8
@@ -52,15 +56,20 @@ def value_in(text: str, schema: Mapping[str, Any], *, cut: bool = False) -> dict
     if not meant:
         raise UnusableAnswer(["it is empty" if not text.strip() else "it holds thoughts only, and no answer"])
     found = list(_json_values(meant)) or (list(_json_values(text)) if meant != text else [])
-    fitting = _fitting(found, schema)
-    if fitting is None and not cut:
-        fitting = _fitting(list(_yaml_values(meant)), schema)
-    if fitting is not None:
-        return fitting
-    raise UnusableAnswer(_problems(meant, found, schema))
+    try:
+        fitting = _fitting(found, schema)
+        if fitting is None and not cut:
+            fitting = _fitting(list(_yaml_values(meant)), schema)
+        problems = [] if fitting is not None else _problems(meant, found, schema)
+    except TimeoutError:
+        fitting, problems = None, ["it takes too long to compare it with the form asked for; shorten it"]
+    if fitting is None:
+        raise UnusableAnswer(problems)
+    return fitting
 
 
 def _fitting(found: list[Any], schema: Mapping[str, Any]) -> dict[str, Any] | None:
+    allow_seconds(SECONDS_TO_COMPARE)
     for value in reversed(found):
         whole = _fitted(value, schema)
         if isinstance(whole, dict) and not _fit_problems(whole, schema):
@@ -83,6 +92,7 @@ def _problems(text: str, found: list[Any], schema: Mapping[str, Any]) -> list[st
             return ["it is not JSON that can be read: nested too deeply, or a number that is none"]
     if not objects:
         return ["it holds no JSON object"]
+    allow_seconds(SECONDS_TO_COMPARE)
     largest = max(objects, key=lambda value: len(repr(value)))
     return _fit_problems(_fitted(largest, schema), schema) or ["it holds no JSON object of the form asked for"]
 
@@ -196,6 +206,7 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
     A bare list becomes an object whose only required key is a list; a number becomes a string where the schema has one;
     a string becomes a list of one where the schema has a list of strings.
     """
+    require_time()
     if schema.get("type") == "string" and isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if schema.get("type") == "array" and isinstance(value, str) and schema.get("items", {}).get("type") == "string":
@@ -219,17 +230,11 @@ def _fitted(value: Any, schema: Mapping[str, Any]) -> Any:
 
 def _fit_problems(value: Any, schema: Mapping[str, Any]) -> list[str]:
     """The first few problems of a value; empty when it fits the schema."""
-    from jsonschema import Draft202012Validator
-
-    problems: list[str] = []
     try:
-        for error in Draft202012Validator(schema).iter_errors(value):
-            problems.append(_in_words(_nearest(error)))
-            if len(problems) >= MOST_PROBLEMS:
-                break
+        found = [_in_words(_nearest(error)) for error in islice(errors_of(schema, value), MOST_PROBLEMS)]
     except RecursionError:
         return ["it is nested too deeply"]
-    return list(dict.fromkeys(problems))
+    return list(dict.fromkeys(found))
 
 
 def _nearest(error: Any) -> Any:

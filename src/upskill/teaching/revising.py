@@ -17,7 +17,7 @@ from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_answer import body_of
-from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems
+from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems, without_hidden
 from upskill.teaching.edits import BODY, DESCRIPTION, MOST_EDITS, Edit, EditedDraft, apply_edits, texts_of, with_texts
 from upskill.teaching.failures import Failure, choose, describe
 from upskill.teaching.material import LEAST_SHOWN, Material, material_needed
@@ -241,5 +241,5 @@ def _edit(said: Mapping[str, Any]) -> Edit:
         action=said["action"],
         quote=quote,
         heading=None if quote else said.get("heading", "").strip() or None,
-        text=said.get("text", ""),
+        text=without_hidden(said.get("text", "")),
     )

@@ -15,7 +15,8 @@ from upskill.errors import UsageError
 from upskill.traces.chat_messages import HARNESS_ROLES, reasoning_of, visible
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import at, mapping, objects, parsed, string
-from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, ZIP, Reader, Recording
+from upskill.traces.recording import LARGEST_DOCUMENT, ZIP, Reader, Recording, has_too_many_parts
+from upskill.traces.unpacking import MEGABYTE
 
 RECORDER = "inspect"
 END = "submit"
@@ -94,14 +95,19 @@ def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
             entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise UsageError(f"{recording.path}: a damaged archive", hint="copy the log again") from error
+    most, size = min(LARGEST_DOCUMENT, recording.budget.most), 0
     with recording.path.open("rb") as file:
         for number, entry in enumerate(entries, 1):
-            content = _unpacked(file, entry)
-            sample = parsed(content) if content is not None and len(content) <= LARGEST_DOCUMENT else None
+            content = _unpacked(file, entry, most)
+            recording.budget.require_time()
+            if content is not None and len(content) > most:
+                recording.note(f"sample {number} unpacks to more than {most // MEGABYTE} MB, left out")
+                continue
+            size += len(content or b"")
+            recording.budget.require_size(size)
+            sample = None if content is None or has_too_many_parts(content) else parsed(content)
             if isinstance(sample, dict):
                 yield sample
-            elif content is not None and len(content) > LARGEST_DOCUMENT:
-                recording.note(f"sample {number} has more than {LARGEST_DOCUMENT // MEGABYTE} MB, left out")
             else:
                 recording.note(f"sample {number} is damaged, left out")
 
@@ -110,25 +116,25 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _unpacked(file: BinaryIO, entry: zipfile.ZipInfo) -> bytes | None:
-    """The content of an entry up to just above the largest allowed; `None` where it is damaged."""
+def _unpacked(file: BinaryIO, entry: zipfile.ZipInfo, most: int) -> bytes | None:
+    """The content of an entry up to just above `most` bytes; `None` where it is damaged."""
     try:
         file.seek(entry.header_offset)
         mark, name_length, extra_length = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
         if mark != ZIP:
             return None
         file.seek(name_length + extra_length, 1)
-        packed = file.read(min(entry.compress_size, LARGEST_DOCUMENT + 1))
-        return _decompressed(packed, entry.compress_type)
+        packed = file.read(min(entry.compress_size, most + 1))
+        return _decompressed(packed, entry.compress_type, most)
     except (OSError, ValueError, struct.error, zlib.error):
         return None
 
 
-def _decompressed(packed: bytes, method: int) -> bytes | None:
+def _decompressed(packed: bytes, method: int, most: int) -> bytes | None:
     if method == zipfile.ZIP_STORED:
         return packed
     if method == zipfile.ZIP_DEFLATED:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, LARGEST_DOCUMENT + 1)
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most + 1)
     if method != ZSTANDARD_METHOD:
         return None
     import zstandard
@@ -136,7 +142,7 @@ def _decompressed(packed: bytes, method: int) -> bytes | None:
     unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
     try:
         with unpacking.stream_reader(packed, read_across_frames=True) as reader:
-            return reader.read(LARGEST_DOCUMENT + 1)
+            return reader.read(most + 1)
     except zstandard.ZstdError:
         return None
 

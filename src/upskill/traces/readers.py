@@ -192,6 +192,12 @@ def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]
         yield below, folders, sorted(name for name in names if name.casefold() != "skill_meta.json")
 
 
+def require_below(folder: Path, path: Path) -> None:
+    """Raise `UsageError` for a link that leads out of the folder: whoever names a folder names nothing else."""
+    if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(f"{path}: a link that leads out of the folder, not read; pass it by its own name")
+
+
 def recordings_below(folder: Path) -> Iterator[Path]:
     """Files that may be recordings, in the order of their names. Links to folders are not followed."""
     for below, folders, names in learnable_below(folder):

@@ -11,6 +11,7 @@ from upskill.domain.trace import Trace
 from upskill.errors import UsageError
 from upskill.traces.excerpt import cut, joined, tidy
 from upskill.traces.fields import items, objects, parsed
+from upskill.traces.unpacking import MEGABYTE, Unpacked, UnpackingBudget
 
 OBSERVED = 6_000
 """Characters kept of one output or of one call's arguments."""
@@ -25,16 +26,18 @@ LOOKED_AT = 50
 Clean = Callable[[str], str]
 """Takes secrets out of a text. It sees every text that enters a `Trace`, whole, before anything is cut off."""
 
-MEGABYTE = 1_000_000
 LONGEST_LINE = 20 * MEGABYTE
 """A picture of the largest size agents send, written twice, takes 14."""
 LARGEST_DOCUMENT = 96 * MEGABYTE
+MOST_BRACKETS = 4_000_000
+"""Of a JSON document: each pair is a list or an object, and an empty one takes thirty times its characters."""
 LARGEST_UNPACKED = 4_000 * MEGABYTE
-"""Of a compressed recording: a few kilobytes can unpack to anything."""
 WHOLE_OUTPUTS = 16 * MEGABYTE
 """Up to this size outputs keep `OBSERVED` characters each; above it fewer in proportion: the trace stays small."""
 SEEN_AT_EACH_END = 250_000
 """Characters of a very long text that are looked through for secrets at its beginning and at its end."""
+LINES_PER_LOOK = 1_000
+"""How many lines are read between two looks at the clock."""
 NOTES = 20
 DAMAGED = "the compressed file is damaged: read up to the damage"
 
@@ -42,6 +45,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
 ZIP = b"PK\x03\x04"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def has_too_many_parts(content: bytes) -> bool:
+    """Whether a JSON document would take gigabytes once it is parsed."""
+    return content.count(b"[") + content.count(b"{") > MOST_BRACKETS
 
 
 def unchanged(text: str) -> str:
@@ -75,6 +83,8 @@ class Recording:
             raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
         if self.magic[:2] in UTF16:
             raise UsageError(f"{path}: written as UTF-16", hint="save it as UTF-8 and try again")
+        packed = self.magic in (ZSTANDARD, ZIP)
+        self.budget = UnpackingBudget(path, on_disk=on_disk, packed=packed, largest=LARGEST_UNPACKED)
         self._limit = OBSERVED if on_disk <= WHOLE_OUTPUTS else max(READ, OBSERVED * WHOLE_OUTPUTS // on_disk)
         if parent is not None:
             self._limit = min(self._limit, parent._limit)
@@ -122,12 +132,15 @@ class Recording:
                 if len(line) > LONGEST_LINE:
                     while not line.endswith(b"\n") and (line := file.readline(LONGEST_LINE + 1)):
                         size += len(line)
+                        self.budget.require_size(size)
                     too_long += 1
                     if too_long > self._too_long:
                         self._too_long = too_long
                         self.note(f"longer than {LONGEST_LINE // MEGABYTE} MB, left out", line=number)
                     continue
-                self._refuse_beyond(size)
+                self.budget.require_size(size)
+                if number % LINES_PER_LOOK == 0:
+                    self.budget.require_time()
                 if number == 1:
                     line = line.removeprefix(BYTE_ORDER_MARK)
                 if line and not line.isspace():
@@ -136,8 +149,11 @@ class Recording:
 
     def opening(self) -> bytes:
         """The first line that is not blank, without a byte order mark; cut off where it is too long."""
+        size = 0
         with closing(self._open()) as file:
             while line := file.readline(LONGEST_LINE + 1):
+                size += len(line)
+                self.budget.require_size(size)
                 line = line.removeprefix(BYTE_ORDER_MARK).strip()
                 if line:
                     return line
@@ -147,10 +163,16 @@ class Recording:
         """The whole file as one JSON value, parsed once; `None` where it is no JSON. Refuses what is too large."""
         if not self._parsed:
             with closing(self._open()) as file:
-                content = file.read(LARGEST_DOCUMENT + 1)
+                content = file.read(min(LARGEST_DOCUMENT, self.budget.most) + 1)
+            self.budget.require_size(len(content))
             if len(content) > LARGEST_DOCUMENT:
                 raise UsageError(
                     f"{self.path}: one JSON document of more than {LARGEST_DOCUMENT // MEGABYTE} MB",
+                    hint="pass the recording as JSON lines, or split it",
+                )
+            if has_too_many_parts(content):
+                raise UsageError(
+                    f"{self.path}: one JSON document of more than {MOST_BRACKETS:,} lists and objects",
                     hint="pass the recording as JSON lines, or split it",
                 )
             self._size = max(self._size, len(content))
@@ -166,7 +188,7 @@ class Recording:
                 if not size:
                     line = line.removeprefix(BYTE_ORDER_MARK)
                 size += len(line)
-                self._refuse_beyond(size)
+                self.budget.require_size(size)
                 yield line.decode("utf-8", "replace").rstrip("\r\n")
         self._size = max(self._size, size)
 
@@ -212,10 +234,6 @@ class Recording:
         """Lines left out because they are broken or too long, with those of the files beside it."""
         return self._broken + self._too_long + sum(part.bad_lines for part in self._parts)
 
-    def _refuse_beyond(self, size: int) -> None:
-        if size > LARGEST_UNPACKED:
-            raise UsageError(f"{self.path}: holds more than {LARGEST_UNPACKED // MEGABYTE:,} MB")
-
     def _open(self) -> BinaryIO:
         try:
             file = self.path.open("rb")
@@ -223,39 +241,7 @@ class Recording:
             raise UsageError(f"{self.path}: cannot be read: {error.strerror or error}") from error
         if self.magic != ZSTANDARD:
             return file
-        return io.BufferedReader(_Unpacked(file, lambda: self.note(DAMAGED)), 2**20)
-
-
-class _Unpacked(io.RawIOBase):
-    """A file compressed with Zstandard, unpacked as it is read. Where it is damaged it ends."""
-
-    def __init__(self, file: BinaryIO, damaged: Callable[[], None]) -> None:
-        import zstandard
-
-        super().__init__()
-        self._file = file
-        # Several frames are usual, and a frame may ask for a window of gigabytes.
-        unpacking = zstandard.ZstdDecompressor(max_window_size=2**27)
-        self._reader = unpacking.stream_reader(file, read_size=2**16, read_across_frames=True)
-        self._error = zstandard.ZstdError
-        self._damaged = damaged
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            # Not `readinto`: that loses what it has unpacked when it comes to the damage.
-            data = self._reader.read1(min(len(buffer), 2**17))
-        except self._error:
-            self._damaged()
-            return 0
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+        return io.BufferedReader(Unpacked(file, lambda: self.note(DAMAGED)), 2**20)
 
 
 Record = dict[str, Any]

@@ -13,8 +13,9 @@ from upskill.errors import UsageError
 from upskill.traces.chat_messages import add_message, function_call, reasoning_of
 from upskill.traces.conversation import Conversation, ToolUse
 from upskill.traces.fields import items, mapping, objects, string, texts
-from upskill.traces.recording import LARGEST_DOCUMENT, MEGABYTE, Reader, Record, Recording
+from upskill.traces.recording import LARGEST_DOCUMENT, Reader, Record, Recording
 from upskill.traces.span_values import AGENTS, CHATS, KIND, TOOLS, Message, Span, asked_and_answered, raw_spans, span_of
+from upskill.traces.unpacking import MEGABYTE
 
 MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
 

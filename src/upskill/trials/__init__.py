@@ -4,6 +4,6 @@ from upskill.trials.engine import run_trials
 from upskill.trials.harness import load_harness
 from upskill.trials.request import Requests
 from upskill.trials.trial_limits import TrialLimits
-from upskill.trials.trial_run import Schedule, TrialRun
+from upskill.trials.trial_run import Claims, Schedule, TrialRun
 
-__all__ = ["Requests", "Schedule", "TrialLimits", "TrialRun", "load_harness", "run_trials"]
+__all__ = ["Claims", "Requests", "Schedule", "TrialLimits", "TrialRun", "load_harness", "run_trials"]

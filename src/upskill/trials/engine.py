@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Outage, RunEnd, Student, Trial, harness_info
 from upskill.errors import EngineError
+from upskill.interruption import run_interruptibly
 from upskill.models.client import as_outside_a_notebook
-from upskill.models.interruption import run_interruptibly
 from upskill.trials.interrupt import second_interrupt_ends_at_once
 from upskill.trials.request import Requests
 from upskill.trials.trial_run import TrialRun
@@ -72,6 +72,7 @@ class _StudentTasks:
     def task(self, number: int, student: Student, solver_for: "Callable[[Find], Solver]") -> "Task":
         from inspect_ai import Task
 
+        from upskill.trials.claiming import unless_bought_elsewhere
         from upskill.trials.sample_source import PlannedSource
         from upskill.trials.scorer import graded
 
@@ -93,7 +94,7 @@ class _StudentTasks:
         return Task(
             name=f"{run.skill.name}-{number}",
             dataset=source,
-            solver=solver_for(source.find),
+            solver=unless_bought_elsewhere(solver_for(source.find), source.find, run, student),
             scorer=graded(source.find, run.grade),
             model=model,
             working_limit=run.trial_limits.seconds if harness_info(run.plan.harness).with_tools else None,
@@ -166,15 +167,24 @@ def _engine_confined_to(folder: Path) -> Iterator[None]:
         "PYTHON_DOTENV_DISABLED": "1",
         "INSPECT_DISPLAY": "none",
     }
+    from inspect_ai._eval import context
+
+    # A function of the engine. It looks for the files even where it may load none, and waits for a pipe for ever.
+    read_env_files = getattr(context, "init_dotenv")  # noqa: B009
+    setattr(context, "init_dotenv", lambda: None)  # noqa: B010
     before = {name: os.environ.get(name) for name in confined}
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(confined)
     temporary, tempfile.tempdir = tempfile.tempdir, None  # asks TMPDIR anew
     # On a full disk the engine's trace cannot be written: one clear message is ours to give, not a page of them.
     complains, logging.raiseExceptions = logging.raiseExceptions, False
+    # Its logs hold every prompt and answer, and it takes no mode for them. Sandboxes have a umask of their own.
+    umask = os.umask(0o077)
     try:
         yield
     finally:
+        os.umask(umask)
+        setattr(context, "init_dotenv", read_env_files)  # noqa: B010
         tempfile.tempdir = temporary
         logging.raiseExceptions = complains
         for name, value in before.items():

@@ -9,7 +9,7 @@
 | the content filter stopped it | scored, `filtered`: failed |
 | prompt and answer overflow the model's window | scored, `overflow`: failed |
 | the student's time, turns or tokens ran out | scored, `time limit`, `turn limit`, `token limit`: failed |
-| it left too many files, or too large ones | scored, `file limit`: failed |
+| it left too many files or folders, too deep or too large ones | scored, `file limit`: failed |
 | the provider failed | errored, `provider` |
 | the provider asked to slow down until we gave up | errored, `rate limit` |
 | the request or the answer was lost on the way | errored, `transport` |

@@ -29,6 +29,8 @@ class PendingTrial:
     planned: PlannedTrial
     id: str
     turn: OpenTurn
+    found: Trial | None = None
+    """The trial as another evaluation bought it, while this one waited."""
     bill: Bill | None = None
     grade: Grade | None = None
     check_crash: str | None = None

@@ -72,6 +72,9 @@ class PlannedSource(SampleSource):
     async def sample_complete(self, sample: EvalSample) -> list[Sample] | None:
         """One trial ended: record it, and let the next ones in."""
         pending = self._pending.pop(str(sample.id))
+        if pending.found is not None:
+            self._settle(pending.turn, pending.found)
+            return self._next()
         trial = self._finished(pending, _ending(pending, sample), seconds=sample.working_time)
         self._record(trial)
         if isinstance(trial.outcome, Errored) and trial.outcome.fault == "budget":

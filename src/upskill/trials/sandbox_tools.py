@@ -17,7 +17,7 @@ from inspect_ai.tool import Tool, ToolDef, ToolError, ToolParam, ToolParams
 
 from upskill.domain import Case, Files, SkillUse
 from upskill.domain.text import whole_characters
-from upskill.sandbox import WORKSPACE, CommandResult, FileRefused, Sandbox, SandboxGone, SandboxSpec
+from upskill.sandbox import WORKSPACE, CommandResult, FileRefused, Sandbox, SandboxGone, SandboxSpec, SandboxSpent
 from upskill.trials.skill_use import SkillWatch
 from upskill.trials.tool_specs import READ_FILE, SHELL, WRITE_FILE, ToolSpec
 from upskill.trials.trial_limits import TrialLimits
@@ -171,6 +171,7 @@ class SandboxTools:
         try:
             return await self._threads.call(work)
         except SandboxGone as error:
+            self._broken = self._broken or isinstance(error, SandboxSpent)
             self._require_student_fault(str(error))
             raise ToolError("everything here has been ended, and the files are gone") from None
 

@@ -23,6 +23,18 @@ class Schedule(Protocol):
         ...
 
 
+class Claims(Protocol):
+    """Keeps two evaluations at once from buying the same trial. Each trial that is claimed is recorded or let go."""
+
+    def claim(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
+        """Whether a trial may be bought now; false while another evaluation is buying it. Returns at once."""
+        ...
+
+    def was_bought_elsewhere(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
+        """Whether `recall` would find a trial that was claimed just now. May take long: ask off the event loop."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialRun:
     """Everything the engine needs to run a plan."""
@@ -43,6 +55,8 @@ class TrialRun:
     """Finds a trial that need not be bought."""
     logs: Path
     engine_data: Path
+    claims: Claims | None = None
+    """Asked before a trial is bought."""
     trial_limits: TrialLimits = field(default_factory=TrialLimits)
     """What students with tools work under."""
     contents: Mapping[str, Files] = field(default_factory=dict)

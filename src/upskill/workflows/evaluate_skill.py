@@ -8,12 +8,13 @@ from upskill.settings import ResolvedSettings
 from upskill.workflows.evaluating import evaluate as evaluating
 from upskill.workflows.evaluating.check_cases import has_cases
 from upskill.workflows.evaluating.prepare import EvaluationOrder
-from upskill.workflows.evaluating.resume import resume
+from upskill.workflows.evaluating.resume import resume, resume_command
 from upskill.workflows.evaluating.spending import PricedPlan, client_for
+from upskill.workflows.evaluating.typed_again import TypedAgain
 from upskill.workflows.generating.write_cases import write_missing_cases
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["EvaluationOrder", "evaluate", "resume"]
+__all__ = ["EvaluationOrder", "TypedAgain", "evaluate", "resume", "resume_command"]
 
 
 def evaluate(

@@ -19,6 +19,7 @@ from upskill.models.handoff import (
     Side,
     State,
     answer_of,
+    make_side,
     prepare_side,
     questions_in,
     read_state,
@@ -117,7 +118,14 @@ def answer_question(folder: Path, number: int, text: str) -> HandoffQuestion:
 
 
 def _usable(question: HandoffQuestion, text: str) -> str:
-    schema = question.schema
+    try:
+        schema = question.schema
+    except ValueError as error:
+        raise AnswerRefused(
+            f"question {question.number} ({question.purpose}): its schema cannot be used",
+            problems=[str(error)],
+            hint=f"remove {question.path} and resume the run: the question is asked again",
+        ) from None
     if problems := form_problems(text, schema):
         raise AnswerRefused(
             f"question {question.number} ({question.purpose}): this answer cannot be used",
@@ -165,8 +173,7 @@ def asking_in(sides: Sequence[tuple[Path, Side]]) -> Iterator[None]:
     with ExitStack() as stack:
         paths = []
         for folder, side in sides:
-            (folder / side).mkdir(parents=True, exist_ok=True)
-            stack.enter_context(storage.only_one_in(folder / side))
+            stack.enter_context(storage.only_one_in(make_side(folder, side)))
             paths.append(prepare_side(folder, side))
         state: State = "stopped"
         try:

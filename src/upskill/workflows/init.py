@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from upskill.storage.atomic_file import write_new_files
+from upskill.storage.new_files import write_new_files
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

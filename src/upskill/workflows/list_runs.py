@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from upskill import storage
+from upskill import measuring, storage
 from upskill.domain import Trial
 from upskill.domain.evaluation import PastRun
 from upskill.domain.look import Look, alike, sketch_of
@@ -50,7 +50,8 @@ def list_runs(folder: Path) -> Iterator[ListedRun]:
 
 def looks_of(skill: str, ledger: str | None) -> LooksOfSkill:
     """The looks at all versions of a skill, by its name or its folder, oldest first."""
-    book = storage.LookLedger(storage.default_ledger_path() if ledger is None else Path(ledger))
+    path = storage.default_ledger_path() if ledger is None else Path(ledger)
+    book = storage.LookLedger(path, contradiction=measuring.contradiction)
     looks = book.read()
     folder = Path(skill)
     read = storage.read_skill(folder) if folder.is_dir() else None

@@ -9,10 +9,17 @@ from upskill.settings import Settings
 
 def show_model(name: str, *, settings: Settings) -> Endpoint:
     """The endpoint that a name resolves to."""
-    return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    return resolve_model(
+        name,
+        base_url=settings.base_url,
+        aliases=settings.aliases,
+        url_origin=settings.untyped.get("base_url"),
+        alias_origin=settings.untyped.get("aliases"),
+    )
 
 
 def known_aliases(*, settings: Settings) -> Mapping[str, Endpoint]:
     """Every alias, the person's own first."""
     names = {**(settings.aliases or {}), **built_in_aliases()}
-    return {name: resolve_model(name, aliases=settings.aliases) for name in names}
+    origin = settings.untyped.get("aliases")
+    return {name: resolve_model(name, aliases=settings.aliases, alias_origin=origin) for name in names}

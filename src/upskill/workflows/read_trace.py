@@ -16,7 +16,7 @@ from upskill.redaction import redactor_from
 from upskill.traces import read_traces
 from upskill.traces.digesting import DEFAULT_BUDGET, SMALLEST_BUDGET, Digester
 from upskill.traces.plain_text import cleaned_lines
-from upskill.traces.readers import detect, recordings_below
+from upskill.traces.readers import detect, recordings_below, require_below
 from upskill.traces.recording import Recording
 from upskill.traces.sessions import AGENTS, Session, agent_named, export_opencode, find_sessions
 
@@ -208,6 +208,7 @@ def _read_folder(folder: Path, source: _Source) -> None:
             break
         name = path.relative_to(folder).as_posix()
         try:
+            require_below(folder, path)
             if _is_text(path):
                 texts += 1
                 continue

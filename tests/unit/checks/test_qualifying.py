@@ -238,12 +238,12 @@ def test_a_check_that_breaks_on_wrong_answers_leaves_a_case_unproven_and_is_not_
         def check(self, spec: object, submission: Submission) -> checks.CheckOutcome:
             self.thrown += 1
             if submission.answer.text != "heads":
-                raise TimeoutError("a pattern ran away")
+                raise ValueError("a pattern ran away")
             return checks.CheckOutcome(True, "heads")
 
     fragile = Fragile()
     monkeypatch.setitem(checks.KINDS, "fragile", fragile)
     found = state_of(case("Throw.", {"fragile": True}, reference="heads"))
     assert found.state != "qualified"
-    assert "TimeoutError" in saw(found)
+    assert "ValueError" in saw(found)
     assert fragile.thrown < 10

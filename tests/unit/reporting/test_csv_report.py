@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from unit.reporting.evaluations import SKILL, errored, evaluation, scored
 from upskill.domain import SkillUse, Trial
+from upskill.domain.text import visible
 from upskill.reporting import csv_report
 from upskill.reporting.csv_report import COLUMNS, trial_rows
 
@@ -73,19 +74,27 @@ def test_trials_are_gone_through_once_and_keep_their_order() -> None:
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_can_be_taken_for_a_formula(begin: str) -> None:
     (row,) = rows(replace(scored(case=f"{begin}cmd|' /C calc'!A0"), student=f"{begin}1", served_model=f"{begin}x"))
-    assert [row[name][:2] for name in ("student", "case", "served_model")] == [f"'{begin}"] * 3
+    assert [row[name][:2] for name in ("student", "case", "served_model")] == [f"'{visible(begin)[0]}"] * 3
 
 
 @example(student="'", case="'=1", served="''", run="'x")
 @given(student=TEXT, case=TEXT, served=TEXT, run=TEXT)
-def test_any_text_comes_back_and_no_cell_begins_a_formula(student: str, case: str, served: str, run: str) -> None:
+def test_any_text_comes_back_visible_and_no_cell_begins_a_formula(
+    student: str, case: str, served: str, run: str
+) -> None:
     trials = [replace(scored(), student=student, case_id=case, served_model=served), scored()]
     text = csv_report(evaluation(run=run), trials)
     read = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert [len(row) for row in read] == [len(COLUMNS)] * 3
     assert not [cell for row in read for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
     first = {name: cell.removeprefix("'") for name, cell in zip(COLUMNS, read[1], strict=True)}
-    assert [first[name] for name in ("student", "case", "served_model", "run")] == [student, case, served, run]
+    came_back = [first[name] for name in ("student", "case", "served_model", "run")]
+    assert came_back == [visible(text) for text in (student, case, served, run)]
+
+
+def test_nothing_in_a_cell_acts_on_a_terminal() -> None:
+    (row,) = rows(replace(scored(), served_model="m\x1b]0;x\x07\x9b\u202e\n"))
+    assert row["served_model"] == r"m\x1b]0;x\x07\x9b\u202e\n"
 
 
 def test_half_a_character_can_still_be_written() -> None:

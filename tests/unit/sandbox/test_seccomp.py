@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from upskill.sandbox.seccomp import NOT_THERE, NUMBERS, compile_filter, supported
+from upskill.sandbox.seccomp import NEWEST, NOT_THERE, NUMBERS, UNUSED, WHOSE, compile_filter, supported
 
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -15,7 +15,7 @@ TABLE = Path(__file__).parent / "syscalls.txt"
 GENERIC = Path("/usr/include/asm-generic/unistd.h")
 INTEL = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 
-BY_ARGUMENT = frozenset({"clone", "socket", "socketpair", "prlimit64", "ioctl"})
+BY_ARGUMENT = frozenset({"clone", "socket", "socketpair", "prlimit64", "ioctl", "setsockopt", *WHOSE})
 """Refused for some arguments only."""
 
 
@@ -77,8 +77,33 @@ def test_what_is_refused_whole_is_refused_with_any_argument(machine: str) -> Non
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_ordinary_calls_go_through(machine: str) -> None:
     refused = {pair[0 if machine == "x86_64" else 1] for pair in NUMBERS.values()}
-    for number in set(range(470)) - refused:
+    for number in set(range(NEWEST + 1)) - set(range(*UNUSED[machine])) - refused:
         assert decide(compile_filter(machine), architecture=ARCHITECTURES[machine], number=number) == ALLOW, number
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_calls_that_nobody_has_judged_are_not_there(machine: str) -> None:
+    program, architecture = compile_filter(machine), ARCHITECTURES[machine]
+    for number in (*range(*UNUSED[machine]), *range(NEWEST + 1, 600), 0x3FFFFFFF):
+        decided = decide(program, architecture=architecture, number=number)
+        assert decided == ERRNO | errno.ENOSYS, number
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_nobody_takes_the_processor_from_process_1(machine: str) -> None:
+    for name, whose in WHOSE.items():
+        for who, decided in ((0, ALLOW), (1, ERRNO | errno.EPERM), (17, ALLOW)):
+            arguments = [0, 0, 0]
+            arguments[whose] = who
+            assert judge(machine, name, *arguments) == decided, (name, who)
+    assert judge(machine, "setpriority", 2, 0) == ERRNO | errno.EPERM
+    assert judge(machine, "ioprio_set", 3, 0) == ERRNO | errno.EPERM
+
+
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_the_buffers_of_sockets_keep_their_size_and_other_options_are_set(machine: str) -> None:
+    assert [judge(machine, "setsockopt", 3, 1, option) for option in (7, 8)] == [ERRNO, ERRNO]
+    assert [judge(machine, "setsockopt", 3, *rest) for rest in ((1, 2), (1, 9), (6, 7), (6, 8))] == [ALLOW] * 4
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)

@@ -1,7 +1,7 @@
 """Case files: our own shapes, strict; the community's, kept whole; ids, digests, and the way back to disk."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from upskill.domain import Answer, Case, Check
 from upskill.domain.case import Json
 from upskill.errors import EngineError, SkillInvalid, UsageError
 from upskill.storage import CaseFile, read_case_file, read_skill_cases, write_case_file
+from upskill.storage.skill_meta import read_meta
 
 from .folders import assert_explained, make_file
 
@@ -120,6 +121,29 @@ def test_evals_are_read_when_skill_meta_holds_no_cases(tmp_path: Path, meta: dic
     found = read_skill_cases(tmp_path, check_problems=check_problems)
     assert found is not None
     assert found.path.name == "evals.json"
+
+
+@pytest.mark.parametrize("link", ["skill_meta.json", "evals/evals.json", "evals"])
+def test_cases_that_a_link_leads_to_outside_the_skill_are_not_read(tmp_path: Path, link: str) -> None:
+    private = make_file(tmp_path / "private" / "evals.json", {"cases": SEED_CASES})
+    skill = tmp_path / "a"
+    (skill / link).parent.mkdir(parents=True)
+    (skill / link).symlink_to(private.parent if link == "evals" else private)
+    readers: list[Callable[[], object]] = [lambda: read_skill_cases(skill, check_problems=no_problems)]
+    if link == "skill_meta.json":
+        readers.append(lambda: read_meta(skill))
+    for reader in readers:
+        with pytest.raises(SkillInvalid) as caught:
+            reader()
+        assert_explained(caught.value)
+        assert "a link that leaves the skill" in caught.value.problems[0]
+
+
+def test_cases_that_a_link_leads_to_inside_the_skill_are_read(tmp_path: Path) -> None:
+    make_file(tmp_path / "a" / "tests" / "mine.json", {"cases": SEED_CASES})
+    (tmp_path / "a" / "skill_meta.json").symlink_to("tests/mine.json")
+    (tmp_path / "b").symlink_to("a")
+    assert read_skill_cases(tmp_path / "b", check_problems=no_problems) is not None
 
 
 def test_a_skill_without_either_file_has_no_cases(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from made_runs import record
+from upskill.atomic_file import write_atomically
 from upskill.domain import Price, Student
 from upskill.errors import EngineError, UsageError
 from upskill.storage import create_run, read_run, runs_in
-from upskill.storage.atomic_file import write_atomically
 from upskill.storage.runs import CaseReference, SettingRecord, now
 
 RECORD = record(

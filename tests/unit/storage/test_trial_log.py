@@ -3,8 +3,11 @@
 import errno
 import json
 import os
+import resource
+import signal
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -148,10 +151,21 @@ def test_a_place_that_cannot_be_opened_is_explained(tmp_path: Path) -> None:
         list(TrialLog(tmp_path).read())
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
-def test_a_full_disk_is_explained() -> None:
-    with TrialLog(Path("/dev/full")).open() as log, pytest.raises(EngineError, match="No space left") as caught:
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    """No file of this process may be larger than ten bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, ignored)
+
+
+def test_a_full_disk_is_explained(tmp_path: Path, small_files: None) -> None:
+    with TrialLog(tmp_path / "t.jsonl").open() as log, pytest.raises(EngineError, match="disk is full") as caught:
         log.append(SCORED)
+    assert (tmp_path / "t.jsonl").read_bytes() == b"", "the part that was written is taken back"
     assert caught.value.hint == "free some space; everything finished so far is kept"
 
 
@@ -253,3 +267,12 @@ def test_damaged_files_are_a_damaged_line(files: str) -> None:
 def test_what_is_no_trial_is_said_to_be_none(line: bytes) -> None:
     with pytest.raises(UnreadableTrial):
         trial_from_json(line)
+
+
+@pytest.mark.parametrize(
+    "spent", ['"calls":-1', '"usage":{"cost":-5.0}', '"usage":{"cost":NaN}', '"usage":{"input_tokens":-9}']
+)
+def test_a_trial_that_would_give_money_back_is_refused(spent: str) -> None:
+    line = trial_json(ERRORED)
+    with pytest.raises(UnreadableTrial):
+        trial_from_json(line[:-1] + f",{spent}".encode() + b"}")

@@ -68,7 +68,7 @@ def test_a_document_that_is_too_large_is_refused_before_it_is_parsed(
 def test_what_unpacks_to_more_than_anyone_records_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "LARGEST_UNPACKED", 10_000)
     found = write(tmp_path / "a.jsonl.zst", zstandard.compress(f"{LINE}\n".encode() * 1_000))
-    with pytest.raises(UsageError, match="holds more than"):
+    with pytest.raises(UsageError, match="unpacks to more than"):
         list(found.records())
 
 

@@ -18,6 +18,8 @@ GRADINGS_BY_CHANCE = 12
 
 MOST_CRASHES = 3
 """After this many a check is assumed to break on every answer."""
+MOST_SECONDS = 5.0
+"""Processor time for all gradings of a case, without its programs. One slow pattern or schema ends it earlier."""
 LEAST_SECONDS = 1.0
 """What a mutant's program may take beside three times what the reference's took."""
 
@@ -29,6 +31,10 @@ _FENCE = re.compile(r"```|~~~")
 
 class CheckCrashed(Exception):
     """A check broke on an answer: nothing was measured. Says on which, and how."""
+
+
+class CheckTooSlow(Exception):
+    """A pattern or a schema ran out of time on a known answer, or all of them together did. Ends the examination."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,11 +60,13 @@ class Examination:
         """What a check needs and the grading context lacks; such checks are left out."""
         there = tuple(check for check in case.checks if not _missing((check,), context))
         self._quick = replace(case, checks=tuple(check for check in there if not _is_slow(check)))
+        self._quick_ones = tuple(replace(case, checks=(check,)) for check in self._quick.checks)
         self._slow = replace(case, checks=tuple(check for check in there if _is_slow(check)))
         self._reads_text = any(KINDS[check.kind].reads_words(check.spec) for check in there)
         self._context = context
         self._seen: dict[object, bool] = {}
         self._longest = 0.0
+        self._seconds = 0.0
         self.gradings = 0
 
     @property
@@ -112,23 +120,35 @@ class Examination:
 
     def _grade(self, answer: Answer, *, hurry: bool = False, all_checks: bool = False) -> tuple[CheckResult, ...]:
         if self.crash is not None and self._crashes >= MOST_CRASHES:
-            # A slow pattern takes its time on every answer.
             raise self.crash
         if self._stop.is_set():
             raise CheckCrashed("stopped")
         self.gradings += 1
         try:
-            quick = grade(self._quick, answer, context=self._context).results
+            quick = self._grade_quick(answer)
             if not self._slow.checks or not (all_checks or all(result.passed for result in quick)):
                 return quick
             slow = self._with_time_limit(LEAST_SECONDS + 3 * self._longest) if hurry else self._slow
             return quick + grade(slow, answer, context=self._context).results
-        except UpskillError:
+        except (UpskillError, CheckTooSlow):
             raise
         except Exception as error:  # a check may be foreign code; as in a trial, its crash measures nothing
             self._crashes += 1
             self.crash = CheckCrashed(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
             raise self.crash from error
+
+    def _grade_quick(self, answer: Answer) -> tuple[CheckResult, ...]:
+        results: list[CheckResult] = []
+        for one in self._quick_ones:
+            began = time.thread_time()
+            try:
+                results += grade(one, answer, context=self._context).results
+            except TimeoutError as error:
+                raise CheckTooSlow(f"`{one.checks[0].kind}` takes too long: {error}") from error
+            self._seconds += time.thread_time() - began
+            if self._seconds > MOST_SECONDS:
+                raise CheckTooSlow(f"its checks take more than {MOST_SECONDS:g} s for {self.gradings} known answers")
+        return tuple(results)
 
     def _with_time_limit(self, seconds: float) -> Case:
         limited = (

@@ -28,7 +28,12 @@ def leaks(case: Case) -> bool:
     patterns = _patterns(case)
     if not values and not patterns:
         return False
-    return len(leaked_values(case)) == len(values) and all(_matched(pattern, case.prompt) for pattern in patterns)
+    if len(leaked_values(case)) != len(values):
+        return False
+    try:
+        return all(_matched(pattern, case.prompt) for pattern in patterns)
+    except TimeoutError:
+        return False
 
 
 def recalls(case: Case, skill: Skill) -> bool:
@@ -36,7 +41,10 @@ def recalls(case: Case, skill: Skill) -> bool:
     said = _plain(f"{skill.description}\n{skill.body}")
     values = [_plain(value) for value in expected_values(case)]
     if case.reference is not None:
-        matched = (_matched(pattern, case.reference.text) for pattern in _patterns(case))
+        try:
+            matched = [_matched(pattern, case.reference.text) for pattern in _patterns(case)]
+        except TimeoutError:
+            return False
         values += [_plain(found) for found in matched if found]
         values += [_plain(data.decode("utf-8", "replace")) for data in case.reference.files.values()]
     if not values or not (_only_words(case) or case.reference is not None):
@@ -83,8 +91,9 @@ def _plain(text: str) -> str:
 
 
 def _matched(pattern: str, text: str) -> str | None:
+    """What a pattern matched. Raises `TimeoutError` where it takes too long: others would take as long again."""
     try:
         found = regex.search(pattern, text, timeout=_REGEX_SECONDS)
-    except (regex.error, TimeoutError):
+    except regex.error:
         return None
     return found.group(0) if found else None

@@ -9,7 +9,7 @@ from threading import Event
 
 from upskill.checks import KINDS, GradingContext
 from upskill.checks.contains import find_token
-from upskill.checks.qualifying.examination import CheckCrashed, Examination
+from upskill.checks.qualifying.examination import CheckCrashed, CheckTooSlow, Examination
 from upskill.checks.qualifying.labels import leaked_values, leaks, recalls
 from upskill.checks.qualifying.mutants import (
     ECHO,
@@ -39,6 +39,8 @@ MOST_OTHERS_IN_SANDBOX = 8
 MOST_MUTANTS_PER_WAY_IN_SANDBOX = 4
 MOST_TRUNCATIONS_IN_SANDBOX = 6
 MOST_WRONG = 20
+MOST_TOO_SLOW = 5
+"""After so many cases that take too long, the cases after them are rejected without a look."""
 MOST_REMEMBERED = 10_000
 
 _remembered: dict[str, Qualification] = {}
@@ -61,14 +63,27 @@ def qualify(
         for key, case in zip(keys, cases, strict=True)
         if key not in found
     }
+    too_slow: list[str] = []
+
+    def known_of(key: str) -> Qualification:
+        if len(too_slow) >= MOST_TOO_SLOW:
+            saw = f"not examined: {MOST_TOO_SLOW} other test cases take too long"
+            return _rejected(new[key].case, Reason(saw=saw, change="change those first, then check again"))
+        try:
+            return _qualify(new[key], cases, skill)
+        except CheckTooSlow as slow:
+            too_slow.append(key)
+            change = "simplify the pattern or the schema, or shorten the reference"
+            return _rejected(new[key].case, Reason(saw=str(slow), change=change))
+
     for key, one in new.items():
         if not one.is_slow:
-            found[key] = _qualify(one, cases, skill)
+            found[key] = known_of(key)
             progress.step("test cases checked", len(found), len(cases))
     if slow := [key for key, one in new.items() if one.is_slow]:
         with ThreadPoolExecutor(max_workers=min(len(slow), os.cpu_count() or 1)) as pool:
             try:
-                for key, known in zip(slow, pool.map(lambda key: _qualify(new[key], cases, skill), slow), strict=True):
+                for key, known in zip(slow, pool.map(known_of, slow), strict=True):
                     found[key] = known
                     progress.step("test cases checked", len(found), len(cases))
             except BaseException:
@@ -76,20 +91,27 @@ def qualify(
                 raise
     if len(_remembered) + len(new) > MOST_REMEMBERED:
         _remembered.clear()
-    _remembered.update(found)
+    if len(too_slow) < MOST_TOO_SLOW:
+        _remembered.update(found)
     return tuple(replace(found[key], case_id=case.id) for key, case in zip(keys, cases, strict=True))
 
 
 def _qualify(examination: Examination, cases: Sequence[Case], skill: Skill) -> Qualification:
     case = examination.case
+    # Where programs run, one reason to reject is enough.
+    rejections = list(islice(_rejections(examination, cases), 1 if examination.is_slow else None))
+    # After that, because patterns that take too long have ended it.
     found: dict[Label, bool] = {"recall": recalls(case, skill), "leaks": leaks(case)}
     labels = tuple(label for label, applies in found.items() if applies)
-    # Where programs run, one reason to reject is enough.
-    if rejections := list(islice(_rejections(examination, cases), 1 if examination.is_slow else None)):
-        return Qualification(case_id=case.id, state="rejected", labels=labels, reasons=tuple(rejections))
+    if rejections:
+        return _rejected(case, *rejections, labels=labels)
     proof = _prove(examination)
     notes = (*_missing_notes(examination), *_leak_notes(case, labels))
     return replace(proof, labels=labels, reasons=(*proof.reasons, *notes))
+
+
+def _rejected(case: Case, *reasons: Reason, labels: tuple[Label, ...] = ()) -> Qualification:
+    return Qualification(case_id=case.id, state="rejected", labels=labels, reasons=reasons)
 
 
 def _rejections(examination: Examination, cases: Sequence[Case]) -> Iterator[Reason]:

@@ -1,4 +1,4 @@
-"""The escape suite: 34 attempts on a real sandbox, each in a fresh one, in the strict form.
+"""The escape suite: 44 attempts on a real sandbox, each in a fresh one, in the strict form.
 
 Shipped, because a sandbox is shown to hold only where it was tried. Sends nothing and writes to a temporary folder.
 """
@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from upskill.sandbox.contract import Sandbox, SandboxGone, SandboxSpec
-from upskill.sandbox.probes import files, host, kernel, limits
+from upskill.sandbox.probes import files, host, kernel, limits, memory
 from upskill.sandbox.probes.probe import Bait, Probe, ProbeOutcome, Scene
 
 PROBES: tuple[Probe, ...] = tuple(
-    sorted((*files.PROBES, *host.PROBES, *kernel.PROBES, *limits.PROBES), key=lambda probe: probe.id)
+    sorted((*files.PROBES, *host.PROBES, *kernel.PROBES, *limits.PROBES, *memory.PROBES), key=lambda probe: probe.id)
 )
 QUICK = frozenset({1, 3, 4, 5, 6, 14, 33})
 """What is shown before every run."""
@@ -35,14 +35,14 @@ def run_probes(
     with Bait() as bait:
         for probe in _chosen(only):
             with open_one(spec) as sandbox:
-                yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, spec=spec))
+                yield _attempt(probe, Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one))
 
 
 def run_quick_probes(open_one: Callable[[SandboxSpec], Sandbox]) -> list[Result]:
     """Those that leave nothing behind, all in one sandbox: what can be afforded before every run."""
     spec = SandboxSpec()
     with Bait() as bait, open_one(spec) as sandbox:
-        scene = Scene(sandbox=sandbox, bait=bait, spec=spec)
+        scene = Scene(sandbox=sandbox, bait=bait, spec=spec, open_one=open_one)
         return [_attempt(probe, scene) for probe in _chosen(QUICK)]
 
 

@@ -5,7 +5,7 @@ import platform
 from upskill.sandbox.probes.probe import Probe, ProbeOutcome, Scene, finished, lines, must_print, outcome, printed
 from upskill.sandbox.seccomp import NUMBERS
 
-_CALLS = """
+CALLS = """
 import ctypes, errno, os
 libc = ctypes.CDLL(None, use_errno=True)
 def call(*words):
@@ -15,7 +15,7 @@ def call(*words):
 """
 
 
-def _number(name: str) -> int:
+def number_of(name: str) -> int:
     number = NUMBERS[name][0 if platform.machine() == "x86_64" else 1]
     if number is None:
         raise KeyError(name)
@@ -94,7 +94,7 @@ _EXPECTED_DEVICES = frozenset(
 
 
 def _devices(scene: Scene) -> ProbeOutcome:
-    ran = scene.python(_CALLS + _DEVICES)
+    ran = scene.python(CALLS + _DEVICES)
     made = lines(ran)[:3] != ["EPERM"] * 3
     nodes = set(lines(ran)[3].split()) if len(lines(ran)) > 3 else {"?"}
     held = finished(ran) and not made and nodes <= _EXPECTED_DEVICES
@@ -126,16 +126,16 @@ PROBES = (
         ["mount EPERM", "nested EPERM", "mount in it EPERM"],
         12,
         "mount a file system, also in a nested namespace",
-        _CALLS + _MOUNT,
-        *map(_number, ("mount", "unshare", "clone")),
+        CALLS + _MOUNT,
+        *map(number_of, ("mount", "unshare", "clone")),
         good="EPERM, also nested",
     ),
     must_print(
         ["unshare EPERM", "clone EPERM", "clone3 ENOSYS"],
         13,
         "create a nested user namespace",
-        _CALLS + _NAMESPACE,
-        *map(_number, ("unshare", "clone", "clone3")),
+        CALLS + _NAMESPACE,
+        *map(number_of, ("unshare", "clone", "clone3")),
         good="unshare and clone EPERM, clone3 ENOSYS",
     ),
     Probe(id=14, what="read its own rights", attempt=_rights),
@@ -143,7 +143,7 @@ PROBES = (
         ["tty ENXIO", *["typing EPERM"] * 3],
         31,
         "open the terminal and type into it",
-        _CALLS + _TERMINAL,
+        CALLS + _TERMINAL,
         good="no such device, typing refused",
     ),
     Probe(id=32, what="make a disk device, look for others", attempt=_devices),
@@ -151,15 +151,15 @@ PROBES = (
         ["EAFNOSUPPORT"] * 4,
         33,
         "open sockets that ignore network namespaces",
-        _CALLS + _VSOCK,
+        CALLS + _VSOCK,
         good="address family not supported",
     ),
     must_print(
         [f"{name} EPERM" for name in _REFUSED_CALLS],
         34,
         "call keyctl, bpf, io_uring_setup, userfaultfd",
-        _CALLS + _FORBIDDEN,
-        *(f"{name}={_number(name)}" for name in _REFUSED_CALLS),
+        CALLS + _FORBIDDEN,
+        *(f"{name}={number_of(name)}" for name in _REFUSED_CALLS),
         good="each EPERM",
     ),
 )

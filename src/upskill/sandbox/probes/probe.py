@@ -83,11 +83,12 @@ class Bait:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Scene:
-    """One fresh sandbox and the bait around it."""
+    """One fresh sandbox and the bait around it, and how to open another."""
 
     sandbox: Sandbox
     bait: Bait
     spec: SandboxSpec
+    open_one: Callable[[SandboxSpec], Sandbox]
 
     def python(self, code: str, *words: object, seconds: float = 20) -> CommandResult:
         program = profile.find_interpreter().program

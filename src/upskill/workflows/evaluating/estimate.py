@@ -191,7 +191,7 @@ def seconds_per_call(plan: TrialPlan, runs_dir: Path) -> float | None:
     for folder in islice(storage.runs_in(runs_dir), MOST_RUNS):
         try:
             pace = _pace(storage.read_run(folder), asked, plan.harness)
-        except UpskillError:
+        except (UpskillError, ValueError, TypeError):
             continue  # somebody's damaged run is no reason to stop; `upskill runs` names it
         if pace is not None:
             return pace

@@ -14,7 +14,7 @@ from upskill.errors import EngineError, UsageError
 from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
-from upskill.storage.runs import RunFolder, RunRecord, now
+from upskill.storage.runs import RunFolder, RunRecord, Status, now
 from upskill.workflows.evaluating.conclude import cut_short_by, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
@@ -32,6 +32,7 @@ from upskill.workflows.evaluating.record import (
     last_record,
     relative,
 )
+from upskill.workflows.evaluating.replay import planned_only
 from upskill.workflows.evaluating.report import drawer_for, keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
 from upskill.workflows.evaluating.schedule import ResumedSchedule, Schedule, schedule_for
@@ -69,12 +70,13 @@ def evaluate(
     `client` is one through which something was bought before, so that its caps hold for both.
     """
     client = parent.client if parent is not None else client or client_for(settings.values)
-    prepared = prepare(order, settings.values, progress=progress)
+    announce = progress.note if parent is None else lambda _: None
+    prepared = prepare(order, settings.values, progress=progress, announce=announce)
     asked = prepared.plan.students
     earlier = None if parent is not None else earlier_looks(prepared, settings.values)
     # A recorded verdict has no ceiling, or that of other passages: its answers are taken from the store instead.
     known = {} if earlier is None or order.ceiling is not None else earlier.recorded()
-    recorded = recorded_evaluation(prepared, known) if known else None
+    recorded = recorded_evaluation(earlier, known) if earlier is not None and known else None
     if recorded is not None and earlier is not None:
         if len(known) == len(asked):
             return replace(recorded, notes=(*recorded.notes, *earlier.ledger.notes))
@@ -90,7 +92,7 @@ def evaluate(
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     if parent is None:
-        folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+        folder = storage.create_run(settings.place("runs_dir", flag="--runs-dir"), skill_name=prepared.skill.name)
     else:
         folder = storage.run_folder_at(parent.folder.path)
     record = replace(first_record(prepared, settings, folder), looks=terms)
@@ -142,17 +144,19 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
     with storage.only_one_in(folder.path):
         if resumed:
             run.progress.step("reading what was finished", 0, None)
-        before = folder.trials.load() if resumed else []
+            folder.clear_engine_data()
+        before = list(planned_only(folder.trials.load(), run.record)) if resumed else []
         folder.set_space_aside()
         record = replace(run.record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         spent_before = replace(run.client.spent)
         try:
             execution = _execute(run, before)
-        except BaseException:
+        except BaseException as error:
             folder.release_space()
+            status: Status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
             with suppress(EngineError):  # what happened matters more than that it could not be recorded
-                folder.write_record(replace(record, status="failed", finished_at=now()))
+                folder.write_record(replace(record, status=status, finished_at=now()))
             clean_logs(folder)
             raise
         folder.release_space()
@@ -199,6 +203,7 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
             scratch=run.folder.engine_data,
             recall_bought=(lambda _: None) if parent is None else parent.recall,
             with_errored=parent is not None and parent.is_over,
+            progress=run.progress,
         )
         with storage.collector_paused():
             resumed = {
@@ -207,14 +212,18 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
             }
         if not all(schedule.is_over for schedule in resumed.values()):
             run.progress.evaluation_begun(run.client)
-            execution.end = execute(
-                prepared,
-                client=run.client,
-                folder=run.folder,
-                schedules=resumed,
-                record=write_bought,
-                recall=reuse.recall,
-            )
+            try:
+                execution.end = execute(
+                    prepared,
+                    client=run.client,
+                    folder=run.folder,
+                    schedules=resumed,
+                    record=write_bought,
+                    recall=reuse.recall,
+                    claims=reuse,
+                )
+            except KeyboardInterrupt:  # before the engine ran, which ends in good order by itself
+                execution.end = RunEnd(interrupted=True)
     execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
     execution.notes = () if store is None else store.notes
     return execution

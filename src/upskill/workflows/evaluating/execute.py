@@ -25,11 +25,12 @@ def execute(
     schedules: Mapping[str, trials.Schedule],
     record: Callable[[Trial], None],
     recall: Callable[[Student, PlannedTrial, str], Trial | None],
+    claims: trials.Claims | None = None,
 ) -> RunEnd:
     """Run the schedules of all students.
 
     `record` is given every trial that was bought, without the user's own keys; `recall` finds trials that need not be
-    bought.
+    bought; `claims` keeps two evaluations at once from buying the same trial.
     """
     clean = redactor_from(os.environ).clean_own
     context, judge_client = with_judge(grading_context(prepared.sandbox, folder.engine_data), prepared.judge, client)
@@ -44,6 +45,7 @@ def execute(
             schedules=schedules,
             record=lambda trial: record(trial.cleaned(clean)),
             recall=recall,
+            claims=claims,
             logs=folder.logs,
             engine_data=folder.engine_data,
             trial_limits=prepared.trial_limits,

@@ -23,6 +23,7 @@ from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvalua
 from upskill.workflows.evaluating.resume import resume
 from upskill.workflows.evaluating.reuse import open_store
 from upskill.workflows.evaluating.spending import client_for, spent_in
+from upskill.workflows.evaluating.typed_again import TypedAgain
 
 JOB_SETTINGS = frozenset(
     {
@@ -120,7 +121,9 @@ def _evaluate(job: Job, settings: ResolvedSettings, client: MeteredClient) -> Ev
     if (folder.path / RUN_FILE).exists():
         _require_same(job, folder.path / JOB_FILE)
         client.spent = spent_in(folder)
-        return resume(folder.path, parent=part)
+        case_file = None if job.case_file is None else Path(job.case_file)
+        typed = TypedAgain(settings=settings, skill=Path(job.skill), case_file=case_file)
+        return resume(folder.path, typed=typed, parent=part)
     skill = Path(job.skill)
     storage.read_skill(skill)
     if job.case_file is None and not has_cases(skill):

@@ -15,6 +15,7 @@ from upskill.errors import UsageError
 from upskill.models import Endpoint, JudgeClient, MeteredClient, Purpose, probe, resolve_model
 from upskill.sandbox import SandboxFacts, open_sandbox
 from upskill.settings import Settings
+from upskill.workflows.models import show_model
 
 _DATE = re.compile(r"-(?:\d{8}|\d{4}-\d\d-\d\d|latest)$")
 """How providers mark one version of a model. The name without it is served by one of those versions."""
@@ -26,11 +27,10 @@ def judge_for(
 ) -> tuple[Endpoint | None, tuple[str, ...]]:
     """The judge that the cases need, if any, and notes on it. Raises where it is one of the students, unless the
     settings allow that."""
-    if not any("judge" in checks.needs(case) for case in cases):
-        return None, ("no case asks for a judge, so --judge is not used",) if settings.judge else ()
-    judge = judge_endpoint(settings, students)
+    judge = needed_judge(settings, students, cases)
     if judge is None:
-        return None, ()
+        unused = settings.judge and not _is_judged(cases)
+        return None, ("no case asks for a judge, so --judge is not used",) if unused else ()
     same = [name for name, student in students.items() if is_same_model(judge, student)]
     if same and not settings.judge_is_student:
         raise UsageError(
@@ -40,6 +40,15 @@ def judge_for(
         )
     notes = () if judge.name in students else probe(judge).notes
     return judge, (*notes, *map(own_judge_note, same))
+
+
+def needed_judge(settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]) -> Endpoint | None:
+    """The judge that is named, if a case needs one. Asks nobody."""
+    return judge_endpoint(settings, students) if _is_judged(cases) else None
+
+
+def _is_judged(cases: Sequence[Case]) -> bool:
+    return any("judge" in checks.needs(case) for case in cases)
 
 
 def own_judge_note(student: str) -> str:
@@ -94,11 +103,11 @@ def judge_endpoint(settings: Settings, students: dict[str, Endpoint]) -> Endpoin
     if name in students:
         return students[name]
     try:
-        endpoint = resolve_model(name, aliases=settings.aliases)
+        endpoint = resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
     except UsageError:
         if settings.base_url is None:
             raise
-        return resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+        return show_model(name, settings=settings)
     if endpoint.is_handoff:
         raise UsageError(f"{name}: a hand-off teaches and does not judge", hint="name a model with --judge")
     return endpoint

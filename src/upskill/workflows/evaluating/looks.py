@@ -1,12 +1,12 @@
 """Looks of an evaluation: what was answered already is not asked again, and what is looked at again is tested more
 strictly. Reads the ledger before a run and writes to it after one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from upskill import checks, measuring, reporting, trials
+from upskill import checks, measuring, reporting, storage, trials
 from upskill.domain import Case, Evaluation, Purchase, Scored, Student, StudentReport, Trial, digest_of
 from upskill.domain.case import Json
 from upskill.domain.look import (
@@ -20,6 +20,7 @@ from upskill.domain.look import (
     sketch_of,
     student_key,
 )
+from upskill.errors import UpskillError
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.settings import Settings
 from upskill.storage import LookLedger, default_ledger_path
@@ -38,10 +39,10 @@ def open_ledger(prepared: PreparedEvaluation, settings: Settings) -> LookLedger 
     if prepared.plan.against is None:
         return None
     if settings.ledger is not None:
-        return LookLedger(Path(settings.ledger))
+        return LookLedger(Path(settings.ledger), contradiction=measuring.contradiction)
     if all(endpoint.is_scripted for endpoint in prepared.endpoints.values()):
         return None
-    return LookLedger(default_ledger_path())
+    return LookLedger(default_ledger_path(), contradiction=measuring.contradiction)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -157,11 +158,12 @@ def _checks(case: Case, prepared: PreparedEvaluation) -> str:
     return digest_of([digest, identity(prepared.judge)])[:16] if "judge" in checks.needs(case) else digest
 
 
-def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Look]) -> Evaluation | None:
+def recorded_evaluation(earlier: EarlierLooks, recorded: Mapping[str, Look]) -> Evaluation | None:
     """What the ledger says of these students; `None` where that cannot be read any more."""
-    plan = prepared.plan
+    prepared, plan = earlier.prepared, earlier.prepared.plan
     students = [student for student in plan.students if student.name in recorded]
     looks = [recorded[student.name] for student in students]
+    gone = {name: look for name, look in recorded.items() if not _has_run(look)}
     said = dict.fromkeys((*prepared.notes, *(note for look in looks for note in look.notes)))
     empty = Evaluation(
         skill=prepared.skill,
@@ -173,7 +175,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         students=(),
         case_states=prepared.qualifications,
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        notes=(*said, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(looks)),
+        notes=(*said, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(earlier, gone)),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     # What holds among the models of one run was not tested among those of several.
@@ -182,7 +184,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         {**look.report, **among, "model": student.name} for look, student in zip(looks, students, strict=True)
     ]
     try:
-        return read_evaluation(
+        read = read_evaluation(
             {**reporting.evaluation_json(empty), "students": reports},
             run=empty.run,
             skill=prepared.skill,
@@ -191,6 +193,7 @@ def recorded_evaluation(prepared: PreparedEvaluation, recorded: Mapping[str, Loo
         )
     except UnreadableResult:
         return None
+    return replace(read, run_is_here=students[0].name not in gone)
 
 
 def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]:
@@ -205,9 +208,31 @@ def unchanged_notes(recorded: Mapping[str, Look], *, of: int) -> tuple[str, ...]
     return tuple(f"{name}: {note}" for name, note in notes.items())
 
 
-def _gone_notes(looks: Iterable[Look]) -> tuple[str, ...]:
-    gone = sorted({look.run for look in looks if not Path(look.run).is_dir()})
-    return (f"not here any more, so there are no answers to show: {', '.join(gone[:3])}",) if gone else ()
+def _has_run(look: Look) -> bool:
+    """Whether the run folder is here: a run of the same skill."""
+    try:
+        return storage.read_run(Path(look.run)).skill_digest == look.version
+    except (UpskillError, OSError):
+        return False
+
+
+def _gone_notes(earlier: EarlierLooks, gone: Mapping[str, Look]) -> Iterator[str]:
+    """What is told of looks without a run folder: also whether the trial store has what the verdict rests on."""
+    stored: list[Look] = []
+    unseen: list[Look] = []
+    for student in earlier.prepared.plan.students:
+        if (look := gone.get(student.name)) is not None:
+            present = frozenset(map(instance_of, stored_trials(earlier.prepared, earlier.settings, student)))
+            (stored if look.answers and look.answers <= present else unseen).append(look)
+    if stored:
+        runs = ", ".join(sorted({look.run for look in stored})[:3])
+        yield f"not here any more, so there are no answers to show: {runs}"
+    if unseen:
+        days = ", ".join(sorted({look.at[:10] for look in unseen})[:3])
+        yield (
+            f"the verdict is taken from ledger {earlier.ledger.path}, of {days}: its answers are not here, "
+            "neither as a run nor in the trial store, and were not checked"
+        )
 
 
 def with_recorded(evaluation: Evaluation, recorded: Evaluation, order: Sequence[Student]) -> Evaluation:

@@ -1,7 +1,7 @@
 """Prepares an evaluation: everything is checked before a run folder exists or a call is made."""
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,15 +13,16 @@ from upskill.domain.harness import choose_harness as harness_for
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.text import count
 from upskill.errors import EngineError, UsageError, WindowExceeded
-from upskill.models import Endpoint, ServedModel, probe, resolve_model
-from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
+from upskill.models import Endpoint, ServedModel, probe
+from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
-from upskill.workflows.evaluating.judge import judge_for
+from upskill.workflows.evaluating.judge import judge_for, needed_judge
 from upskill.workflows.evaluating.select_cases import CountedCases, admit, cases_that_count, without_copies
+from upskill.workflows.models import show_model
 
 MOST_ESTIMATE_ERROR = 0.67
 """An estimate of tokens may be off by a third: only what cannot fit even then is refused."""
@@ -88,16 +89,27 @@ class PreparedEvaluation:
     """What confines executed programs; `None` where nothing is executed."""
     judge: Endpoint | None = None
     """The model that judges; `None` where no case asks for one."""
+    untyped: tuple[str, ...] = ()
+    """The notes that were announced: servers and aliases that were not typed, and who names them."""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """Calls, price, time, the detectable lift and notes, for a person."""
-        notes = (*self.notes, *_few_cases_hint(self.order, self.plan))
+        notes = (*(note for note in self.notes if note not in self.untyped), *_few_cases_hint(self.order, self.plan))
         return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in notes)
 
 
-def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = SILENT) -> PreparedEvaluation:
-    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed."""
+def prepare(
+    order: EvaluationOrder,
+    settings: Settings,
+    *,
+    progress: Progress = SILENT,
+    announce: Callable[[str], None] = lambda _: None,
+) -> PreparedEvaluation:
+    """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
+
+    `announce` gets a line for every server and alias that was not typed, before anything is sent.
+    """
     skill = storage.read_skill(order.skill)
     case_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
@@ -108,6 +120,9 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
     backend = None if sandbox is None else sandbox.backend
     endpoints = {name: student_endpoint(name, settings) for name in names}
+    untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
+    for line in untyped:
+        announce(line)
     served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
     judge, judge_notes = judge_for(settings, endpoints, counted.cases)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
@@ -140,6 +155,7 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
         ),
         notes=(
             *unconfined_notes(backend),
+            *untyped,
             *counted.notes,
             *admitted.notes,
             *planned.notes,
@@ -156,7 +172,13 @@ def prepare(order: EvaluationOrder, settings: Settings, *, progress: Progress = 
         rejected=tuple(case for case in counted.cases if case not in admitted.cases),
         sandbox=sandbox,
         judge=judge,
+        untyped=untyped,
     )
+
+
+def _untyped(students: Mapping[str, Endpoint], judge: Endpoint | None) -> tuple[str, ...]:
+    judges = [] if judge is None or judge.name in students else [judge]
+    return (*untyped_lines("students are", students.values()), *untyped_lines("the judge is", judges))
 
 
 def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
@@ -211,12 +233,14 @@ def students_named(settings: Settings) -> tuple[str, ...]:
 
 
 def student_endpoint(name: str, settings: Settings) -> Endpoint:
-    """Where a student is served. It may use the teacher's key only where both have the same base URL."""
-    endpoint = resolve_model(name, base_url=settings.base_url, aliases=settings.aliases)
+    """Where a student is served. It may use the teacher's key only where both have the same base URL, and no file says
+    so that is not trusted with keys."""
+    endpoint = show_model(name, settings=settings)
     if endpoint.is_handoff:
         raise UsageError(f"{name}: a hand-off teaches and is not measured", hint="name a model that answers by itself")
-    teachers = settings.teacher_base_url
-    if endpoint.is_custom and teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url:
+    teachers, origin = settings.teacher_base_url, settings.untyped.get("teacher_base_url")
+    same = teachers is not None and teachers.strip().rstrip("/") == endpoint.base_url
+    if endpoint.is_custom and same and (origin is None or origin.keys):
         return replace(endpoint, key_variables=(ENDPOINT_KEY, TEACHER_KEY))
     return endpoint
 

@@ -67,13 +67,13 @@ def probe_cases(
     Raises before any call if none could succeed, or if a person who was asked refused.
     """
     order = EvaluationOrder(skill=skill, case_file=checked.case_file, repeats=EQUAL_OUTCOMES)
-    prepared = prepare(order, settings.values)
+    prepared = prepare(order, settings.values, announce=progress.note)
     plan = replace(prepared.plan, arms=("baseline",))
     requests = trials.Requests(prepared.skill, harness=plan.harness, trial_limits=prepared.trial_limits)
     prepared = replace(prepared, plan=plan, estimate=estimate_plan(plan, requests, trial_limits=prepared.trial_limits))
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
-    folder = storage.create_run(Path(settings.values.runs_dir), skill_name=prepared.skill.name)
+    folder = storage.create_run(settings.place("runs_dir", flag="--runs-dir"), skill_name=prepared.skill.name)
     record = first_record(prepared, settings, folder)
     folder.write_record(record)
     client = client_for(settings.values)

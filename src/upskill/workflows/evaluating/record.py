@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from upskill import __version__, reporting, trials
 from upskill.domain import Evaluation, TrialPlan, digest_of
 from upskill.sandbox import SandboxFacts
-from upskill.settings import ResolvedSettings, Settings
+from upskill.settings import NAMES, URLS, ResolvedSettings, settings_from, without_secrets
 from upskill.storage.runs import CaseReference, RunFolder, RunRecord, SettingRecord, now
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
@@ -30,20 +30,22 @@ def versions() -> dict[str, str]:
 def settings_record(settings: ResolvedSettings) -> dict[str, SettingRecord]:
     """Every setting with its value and where it came from."""
     values = asdict(settings.values)
+    values |= {name: without_secrets(values[name]) for name in URLS if values[name] is not None}
     return {name: SettingRecord(value=values[name], origin=origin) for name, origin in settings.origins.items()}
 
 
 def recorded_settings(record: Mapping[str, SettingRecord]) -> ResolvedSettings:
     """The settings a run was begun with. What a later version added keeps its default.
 
-    A run of before `judge_is_student` was begun where that was allowed, and is resumed so.
+    A run of before `judge_is_student` was begun where that was allowed, and is resumed so. Raises `SettingsError` where
+    a value could never have been set.
     """
-    known = {name: entry for name, entry in record.items() if name in Settings.__dataclass_fields__}
-    values = {name: entry.value for name, entry in known.items()}
-    models = values.get("models")
-    values = {"judge_is_student": True, **values, "models": tuple(models) if isinstance(models, list) else ()}  # type: ignore[dict-item]
-    settings = Settings(**values)  # type: ignore[arg-type]
-    return ResolvedSettings(values=settings, origins={name: entry.origin for name, entry in known.items()})
+    known = {name: entry for name, entry in record.items() if name in NAMES}
+    given = {name: entry.value for name, entry in known.items() if entry.value is not None}
+    values = settings_from({"judge_is_student": True, **given}, where="the record of the run").values
+    if "max_cost" in known and known["max_cost"].value is None:  # the only one that is not None by default
+        values = replace(values, max_cost=None)
+    return ResolvedSettings(values=values, origins={name: entry.origin for name, entry in known.items()})
 
 
 def first_record(prepared: PreparedEvaluation, settings: ResolvedSettings, folder: RunFolder) -> RunRecord:

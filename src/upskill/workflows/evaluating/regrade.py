@@ -17,6 +17,7 @@ from upskill.measuring import FIRST_LOOK
 from upskill.measuring.verdict import CutShort
 from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.sandbox import Backend, require_sandbox
+from upskill.settings import settings_from
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.runs import CaseReference
 from upskill.workflows.evaluating.check_cases import qualify_within
@@ -29,38 +30,52 @@ from upskill.workflows.evaluating.judge import (
     own_judges,
 )
 from upskill.workflows.evaluating.prepare import unconfined_notes
-from upskill.workflows.evaluating.replay import changed_families, recorded_plan, replay_trials
+from upskill.workflows.evaluating.replay import changed_families, planned_only, recorded_plan, replay_trials
 from upskill.workflows.evaluating.report import recorded_evaluation
 from upskill.workflows.evaluating.resume import recorded_backend
 from upskill.workflows.evaluating.schedule import Schedule, SequentialSchedule
+from upskill.workflows.evaluating.typed_again import Demands, TypedAgain, Word, is_inside, typed_command
 
 
 def regrade(
     run: Path,
     *,
     case_file: Path | None = None,
+    sandbox: Backend = "bubblewrap",
     progress: Progress = SILENT,
     graded: Callable[[Trial], None] | None = None,
 ) -> Evaluation:
     """Apply changed checks to every answer of a run. Cases that the run did not have cannot be graded.
 
-    `graded` is handed every trial with its new grade and its answer.
+    `graded` is handed every trial with its new grade and its answer. `sandbox` is what was typed: a record that asks
+    for less confinement, or for cases that lie elsewhere, is refused with the command to type.
     """
     record = storage.read_run(run)
-    source = case_file if case_file is not None else run / record.case_source
+    demands = Demands.of(run, TypedAgain(settings=settings_from({}, where="regrade"), sandbox=sandbox), {})
+    command = ("regrade", run.as_posix(), *(() if case_file is None else ("--tests", case_file.as_posix())))
+    source = demands.path(record.case_source, case_file, Word("its cases lie elsewhere", "tests", "--tests", ""))
+    demands.require_typed(lambda: typed_command(command, demands.words))
     check_problems = partial(checks.check_problems, judge=record.judge is not None)
     cases = storage.read_case_file(source, check_problems=check_problems).cases
-    skill = storage.read_skill(run / record.skill_source)
+    skill, skill_notes = _recorded_skill(run, record)
     known = _match(record.cases, cases, source)
     graded_cases = tuple(known.values())
     plan = recorded_plan(record, graded_cases)
-    backend = recorded_backend(record)
+    recorded = recorded_backend(record)
     executes = any("sandbox" in checks.needs(case) for case in plan.cases)
-    sandbox = require_sandbox(backend) if executes else None
+    if executes and recorded == "none":
+        demands.sandbox(recorded)
+        demands.require_typed(lambda: typed_command(command, demands.words))
+    confined = require_sandbox(sandbox) if executes else None
+    backend = sandbox if executes else recorded
     with storage.collector_paused(), TemporaryDirectory() as scratch:
-        context = grading_context(sandbox, Path(scratch))
+        context = grading_context(confined, Path(scratch))
         regraded, changed = _grade_again(
-            _reported(RunFolder(path=run).trials.read(), progress), known, context, judge=record.judge, graded=graded
+            _reported(planned_only(RunFolder(path=run).trials.read(), record), progress),
+            known,
+            context,
+            judge=record.judge,
+            graded=graded,
         )
     mine = by_student(regraded)
     looks = _looks(plan.cases, record)
@@ -82,17 +97,17 @@ def regrade(
         cut_short=lambda student: _CUT_SHORT.get(ends[student.name]),
         min_lift=record.min_lift,
         looks=looks,
-        case_states=_states(plan.cases, skill, record, backend=sandbox.backend if sandbox else None),
+        case_states=_states(plan.cases, skill, record, backend=confined.backend if confined else None),
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
         notes=(
             f"graded again from stored answers, without a call: {changed} of {len(regraded)} grades changed",
-            *_changed_skill(skill.digest, record),
+            *skill_notes,
             *changed_families(graded_cases, record),
             *map(own_judge_note, own_judges(record.judge, plan.students)),
-            *(unconfined_notes(backend) if record.sandbox is not None or executes else ()),
+            *unconfined_notes(backend),
         ),
         end=replace(record.end or RunEnd(), interrupted=False),
-        sandbox=None if record.sandbox is None and not executes else backend,
+        sandbox=backend,
         judge=judge_report(record.judge, regraded, None),
     )
 
@@ -173,10 +188,16 @@ def _states(
     return qualify_within(cases, skill, backend=backend)
 
 
-def _changed_skill(digest: str, record: RunRecord) -> tuple[str, ...]:
-    return (
-        () if digest == record.skill_digest else ("the skill has changed since; the answers are those of the old one",)
-    )
+def _recorded_skill(run: Path, record: RunRecord) -> tuple[Skill, tuple[str, ...]]:
+    """The skill as it is now, and a note where it is not the one that was measured. One that lies elsewhere is not
+    read: only its name is needed."""
+    if not is_inside(run, run / record.skill_source):
+        known = Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
+        return known, ("the skill lies outside the working folder and was not read",)
+    skill = storage.read_skill(run / record.skill_source)
+    if skill.digest == record.skill_digest:
+        return skill, ()
+    return skill, ("the skill has changed since; the answers are those of the old one",)
 
 
 def _grade_again(

@@ -1,15 +1,17 @@
 """Replays the stored trials of a run through its schedule, and follows the estimate after each pair."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
 from upskill.domain.look import LookTerms
+from upskill.errors import EngineError
 from upskill.measuring import FIRST_LOOK, CaseTally, DroppedPair, Level, Pair, Pairing, measure_lift, tallies_of
 from upskill.measuring.copies import collapse_copies
 from upskill.reporting.pictures import PathPoint, StudentPath
 from upskill.storage import RunRecord
+from upskill.storage.run_folders import RUN_FILE, TRIALS_FILE
 from upskill.workflows.evaluating.schedule import AfterPair, Schedule, SequentialSchedule, ignore_pair, schedule_for
 
 
@@ -25,6 +27,19 @@ def recorded_plan(record: RunRecord, cases: tuple[Case, ...]) -> TrialPlan:
         design=record.design,
         turn_cap=record.turn_cap,
     )
+
+
+def planned_only(trials: Iterable[Trial], record: RunRecord) -> Iterator[Trial]:
+    """The stored trials of a run. Raises `EngineError` at one that its record does not plan."""
+    students, cases = {student.name for student in record.students}, {case.id for case in record.cases}
+    for trial in trials:
+        if trial.student not in students or trial.case_id not in cases or trial.arm not in record.arms:
+            raise EngineError(
+                f"a stored trial ({trial.student}, {trial.case_id}, {trial.arm}) is not of this run: "
+                f"{RUN_FILE} and {TRIALS_FILE} do not belong together",
+                hint="start a new run instead",
+            )
+        yield trial
 
 
 def in_recorded_families(cases: Sequence[Case], record: RunRecord) -> tuple[Case, ...]:

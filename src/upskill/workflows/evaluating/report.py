@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from upskill import measuring, storage
+from upskill.atomic_file import write_atomically
 from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
@@ -27,7 +28,8 @@ from upskill.settings import Settings
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.workflows.evaluating.conclude import by_student, summarise
-from upskill.workflows.evaluating.replay import Replay, recorded_plan, replay
+from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
+from upskill.workflows.evaluating.typed_again import is_inside
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
@@ -100,7 +102,7 @@ def read_report(
     """Read a run. `evaluation` and `cases` are read from its folder where they are not given."""
     record = storage.read_run(run)
     problems: list[str] = []
-    trials = _trials(run, problems)
+    trials = _trials(run, record, problems)
     known = _known_cases(run, record, cases, problems)
     stubs = tuple(Case(id=reference.id, prompt="", checks=()) for reference in record.cases)
     plan = recorded_plan(record, stubs)
@@ -152,11 +154,11 @@ def _shown(trials: Sequence[Trial]) -> dict[int, int]:
     return {line: tries[key] for key, line in last.items()}
 
 
-def _trials(run: Path, problems: list[str]) -> list[Trial]:
+def _trials(run: Path, record: RunRecord, problems: list[str]) -> list[Trial]:
     trials = []
     try:
         with storage.collector_paused():
-            for trial in RunFolder(path=run).trials.read():
+            for trial in planned_only(RunFolder(path=run).trials.read(), record):
                 trials.append(storage.emptied(trial))
     except UpskillError as error:
         problems.append(f"{error.message}; what follows it is not shown")
@@ -166,16 +168,16 @@ def _trials(run: Path, problems: list[str]) -> list[Trial]:
 def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, problems: list[str]) -> dict[str, Case]:
     """The cases that have not changed since the run."""
     if cases is None:
-        try:
-            cases = storage.read_case_file(run / record.case_source, check_problems=lambda _: []).cases
-        except UpskillError:
-            cases = ()
+        cases = ()
+        with suppress(UpskillError):
+            if is_inside(run, run / record.case_source):
+                cases = storage.read_case_file(run / record.case_source, check_problems=lambda _: []).cases
     digests = {reference.id: reference.digest for reference in record.cases}
     found = {case.id: case for case in cases if digests.get(case.id) == case.digest}
     if len(found) < len(digests):
         problems.append(
-            f"{len(digests) - len(found)} of {len(digests)} cases have changed since or are gone; "
-            "their prompts are in the engine's logs only"
+            f"{len(digests) - len(found)} of {len(digests)} cases have changed since or are gone, or lie "
+            "outside the working folder; their prompts are in the engine's logs only"
         )
     return found
 
@@ -238,9 +240,10 @@ def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluatio
 def _skill(run: Path, record: RunRecord) -> Skill:
     """The skill as it is now, if it is what was measured; otherwise only its name."""
     with suppress(UpskillError):
-        skill = storage.read_skill(run / record.skill_source)
-        if skill.digest == record.skill_digest:
-            return skill
+        if is_inside(run, run / record.skill_source):
+            skill = storage.read_skill(run / record.skill_source)
+            if skill.digest == record.skill_digest:
+                return skill
     return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
 
 
@@ -322,7 +325,7 @@ def draw(pictures: Sequence[Picture], drawer: Drawer) -> tuple[Mapping[str, Draw
 def write_page(page: str, target: Path) -> None:
     """Write the page atomically. Raises `EngineError` where that is not possible."""
     try:
-        storage.write_atomically(target, page)
+        write_atomically(target, page)
     except OSError as error:
         raise EngineError(
             f"{target}: cannot be written ({error.strerror})", hint="name another place with -o FILE"

@@ -1,46 +1,59 @@
-"""Resumes a run: under its own settings, and only where skill, cases and models are what they were."""
+"""Resumes a run: under its own settings, within those of today, and only where skill, cases and models are the same."""
 
+import os
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from upskill import storage, trials
 from upskill.domain import Evaluation
 from upskill.domain.harness import Ceiling
-from upskill.errors import UsageError
+from upskill.errors import UpskillError, UsageError
 from upskill.sandbox import Backend
 from upskill.storage.runs import RunFolder, RunRecord
 from upskill.workflows.evaluating.evaluate import EvaluationRun, ParentRun, run_and_report
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.looks import look_notes, open_ledger, resumed_terms
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
-from upskill.workflows.evaluating.record import passages_digest, recorded_settings
+from upskill.workflows.evaluating.record import passages_digest, recorded_settings, settings_record
 from upskill.workflows.evaluating.replay import changed_families, in_recorded_families
 from upskill.workflows.evaluating.spending import client_for
+from upskill.workflows.evaluating.typed_again import (
+    EVAL_FLAGS,
+    Demands,
+    TypedAgain,
+    Word,
+    is_typed,
+    keywords,
+    nothing_typed,
+    typed_command,
+)
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
-def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun | None = None) -> Evaluation:
-    """Resume a run that was killed or interrupted, under its own settings. No finished trial is bought again."""
+def resume(
+    run: Path,
+    *,
+    typed: TypedAgain | None = None,
+    progress: RunProgress = SILENT_RUN,
+    parent: ParentRun | None = None,
+) -> Evaluation:
+    """Resume a run that was killed or interrupted, under its own settings. No finished trial is bought again.
+
+    Raises, with the command to type, where the record asks for something that only a person may ask for.
+    """
+    storage.require_plain_folder(run)
     record = storage.read_run(run)
-    settings = recorded_settings(record.settings).values
-    prepared = prepare(
-        EvaluationOrder(
-            skill=run / record.skill_source,
-            case_file=run / record.case_source,
-            repeats=record.repeats if record.design == "fixed" else None,
-            turn_cap=record.turn_cap or record.repeats * len(record.cases),
-            baseline=len(record.arms) > 1,
-            ceiling=recorded_ceiling(record),
-            baseline_only=record.arms == ("baseline",),
-            previous=None if record.previous_source is None else run / record.previous_source,
-            min_lift=record.min_lift,
-            only=frozenset(case.id for case in record.cases),
-            every_case=parent is not None,
-            known_states=record.case_states,
-            sandbox=recorded_backend(record),
-        ),
-        replace(settings, harness=record.harness.partition("/")[0]),
-    )
+    typed = nothing_typed() if typed is None else typed
+    demands = Demands.of(run, typed, EVAL_FLAGS)
+    chosen = demands.settings(recorded_settings(record.settings), urls=("base_url",))
+    order = _recorded_order(record, demands, every_case=parent is not None)
+    demands.require_typed(lambda: resume_command(run))
+    told = {name: one for name, one in settings_record(chosen).items() if is_typed(typed.settings, name)}
+    record = replace(record, settings={**record.settings, **told})
+    settings = chosen.values
+    announce = progress.note if parent is None else lambda _: None
+    prepared = prepare(order, replace(settings, harness=record.harness.partition("/")[0]), announce=announce)
     require_unchanged(prepared, record, run)
     plan = prepared.plan
     prepared = replace(
@@ -51,12 +64,60 @@ def resume(run: Path, *, progress: RunProgress = SILENT_RUN, parent: ParentRun |
         known = RunFolder(path=run).trials.read()
         record = replace(record, looks=resumed_terms(ledger, prepared, record.looks, run=run, known=known))
     notes = (*changed_families(plan.cases, record), *look_notes(record.looks))
-    prepared = replace(prepared, notes=(*prepared.notes, *notes))
+    caps = demands.notes if parent is None else ()
+    prepared = replace(prepared, notes=(*prepared.notes, *caps, *notes))
     progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
     client = client_for(settings) if parent is None else parent.client
     return run_and_report(
         EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent, ledger), resumed=True
     )
+
+
+def _recorded_order(record: RunRecord, demands: Demands, *, every_case: bool) -> EvaluationOrder:
+    """What a record says of skill, cases and design, with what was typed in the place of what was recorded."""
+    typed = demands.typed
+    skill = demands.path(record.skill_source, typed.skill, Word("its skill lies elsewhere", "skill", "", ""))
+    cases = typed.case_file
+    if cases is None and (typed.skill is not None or demands.misses("skill")):  # a skill that is typed brings its cases
+        cases = _beside_skill(record, skill)
+    demands.sandbox(recorded_backend(record))
+    previous = None
+    if record.previous_source is not None:
+        word = Word("the older version lies elsewhere", "previous", "--compare", "previous:")
+        previous = demands.path(record.previous_source, typed.previous, word)
+    return EvaluationOrder(
+        skill=skill,
+        case_file=demands.path(record.case_source, cases, Word("its cases lie elsewhere", "tests", "--tests", "")),
+        repeats=record.repeats if record.design == "fixed" else None,
+        turn_cap=record.turn_cap or record.repeats * len(record.cases),
+        baseline=len(record.arms) > 1,
+        ceiling=recorded_ceiling(record),
+        baseline_only=record.arms == ("baseline",),
+        previous=previous,
+        min_lift=record.min_lift,
+        only=frozenset(case.id for case in record.cases),
+        every_case=every_case,
+        known_states=record.case_states,
+        sandbox=typed.sandbox,
+    )
+
+
+def _beside_skill(record: RunRecord, skill: Path) -> Path | None:
+    """Where cases lie that were part of a skill, now that the skill was typed; `None` for a file of their own."""
+    below = PurePosixPath(os.path.normpath(record.case_source)), PurePosixPath(os.path.normpath(record.skill_source))
+    return skill / below[0].relative_to(below[1]) if below[0].is_relative_to(below[1]) else None
+
+
+def resume_command(run: Path, *, library: bool = False) -> str:
+    """What is typed to resume a run of `eval`, with all that must be typed again."""
+    demands = Demands.of(run, nothing_typed(), EVAL_FLAGS)
+    with suppress(UpskillError):
+        record = storage.read_run(run)
+        demands.settings(recorded_settings(record.settings), urls=("base_url",))
+        _recorded_order(record, demands, every_case=False)
+    if library:
+        return f"upskill.resume({run.as_posix()!r}{keywords(demands.words)})"
+    return typed_command(("eval", "--resume", run.as_posix()), demands.words)
 
 
 def recorded_ceiling(record: RunRecord) -> Ceiling | None:
@@ -66,9 +127,11 @@ def recorded_ceiling(record: RunRecord) -> Ceiling | None:
     return "beside" if "ceiling" in record.arms[2:] else "alone"
 
 
-def recorded_backend(record: RunRecord) -> Backend:
-    """What confined a run. `none` is recorded only where a person typed it."""
-    return "none" if record.sandbox is not None and record.sandbox.get("backend") == "none" else "bubblewrap"
+def recorded_backend(record: RunRecord) -> Backend | None:
+    """What confined a run; `None` where nothing was executed. No order: `none` must be typed again."""
+    if record.sandbox is None:
+        return None
+    return "none" if record.sandbox.get("backend") == "none" else "bubblewrap"
 
 
 def require_unchanged(prepared: PreparedEvaluation, record: RunRecord, run: Path) -> None:

@@ -1,5 +1,7 @@
 """Reuses trials of the same request to the same student, from this run or from the trial store."""
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -8,12 +10,17 @@ from pathlib import Path
 
 from upskill import checks, trials
 from upskill.domain import Case, Grade, PlannedTrial, Scored, Student, Trial
+from upskill.domain.progress import SILENT, Progress
+from upskill.domain.text import count
 from upskill.settings import Settings
 from upskill.storage import SqliteStore, StoredTrial, TrialStore, default_store_path
+from upskill.storage.trial_store import Reserving
 from upskill.workflows.evaluating.judge import grade_without_asking, grading_context, identity
 from upskill.workflows.evaluating.prepare import PreparedEvaluation
 
 Key = tuple[str, str, str, int]
+SECONDS_BEFORE_SAID = 1.0
+"""Whoever waits for a shorter time than that is not told."""
 
 
 def open_store(
@@ -66,6 +73,7 @@ class Reuse:
         scratch: Path,
         recall_bought: Callable[[str], Trial | None],
         with_errored: bool = False,
+        progress: Progress = SILENT,
     ) -> None:
         """`before` are the trials of this run, of which errored ones are run again unless `with_errored`; `record` is
         given those found elsewhere.
@@ -92,6 +100,10 @@ class Reuse:
         self.oldest_days: float | None = None
         self._graded: dict[tuple[str, str], Grade] = {}
         self._recall_bought = recall_bought
+        self._progress = progress
+        self._waiting: set[str] = set()
+        """Trials that another evaluation is buying."""
+        self._waiting_since: float | None = None
         self._grade_slow_cases()
 
     def of_this_run(self, student: Student, planned: PlannedTrial) -> Trial | None:
@@ -139,6 +151,34 @@ class Reuse:
         fingerprint = self._prepared.served[student.name].fingerprint
         return store.recall(trial_id, fingerprint=fingerprint, newest_after=self._newest_after)
 
+    def claim(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
+        """Whether a trial may be bought now; false while another evaluation is buying it."""
+        store, fingerprint = self._store_of(student.name), self._prepared.served[student.name].fingerprint
+        if not isinstance(store, Reserving) or store.reserve(trial_id, fingerprint=fingerprint):
+            self._waiting.discard(trial_id)
+            return True
+        self._waiting.add(trial_id)
+        now = time.monotonic()
+        since, self._waiting_since = self._waiting_since or now, self._waiting_since or now
+        if now - since > SECONDS_BEFORE_SAID:
+            answers = count(len(self._waiting), "answer")
+            self._progress.note(f"waiting for {answers} that another evaluation is buying")
+            self._waiting_since = math.inf  # once is enough
+        return False
+
+    def was_bought_elsewhere(self, student: Student, planned: PlannedTrial, trial_id: str) -> bool:
+        """Whether the store holds a trial now, graded; one that it holds is let go."""
+        stored = self._stored(student, trial_id) if isinstance(self._store, Reserving) else None
+        if stored is None or (grade := self._grade(planned.case, stored.trial)) is None:
+            return False
+        self._graded[trial_id, planned.case.id] = grade
+        self._release(student.name, trial_id)
+        return True
+
+    def _release(self, student: str, trial_id: str) -> None:
+        if isinstance(store := self._store_of(student), Reserving):
+            store.release(trial_id, fingerprint=self._prepared.served[student].fingerprint)
+
     def _grade_slow_cases(self) -> None:
         """Grade stored answers whose checks block, before the engine's event loop calls `recall`."""
         prepared = self._prepared
@@ -165,6 +205,7 @@ class Reuse:
         self._kept.add((trial.student, trial.id))
         if (store := self._store_of(trial.student)) is not None:
             store.keep(trial, fingerprint=self._prepared.served[trial.student].fingerprint)
+            self._release(trial.student, trial.id)
         return replace(trial, lost=trial.lost_answers + earlier) if earlier else trial
 
     def _lost_before(self, student: str, trial_id: str, *, least: int = 0) -> int:

@@ -20,6 +20,7 @@ from upskill.measuring import LEAST_CASES, ceiling_lift, most_rounds, prospect
 from upskill.reporting.aptitude import aptitude_figures, rung_figures
 from upskill.settings import Settings
 from upskill.workflows.generating.measure import Measurement, StageMeasurer
+from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.student_profile import skill_room, with_cases
 
 WITHOUT_TOOLS = choose_harness("auto", tools=False)
@@ -163,5 +164,5 @@ def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
     raise StudentCannotProfit(
         f"no skill made from this material can be expected to help, so none is drafted; {listed}",
         hint="choose another student (--eval-model) or other cases, or go on anyway with "
-        f"`upskill generate --resume {run.as_posix()} --anyway`",
+        f"`{resume_command(run, '--anyway')}`",
     )

@@ -9,27 +9,31 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
+from pydantic import ValidationError
+
 from upskill import checks, storage
-from upskill.domain import Case
+from upskill.domain import Cap, Case
 from upskill.domain.generated import GenerateResult
+from upskill.domain.student_profile import StudentProfile
 from upskill.errors import EngineError, ProviderError, UpskillError, UsageError
 from upskill.models import Endpoint, HandoffOpen, NoAnswer
 from upskill.models.handoff import Side, open_line
 from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
-from upskill.storage.records import record_text
+from upskill.storage.records import first_problem, record_text
 from upskill.storage.runs import Status, now
 from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
 from upskill.workflows.evaluating.judge import identity
-from upskill.workflows.evaluating.record import recorded_settings, settings_record, versions
+from upskill.workflows.evaluating.record import settings_record, versions
+from upskill.workflows.evaluating.typed_again import is_typed, nothing_typed
 from upskill.workflows.generating.fact_plan import PlanWritten
+from upskill.workflows.generating.findings import NOBODY, Accept
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text, read_gathered
 from upskill.workflows.generating.order import (
     GenerateOrder,
-    improved_skill,
-    order_from,
     order_json,
     roles_for,
     with_cap,
@@ -40,12 +44,21 @@ from upskill.workflows.generating.plan import (
     plan_generate,
     read_own_cases,
 )
+from upskill.workflows.generating.resuming import TypedGenerate, resume_command, resumed_order
 from upskill.workflows.generating.stages import PROFILE, PROFILE_RECORD, GenerateStages
 from upskill.workflows.generating.teachers import with_absolute_handoff
 from upskill.workflows.handoff import asking_in, handoff_folder, handoff_status
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
-__all__ = ["GenerateOrder", "GeneratePlan", "PlanWritten", "generate", "plan_generate", "resume_generate"]
+__all__ = [
+    "GenerateOrder",
+    "GeneratePlan",
+    "PlanWritten",
+    "TypedGenerate",
+    "generate",
+    "plan_generate",
+    "resume_generate",
+]
 
 
 def generate(
@@ -54,10 +67,12 @@ def generate(
     settings: ResolvedSettings,
     progress: RunProgress = SILENT_RUN,
     confirm: Callable[[GeneratePlan], bool] = lambda _: True,
+    accept: Accept = NOBODY,
     piped: BinaryIO | None = None,
 ) -> GenerateResult:
     """Make a skill, or a better one. Raises before any call if it could not succeed.
 
+    `accept` is asked before a draft with dangerous content is saved.
     Whatever is raised after there is a draft has a note (`__notes__`) that names the best one and where it lies.
     """
     settings = with_absolute_handoff(with_cap(settings))
@@ -66,7 +81,7 @@ def generate(
     if plan.is_much and not confirm(plan):
         raise UsageError("nothing was run, nothing was spent")
     inputs, gathered = plan.inputs, plan.inputs.gathered
-    folder = create_teaching_run(Path(settings.values.runs_dir), about=_about(gathered))
+    folder = create_teaching_run(settings.place("runs_dir", flag="--runs-dir"), about=_about(gathered))
     # They may have been edited while a person thought about the price: what is improved is what is saved now.
     own = read_own_cases(inputs.order, gathered.skill_folder, judge=True)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
@@ -80,7 +95,7 @@ def generate(
     inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
     record = _first_record(inputs)
     folder.write_record(record)
-    return _run_stages(folder, record, inputs, progress)
+    return _run_stages(folder, record, inputs, progress, accept)
 
 
 QUESTIONS = 2
@@ -92,16 +107,19 @@ OWN_CASES = "own-cases.json"
 def resume_generate(
     run: Path,
     *,
-    max_cost: float | None = None,
+    typed: TypedGenerate | None = None,
     anyway: bool = False,
     wait: bool = True,
+    accept: Accept = NOBODY,
     progress: RunProgress = SILENT_RUN,
 ) -> GenerateResult:
     """Resume a run that was killed, interrupted or stopped, under its own settings. Nothing is bought twice.
 
-    `max_cost` raises the cap; what was spent before counts. `anyway` goes on where aptitude stopped it. `wait` says
+    `typed` is what a person typed beside the run: what else the record asks for is refused with the command to type. A
+    cap that was typed holds; what was spent before counts. `anyway` goes on where aptitude stopped it. `wait` says
     whether answers of a hand-off are waited for.
     """
+    storage.require_plain_folder(run)
     record = read_teaching_run(run)
     if record.questions != QUESTIONS:
         raise UsageError(
@@ -109,20 +127,21 @@ def resume_generate(
             hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
         )
     folder = TeachingFolder(path=run)
-    order = replace(order_from(record.order), wait=wait)
+    typed = TypedGenerate(again=nothing_typed()) if typed is None else typed
+    resumed = resumed_order(run, record, typed)
+    order, settings = replace(resumed.order, wait=wait), resumed.settings
     if anyway and not order.anyway:
         order = replace(order, anyway=True)
         record = replace(record, order={**record.order, "anyway": True})
-    settings = recorded_settings(record.settings)
-    if max_cost is not None:
-        values = replace(settings.values, max_cost=max_cost)
-        settings = ResolvedSettings(values=values, origins={**settings.origins, "max_cost": "--max-cost"})
-        record = replace(record, settings=settings_record(settings))
+    again = {name: one for name, one in settings_record(settings).items() if is_typed(typed.again.settings, name)}
+    record = replace(record, settings={**record.settings, **again})
+    for note in resumed.notes:
+        progress.note(f"note: {note}")
     text = folder.saved(MATERIAL)
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start it anew")
-    gathered = read_gathered(text, previous=folder.previous, skill_folder=improved_skill(order))
-    roles = roles_for(settings, evaluate=order.evaluate)
+    gathered = read_gathered(text, previous=folder.previous, skill_folder=resumed.skill)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
             f"{run}: cannot be resumed: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
@@ -136,27 +155,34 @@ def resume_generate(
         roles=roles,
         settings=settings,
         own_cases=_saved_own_cases(folder),
-        profile=None if told is None else PROFILE_RECORD.validate_json(told),
+        profile=None if told is None else _profile(told, run),
     )
-    return _run_stages(folder, record, inputs, progress)
+    return _run_stages(folder, record, inputs, progress, accept)
+
+
+def _profile(told: bytes, run: Path) -> StudentProfile:
+    try:
+        return PROFILE_RECORD.validate_json(told)
+    except ValidationError as error:
+        raise EngineError(f"{run / PROFILE}: cannot be read: {first_problem(error)}") from None
 
 
 def _run_stages(
-    folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress
+    folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress, accept: Accept
 ) -> GenerateResult:
     with storage.only_one_in(folder.path), asking_in(_handoffs(inputs, folder)):
         record = replace(record, status="running", finished_at=None)
         folder.write_record(record)
         progress.run_created(folder.path)
-        stages = GenerateStages(folder, record, inputs, progress=progress)
+        stages = GenerateStages(folder, record, inputs, progress=progress, accept=accept)
         try:
             return stages.run()
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             _record_end(folder, stages.record, "interrupted" if resumable else "failed")
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
-                error.hint = f"what was bought is kept; go on with {resume_command(folder.path)}"
-            told = _explained(error, inputs, folder)
+                error.hint = f"what was bought is kept; go on with `{resume_command(folder.path)}`"
+            told = _explained(error, inputs, folder, stages.exhausted)
             if stages.best_draft is not None:
                 told.add_note(stages.best_draft)
             if told is error:
@@ -164,10 +190,10 @@ def _run_stages(
             raise told from None
 
 
-def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder) -> BaseException:
+def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder, cap: Cap | None) -> BaseException:
     if isinstance(error, HandoffOpen):
         return _handed_off(inputs, folder)
-    return _unanswered(error, folder) if isinstance(error, NoAnswer) else error
+    return _unanswered(error, folder, cap) if isinstance(error, NoAnswer) else error
 
 
 def _handoffs(inputs: GenerateInputs, folder: TeachingFolder) -> list[tuple[Path, Side]]:
@@ -182,10 +208,10 @@ def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     """All that is open, and how to go on."""
     sides = {one / side: handoff_status(one / side).open for one, side in _handoffs(inputs, folder)}
     waiting = {side: [one.question for one in found] for side, found in sides.items() if found}
-    commands = " and ".join(f"`upskill handoff {side.as_posix()}`" for side in waiting)
+    commands = " and ".join(f"`upskill handoff {quote(side.as_posix())}`" for side in waiting)
     return HandoffOpen(
         "; ".join(map(open_line, waiting.values())),
-        hint=f"answer with {commands}, then go on with {resume_command(folder.path)}",
+        hint=f"answer with {commands}, then go on with `{resume_command(folder.path)}`",
     )
 
 
@@ -195,17 +221,11 @@ def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) 
         folder.write_record(replace(record, status=status, finished_at=now()))
 
 
-def resume_command(run: Path) -> str:
-    """The command that resumes a run."""
-    return f"`upskill generate --resume {run.as_posix()}`"
-
-
-def _unanswered(error: NoAnswer, folder: TeachingFolder) -> UpskillError:
-    command = resume_command(folder.path).strip("`")
-    if error.fault == "budget":
-        return ProviderError(
-            f"nothing was saved: {error}", hint=f"go on, with a higher cap: {command} --max-cost DOLLARS"
-        )
+def _unanswered(error: NoAnswer, folder: TeachingFolder, cap: Cap | None) -> UpskillError:
+    if error.fault == "budget" and cap is not None:
+        higher = resume_command(folder.path, *cap.option)
+        return ProviderError(f"nothing was saved: {error}", hint=f"go on, with a higher cap: {higher}")
+    command = resume_command(folder.path)
     if error.fault == "crash":
         return EngineError(f"nothing was saved: {error}", hint=f"go on with {command}")
     return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"go on with {command}")
@@ -235,5 +255,5 @@ def _first_record(inputs: GenerateInputs) -> TeachingRecord:
         students=tuple(identity(student) or "" for student in roles.students),
         questions=QUESTIONS,
         settings=settings_record(inputs.settings),
-        notes=gathered.notes,
+        notes=(*roles.untyped, *gathered.notes),
     )

@@ -25,7 +25,7 @@ from upskill.storage.records import first_problem, record_text
 from upskill.storage.skill_meta import read_meta
 from upskill.teaching.fact_plan import PLAN_FORMAT
 from upskill.teaching.material import Document, Material
-from upskill.traces.readers import detect, learnable_below, recordings_below
+from upskill.traces.readers import detect, learnable_below, recordings_below, require_below
 from upskill.traces.recording import Recording
 from upskill.workflows.read_trace import read_trace
 
@@ -212,6 +212,7 @@ def _holds_recordings(folder: Path) -> bool:
         if number >= MOST_FILES:
             return False
         try:
+            require_below(folder, path)
             if path.suffix not in {".md", ".txt"} and detect(Recording(path)) != "text":
                 return True
         except UsageError:

@@ -18,6 +18,7 @@ from upskill.storage.teaching_runs import TeachingFolder
 from upskill.workflows.evaluating.evaluate import ParentRun, evaluate
 from upskill.workflows.evaluating.prepare import EvaluationOrder, choose_harness
 from upskill.workflows.evaluating.resume import resume
+from upskill.workflows.evaluating.typed_again import TypedAgain
 from upskill.workflows.progress import SILENT_RUN, RunProgress
 
 
@@ -87,6 +88,8 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
         progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, for the guard')})")
 
 
+CASE_FILE = "cases.json"
+"""In the folder of a stage."""
 HELD_OUT_TURNS = 80
 """The most turns of one student in the held-out test: two and a half rounds of the cases written by default."""
 SCREEN_ROUNDS = 3
@@ -192,9 +195,17 @@ class StageMeasurer:
             # If errored trials were run again, the teacher would see other failures and answer something else than
             # what everything after it was measured with.
             is_over = record.status == "finished" and record.end is not None and record.end.is_complete
-            evaluation = resume(folder.path, progress=self._progress, parent=replace(parent, is_over=is_over))
+            typed = TypedAgain(
+                settings=replace(self._settings, values=values),
+                sandbox=self._sandbox,
+                skill=order.skill,
+                case_file=folder.path / CASE_FILE,
+                previous=order.previous,
+            )
+            parent = replace(parent, is_over=is_over)
+            evaluation = resume(folder.path, typed=typed, progress=self._progress, parent=parent)
         else:
-            case_file = run_folder_at(folder.path).path / "cases.json"
+            case_file = run_folder_at(folder.path).path / CASE_FILE
             write_case_file(case_file, cases)
             order = replace(
                 order,

@@ -1,5 +1,6 @@
 """What a person asks `generate` for, which models teach and learn, and where the skill is saved. Spends nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -9,8 +10,9 @@ from pydantic import JsonValue, TypeAdapter
 from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel, probe
+from upskill.models.endpoint import untyped_lines
 from upskill.sandbox import Backend
-from upskill.settings import ResolvedSettings, Settings
+from upskill.settings import Origin, ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts
 from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.material import skill_in
@@ -92,6 +94,8 @@ class Roles:
     student_settings: ResolvedSettings
     chosen: bool
     """Whether the teacher was chosen because its key is set, not named."""
+    untyped: tuple[str, ...] = ()
+    """Lines on servers and aliases that were not typed, and who names them."""
 
     @property
     def served(self) -> Served:
@@ -99,14 +103,22 @@ class Roles:
         return tuple(zip(self.students, self.students_served, strict=False))
 
 
-def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
-    """Resolve and probe all models. Raises, with what to do, if one cannot be reached."""
+def roles_for(
+    settings: ResolvedSettings, *, evaluate: bool = True, announce: Callable[[str], None] = lambda _: None
+) -> Roles:
+    """Resolve and probe all models. Raises, with what to do, if one cannot be reached.
+
+    `announce` gets a line for every server and alias that was not typed, before anything is sent.
+    """
     values = settings.values
     teacher, writer = teacher_for(values), case_writer_for(values)
-    served = probe(teacher)
-    writer_served = served if writer == teacher else probe(writer)
     student_settings = replace(settings, values=_for_students(values, teacher))
     students = tuple(student_endpoint(name, student_settings.values) for name in student_settings.values.models)
+    untyped = _untyped(teacher, writer, students if evaluate else ())
+    for line in untyped:
+        announce(line)
+    served = probe(teacher)
+    writer_served = served if writer == teacher else probe(writer)
     if evaluate and not students:
         raise UsageError(
             "a hand-off teaches and is not measured: there is no student",
@@ -127,7 +139,17 @@ def roles_for(settings: ResolvedSettings, *, evaluate: bool = True) -> Roles:
         students_served=students_served,
         student_settings=student_settings,
         chosen=values.teacher is None,
+        untyped=untyped,
     )
+
+
+def _untyped(teacher: Endpoint, writer: Endpoint, students: tuple[Endpoint, ...]) -> tuple[str, ...]:
+    lines = (
+        *untyped_lines("the teacher is", [teacher]),
+        *untyped_lines("the case writer is", [] if writer == teacher else [writer]),
+        *untyped_lines("students are", students),
+    )
+    return tuple(dict.fromkeys(lines))
 
 
 def _for_students(values: Settings, teacher: Endpoint) -> Settings:
@@ -136,13 +158,21 @@ def _for_students(values: Settings, teacher: Endpoint) -> Settings:
     if names:
         # A student named like the teacher, without a base URL, is at the teacher's.
         alone = values.base_url is None and teacher.is_custom and set(names) == {teacher.name}
-        return replace(values, models=names, base_url=teacher.base_url if alone else values.base_url)
+        values = replace(values, models=names)
+        return replace(values, base_url=teacher.base_url, untyped=_with_url_of(teacher, values)) if alone else values
     return replace(
         values,
         models=() if teacher.is_handoff else (teacher.name,),
         base_url=teacher.base_url if teacher.is_custom else None,
         teacher_base_url=teacher.base_url if teacher.is_custom else None,
+        untyped=_with_url_of(teacher, values),
     )
+
+
+def _with_url_of(teacher: Endpoint, values: Settings) -> dict[str, Origin]:
+    """Where the students' URL comes from when it is the teacher's."""
+    others = {name: origin for name, origin in values.untyped.items() if name != "base_url"}
+    return others if teacher.url_origin is None else {**others, "base_url": teacher.url_origin}
 
 
 def with_cap(settings: ResolvedSettings) -> ResolvedSettings:
@@ -159,15 +189,15 @@ def recorded_cap(settings: ResolvedSettings, roles: Roles) -> ResolvedSettings:
     return replace(settings, values=values, origins=chosen.origins)
 
 
-def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) -> Target:
+def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path | None) -> Target:
     """Where the skill will be saved. Raises, before anything is spent, where a skill would be overwritten."""
     if order.output is None and skill is not None:
-        return _in_place(skill)
+        return in_place(skill)
     if order.output is None:
-        return Target(parent=Path(settings.skills_dir).resolve())
+        return Target(parent=settings.place("skills_dir", flag="-o").resolve())
     output = Path(order.output).expanduser()
     if skill is not None and output.resolve() == skill.resolve():
-        return _in_place(skill)
+        return in_place(skill)
     if (output / SKILL_FILE).exists():
         raise UsageError(
             f"{order.output}: there is a skill already, and it would be overwritten",
@@ -185,7 +215,8 @@ def target_for(order: GenerateOrder, settings: Settings, *, skill: Path | None) 
     return Target(folder=output.resolve(), parent=output.resolve().parent)
 
 
-def _in_place(skill: Path) -> Target:
+def in_place(skill: Path) -> Target:
+    """The place of a skill that is improved. Raises where no better one can take it."""
     if skill.is_symlink():
         raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
     folder = skill.resolve()

@@ -153,7 +153,7 @@ class GeneratePlan:
             "teacher_share": estimate.teacher.as_json(),
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
-            "notes": list(self.inputs.gathered.notes),
+            "notes": [*self.inputs.roles.untyped, *self.inputs.gathered.notes],
         }
 
 
@@ -169,7 +169,7 @@ def plan_generate(
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
     skill = improved_skill(order)
-    target = target_for(order, settings.values, skill=skill)
+    target = target_for(order, settings, skill=skill)
     if target.in_place and not order.evaluate:
         raise UsageError(
             f"{skill}: a skill is not replaced by one that nobody measured",
@@ -187,7 +187,7 @@ def plan_generate(
     )
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
-    roles = roles_for(settings, evaluate=order.evaluate)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
     inputs = GenerateInputs(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file

@@ -4,12 +4,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from upskill import storage
-from upskill.domain import Case, Lesson, estimate_tokens
+from upskill.domain import Cap, Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
+from upskill.domain.finding import Finding
 from upskill.domain.generated import GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens, StudentProfile
 from upskill.errors import EngineError, ProviderError, SkillInvalid
@@ -17,7 +19,7 @@ from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
 from upskill.reporting.aptitude import aptitude_lines
-from upskill.reporting.generated import attempt_lines, generated_json
+from upskill.reporting.generated import attempt_lines, caution_lines, generated_json
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
 from upskill.storage.runs import now
@@ -32,6 +34,7 @@ from upskill.workflows.evaluating.spending import client_for
 from upskill.workflows.generating.aptitude import require_prospect, with_aptitude
 from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.case_stage import CaseStage
+from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings, material_notes
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
 from upskill.workflows.generating.order import Roles
 from upskill.workflows.generating.plan import GenerateInputs, topics_of
@@ -39,6 +42,7 @@ from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
+from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.save import save_draft, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
@@ -57,9 +61,16 @@ class GenerateStages:
     """Runs every stage in order. The result of each is saved when it ends, and found again by a run that is resumed."""
 
     def __init__(
-        self, folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, *, progress: RunProgress
+        self,
+        folder: TeachingFolder,
+        record: TeachingRecord,
+        inputs: GenerateInputs,
+        *,
+        progress: RunProgress,
+        accept: Accept = NOBODY,
     ) -> None:
         self.record = record
+        self._accept, self._search = accept, DraftSearch()
         self._folder, self._inputs, self._progress = folder, inputs, progress
         self._client = client_for(inputs.settings.values)
         self._spending = PriorSpending(folder, self._client)
@@ -77,7 +88,10 @@ class GenerateStages:
         roles = self._inputs.roles
         ask = self._ask(roles.teacher, roles.teacher_served)
         self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
+        for line in material_notes(self._inputs.gathered.material):
+            self._note(line)
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
+        ask = self._search.watching(ask)
         if not self._inputs.order.evaluate:
             return self._save(self._draft(ask, cases)[1], cases, None, None)
         measure = StageMeasurer(
@@ -298,7 +312,10 @@ class GenerateStages:
         unchanged = inputs.old is not None and content_of(best) == content_of(inputs.old)
         old_stays = inputs.target.in_place and inputs.order.evaluate and not (proof is not None and proof.proven)
         place, skill = None, None
+        found = () if unchanged else self._search.search(copy)
         if not (unchanged or old_stays):
+            found = self._agreed(found, copy)
+            meta = replace(meta, findings=found)
             place, skill = save_draft(inputs, best, meta, cases, copy=copy, previous=self._folder.previous)
         result = GenerateResult(
             skill=skill or storage.read_skill(copy),
@@ -321,6 +338,7 @@ class GenerateStages:
             run=shown_path(self._folder.path),
             notes=tuple(dict.fromkeys((*self._notes, *measured_notes(proof), *self._cap_note()))),
             aptitude=() if self._profile is None else self._profile.aptitudes,
+            findings=found,
         )
         self.record = replace(
             self.record, status="finished", stage="saved", finished_at=now(), results=generated_json(result)
@@ -328,15 +346,34 @@ class GenerateStages:
         self._folder.write_record(self.record)
         return result
 
+    def _agreed(self, found: tuple[Finding, ...], copy: Path) -> tuple[Finding, ...]:
+        """The findings as they are saved with the skill. Raises where nobody agrees to a danger."""
+        self.record = replace(self.record, findings=found)
+        for line in caution_lines(found):
+            self._progress.note(line)
+        return agreed_findings(
+            found,
+            draft=copy,
+            previous=self._folder.previous,
+            accept=self._accept,
+            shown=shown_path(copy),
+            accepting=resume_command(self._folder.path, "--accept-findings"),
+        )
+
     def _problems_of(self, best: Draft) -> list[str]:
         old, clean = self._inputs.old, self._redactor.clean
         return draft_problems(best, before=old, clean=clean)
 
     def _cap_note(self) -> tuple[str, ...]:
-        if self._client.exhausted is None:
+        if (cap := self.exhausted) is None:
             return ()
-        run = shown_path(self._folder.path)
-        return (f"stopped at {self._client.exhausted}; go on with: upskill generate --resume {run} --max-cost DOLLARS",)
+        run = Path(shown_path(self._folder.path))
+        return (f"stopped at {cap}; go on with: {resume_command(run, *cap.option)}",)
+
+    @property
+    def exhausted(self) -> Cap | None:
+        """The cap of the run that was reached; `None` while there is room."""
+        return self._client.exhausted
 
 
 def _names(roles: Roles) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, HANDOFF, TEACHER_KEY
 from upskill.models.preflight import is_installed
 from upskill.models.teacher import PaidReply
 from upskill.redaction import Redactor
-from upskill.settings import ResolvedSettings, Settings
+from upskill.settings import ResolvedSettings, Settings, without_secrets
 from upskill.storage.journal import Journal, PaidAnswer
 from upskill.storage.runs import now
 from upskill.workflows.evaluating.judge import identity
@@ -36,11 +36,19 @@ def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = N
     environment = os.environ if environment is None else environment
     if settings.teacher is not None:
         return _with_own_key(
-            resolve_model(settings.teacher, base_url=settings.teacher_base_url, aliases=settings.aliases), settings
+            resolve_model(
+                settings.teacher,
+                base_url=settings.teacher_base_url,
+                aliases=settings.aliases,
+                url_origin=settings.untyped.get("teacher_base_url"),
+                alias_origin=settings.untyped.get("aliases"),
+            ),
+            settings,
         )
     if settings.teacher_base_url is not None:
         raise UsageError(
-            f"{settings.teacher_base_url}: which model is asked there?", hint="name it with --model, any name will do"
+            f"{without_secrets(settings.teacher_base_url)}: which model is asked there?",
+            hint="name it with --model, any name will do",
         )
     return strongest(settings, environment)
 
@@ -52,18 +60,19 @@ def case_writer_for(settings: Settings, *, environment: Mapping[str, str] | None
     if name is None or name == settings.teacher:
         return teacher_for(settings, environment=environment)
     try:
-        return resolve_model(name, aliases=settings.aliases)
+        return resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
     except UsageError:
         if settings.teacher_base_url is None:
             raise
-        return _with_own_key(resolve_model(name, base_url=settings.teacher_base_url), settings)
+        origin = settings.untyped.get("teacher_base_url")
+        return _with_own_key(resolve_model(name, base_url=settings.teacher_base_url, url_origin=origin), settings)
 
 
 def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
     """The first of the known teachers whose key is set and whose package is there."""
     wanted: list[str] = []
     for name in STRONGEST_FIRST:
-        endpoint = resolve_model(name, aliases=settings.aliases)
+        endpoint = resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
         wanted += (variable for variable in endpoint.key_variables if variable not in wanted)
         ready = endpoint.key_variable(environment) is not None or not endpoint.key_required
         if ready and (endpoint.package is None or is_installed(endpoint.package)):
@@ -88,12 +97,13 @@ def with_absolute_handoff(settings: ResolvedSettings) -> ResolvedSettings:
     return replace(
         settings,
         values=replace(
-            values, teacher=_absolute_handoff(values.teacher), test_gen_model=_absolute_handoff(values.test_gen_model)
+            values, teacher=absolute_handoff(values.teacher), test_gen_model=absolute_handoff(values.test_gen_model)
         ),
     )
 
 
-def _absolute_handoff(name: str | None) -> str | None:
+def absolute_handoff(name: str | None) -> str | None:
+    """The name of a teacher; that of a hand-off with its folder made absolute."""
     kind, _, folder = (name or "").partition("/")
     return f"{HANDOFF}/{Path(folder).expanduser().absolute()}" if kind == HANDOFF and folder else name
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from upskill import checks, storage
-from upskill.domain import Case, Purchase, Qualification, Skill, estimate_tokens
+from upskill.domain import Cap, Case, Purchase, Qualification, Skill, estimate_tokens
 from upskill.domain.case import Json
 from upskill.domain.family import family_notes
 from upskill.domain.progress import SILENT, Progress
@@ -17,6 +17,7 @@ from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.domain.text import count as counted
 from upskill.errors import EngineError, ProviderError, UsageError
 from upskill.models import Ask, Endpoint, MeteredClient, NoAnswer, ServedModel, Teacher, probe
+from upskill.models.endpoint import untyped_lines
 from upskill.models.handoff import Side
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend, SandboxUnavailable, require_sandbox
@@ -152,8 +153,13 @@ class SkillCases:
         return (*(f"dropped: {line}" for line in self.dropped), *too_few, *family_notes(self.cases))
 
 
-def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
-    """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done."""
+def plan_cases(
+    order: CasesOrder, settings: Settings, *, announce: Callable[[str], None] = lambda _: None
+) -> WritingPlan:
+    """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done.
+
+    `announce` gets a line on a server or an alias that was not typed, before anything is sent.
+    """
     folder = order.skill.parent if order.skill.name == SKILL_FILE else order.skill
     skill = storage.read_skill(folder)
     target = order.output or folder / META_FILE
@@ -164,6 +170,8 @@ def plan_cases(order: CasesOrder, settings: Settings) -> WritingPlan:
     writer = case_writer_for(settings)
     if writer.is_handoff:
         handoff_folder(writer, run=None)  # raises where none was named
+    for line in untyped_lines("the case writer is", [writer]):
+        announce(line)
     served = probe(writer)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
     teaching = TeachingWorkload(
@@ -216,7 +224,7 @@ def cases_for_skill(
 
     `client` is that of the evaluation they are written for: one cap holds for both.
     """
-    plan = plan_cases(order, settings.values)
+    plan = plan_cases(order, settings.values, announce=progress.note)
     why = " (the strongest for which there is a key)" if plan.chosen else ""
     progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.words}")
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
@@ -245,7 +253,7 @@ def cases_for_skill(
                 plan=facts,
             )
         except NoAnswer as error:
-            raise _unanswered(error, plan) from None
+            raise _unanswered(error, plan, client.exhausted) from None
         except TeacherUnusable:
             cache.drop()  # else the same unusable answer would be found again
             raise
@@ -268,9 +276,11 @@ def _cache_age(plan: WritingPlan, settings: Settings) -> timedelta | None:
     return None if plan.writer.is_scripted or not settings.store else timedelta(days=settings.store_days)
 
 
-def _unanswered(error: NoAnswer, plan: WritingPlan) -> ProviderError | EngineError:
+def _unanswered(error: NoAnswer, plan: WritingPlan, cap: Cap | None) -> ProviderError | EngineError:
     if error.fault == "budget":
-        return ProviderError(f"no case was saved: {error}", hint="raise the cap, for example --max-cost 10")
+        dollars = cap is not None and cap.kind == "dollars"
+        how = ", for example --max-cost 10" if dollars else "; `upskill settings` says where it is set"
+        return ProviderError(f"no case was saved: {error}", hint=f"raise the cap{how}")
     if error.fault == "crash":
         return EngineError(f"no case was saved: {error}")
     return ProviderError(f"no case was saved: {plan.writer.name} did not answer: {error}")
@@ -314,6 +324,8 @@ def write_missing_cases(
             f"{name}: there are no test cases to put to a student, and nobody to write them: {error.message}",
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
+    for line in untyped_lines("students are", students):
+        progress.note(line)
     for student in students:
         probe(student)
     found = cases_for_skill(

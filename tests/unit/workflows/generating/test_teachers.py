@@ -6,7 +6,7 @@ import pytest
 
 from upskill.errors import ProviderError, UsageError
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY
-from upskill.settings import Settings
+from upskill.settings import Origin, Settings, settings_from
 from upskill.workflows.evaluating.prepare import student_endpoint
 from upskill.workflows.generating.order import GenerateOrder, target_for
 from upskill.workflows.generating.teachers import case_writer_for, teacher_for
@@ -61,7 +61,7 @@ def test_a_skill_is_saved_under_its_name_in_a_folder_or_as_the_folder_that_was_n
     (tmp_path / "there").mkdir()
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "SKILL.md").write_text("x")
-    settings = Settings(skills_dir=str(tmp_path / "skills"))
+    settings = settings_from({"skills_dir": str(tmp_path / "skills")}, where="here")
     assert target_for(GenerateOrder(), settings, skill=None).for_name("a") == tmp_path / "skills" / "a"
     into = target_for(GenerateOrder(output=str(tmp_path / "there")), settings, skill=None)
     assert into.for_name("a") == tmp_path / "there" / "a"
@@ -73,3 +73,11 @@ def test_a_skill_is_saved_under_its_name_in_a_folder_or_as_the_folder_that_was_n
     (tmp_path / "link").symlink_to(tmp_path / "taken")
     with pytest.raises(UsageError, match="is a link"):
         target_for(GenerateOrder(), settings, skill=tmp_path / "link")
+
+
+def test_no_file_without_trust_says_who_may_have_the_teachers_key() -> None:
+    for keys, variables in ((True, (ENDPOINT_KEY, TEACHER_KEY)), (False, (ENDPOINT_KEY,))):
+        origin = {"teacher_base_url": Origin(where="teacher_base_url in ./upskill.toml", keys=keys)}
+        typed = Settings(teacher="a", base_url=ONE, teacher_base_url=ONE, untyped=origin)
+        assert student_endpoint("b", typed).key_variables == variables
+        assert (teacher_for(typed).key_variable({TEACHER_KEY: "made-up"}) is not None) is keys

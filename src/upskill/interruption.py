@@ -3,13 +3,14 @@
 Knows nothing of what the work is.
 """
 
-import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, wait
 from contextvars import ContextVar
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:  # `upskill --help` needs no event loop, and they take 0.2 s to import
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 _MOMENT_SECONDS = 0.5
@@ -20,16 +21,20 @@ class Interruption:
     """Asks the work of one thread to end, as Ctrl-C would in the main thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler requests in the thread that may just hold it
         self._requested = False
         self._cancel: Callable[[], object] | None = None
 
-    def request(self) -> None:
-        """End the event loop that runs in the work now, and let no other begin. May be called from any thread."""
+    def request(self) -> bool:
+        """End the event loop that runs in the work now, and let no other begin; `False` where none runs.
+
+        May be called from any thread.
+        """
         with self._lock:
             self._requested = True
             if self._cancel is not None:
                 self._cancel()
+            return self._cancel is not None
 
     @property
     def requested(self) -> bool:
@@ -45,6 +50,8 @@ class Interruption:
             _current.reset(token)
 
     async def _cancellable(self, work: Callable[[], Awaitable[T]]) -> T:
+        import asyncio
+
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None, "called on an event loop"
         with self._lock:
@@ -64,6 +71,8 @@ _current: ContextVar[Interruption | None] = ContextVar("interruption", default=N
 
 def run_interruptibly(work: Callable[[], Awaitable[T]]) -> T:
     """Run `work` on an event loop of its own. Raises `KeyboardInterrupt` where a person ended it, in any thread."""
+    import asyncio
+
     import anyio
 
     interruption = _current.get()
@@ -89,6 +98,8 @@ def beside_event_loops(work: Callable[[], T]) -> T:
     There an interrupt waits until the work has ended in good order, and raises `KeyboardInterrupt`; a second interrupt
     does not wait.
     """
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -99,6 +110,8 @@ def beside_event_loops(work: Callable[[], T]) -> T:
 
 
 def _in_a_thread(work: Callable[[], T]) -> T:
+    from concurrent.futures import Future, wait
+
     interruption = Interruption()
     ended: Future[T] = Future()
 
@@ -121,6 +134,9 @@ def _in_a_thread(work: Callable[[], T]) -> T:
 def _ends_undisturbed(ended: "Future[T]") -> bool:
     """Wait for the end; `False` at the first interrupt. In a notebook that is an exception; under `asyncio.run` it is a
     request to cancel, which the task would see only when it waits for its event loop again."""
+    import asyncio
+    from concurrent.futures import wait
+
     task = asyncio.current_task()
     before = 0 if task is None else task.cancelling()
     try:

@@ -1,32 +1,13 @@
-"""Files that are written whole or not at all, several new files likewise, and JSON of strangers, read within limits."""
+"""JSON of strangers, read within limits."""
 
 import json
 import math
-import os
-import secrets
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from upskill.domain.case import Json
-from upskill.errors import UsageError
 
 MOST_JSON_BYTES = 50_000_000
 MOST_JSON_DEPTH = 100
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside the target, flush to disk, then rename over it: a reader never sees half a file."""
-    data = text.encode("utf-8")
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read_json(path: Path) -> Json:
@@ -103,37 +84,3 @@ def _inside(value: Json) -> list[Json]:
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []
-
-
-def write_new_files(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write every text under its relative path below `folder`, which may be new.
-
-    Raises `UsageError` if one of the paths exists, or cannot be written. Then the folder is as it was.
-    """
-    there = [name for name in texts if os.path.lexists(folder / name)]
-    if there:
-        raise UsageError(
-            f"{folder}: nothing was written, because {len(there)} of the files exist",
-            problems=[f"{folder / name} exists" for name in there],
-            hint="name a new folder: upskill init DIR",
-        )
-    written: list[Path] = []
-    made: list[Path] = []
-    try:
-        for name, text in texts.items():
-            path = folder / name
-            for parent in reversed([one for one in path.parents if not one.exists()]):
-                parent.mkdir()
-                made.append(parent)
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                written.append(path)
-                file.write(text)
-    except OSError as error:
-        for path in written:
-            path.unlink(missing_ok=True)
-        for parent in reversed(made):
-            with suppress(OSError):
-                parent.rmdir()
-        raise UsageError(
-            f"{folder}: the files cannot be written there ({error.strerror})", hint="name another folder"
-        ) from None

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from upskill.models.interruption import Interruption, raise_if_interrupted, run_interruptibly
+from upskill.interruption import Interruption, raise_if_interrupted, run_interruptibly
 
 
 async def answer() -> int:

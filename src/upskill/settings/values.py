@@ -1,16 +1,10 @@
-"""Settings: flags, then `UPSKILL_*`, then the project's file, then the user's file, then the defaults.
-
-Every value knows where it came from. Keys and tokens are not settings: they come only from the variables
-their providers define.
-"""
+"""Every setting with its default, and what a value of it may be."""
 
 import math
-import os
-import tomllib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, get_type_hints
 
 from upskill.domain.harness import harness_choices
@@ -18,8 +12,20 @@ from upskill.errors import SettingsError
 
 PREFIX = "UPSKILL_"
 PROJECT_FILE = "upskill.toml"
-NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY"})
-"""Variables with our prefix that are keys, not settings."""
+TRUST_VARIABLE = "UPSKILL_TRUST"
+NOT_SETTINGS = frozenset({"UPSKILL_ENDPOINT_KEY", "UPSKILL_TEACHER_KEY", TRUST_VARIABLE})
+"""Variables with our prefix that are no settings: keys, and the digests of files that are trusted."""
+URLS = ("base_url", "teacher_base_url")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a URL or an alias comes from that was not typed with the command."""
+
+    where: str
+    """For a person: `base_url in ./upskill.toml`, or the name of a variable."""
+    keys: bool = True
+    """Whether a key may be sent to the URL."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,7 +49,7 @@ class Settings:
     runs_dir: str = "runs"
     """Where run folders are made."""
     skills_dir: str = "skills"
-    """Where `upskill list` looks."""
+    """Where `upskill list` looks, and `generate` saves."""
     concurrency: int = 8
     """Calls in flight per student."""
     temperature: float | None = None
@@ -88,110 +94,17 @@ class Settings:
     """Write report.html, with pictures, at the end of a run."""
     aliases: Mapping[str, str] | None = None
     """Short names for models, as a table; they go before the built-in ones."""
+    untyped: Mapping[str, Origin] = field(default_factory=dict, compare=False)
+    """Not a setting: where `base_url`, `teacher_base_url` and `aliases` come from, if they were not typed."""
 
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _TYPES: dict[str, Any] = get_type_hints(Settings)
-NAMES = tuple(field.name for field in fields(Settings))
+NAMES = tuple(one.name for one in fields(Settings) if one.name != "untyped")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ResolvedSettings:
-    """Settings together with the origin of each value."""
-
-    values: Settings
-    origins: Mapping[str, str]
-
-
-def resolve_settings(
-    flags: Mapping[str, object] | None = None,
-    *,
-    typed: Mapping[str, str] | None = None,
-    environment: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    user_folder: Path | None = None,
-) -> ResolvedSettings:
-    """Settings for a command typed in `folder`. A flag that is `None` or empty was not given.
-
-    `typed`: how a setting is called on the command line, where it is not by its own name.
-    """
-    environment = os.environ if environment is None else environment
-    folder = Path.cwd() if folder is None else folder
-    values: dict[str, Any] = {}
-    origins = dict.fromkeys(NAMES, "default")
-    user_file = (user_folder if user_folder is not None else _user_folder()) / PROJECT_FILE
-    for path in (user_file, *_project_files(folder)):
-        for name, value in _read_file(path).items():
-            values[name], origins[name] = value, str(path)
-    for variable, text in environment.items():
-        if variable.startswith(PREFIX) and variable not in NOT_SETTINGS:
-            name = _known(variable.removeprefix(PREFIX).lower(), where=variable)
-            if text.strip():
-                values[name], origins[name] = _from_text(name, text, where=variable), variable
-    called = {"models": "--model", **(typed or {})}
-    for name, flag in (flags or {}).items():
-        where = called.get(name, "--" + name.replace("_", "-"))
-        _known(name, where=where)
-        if flag is not None and flag not in ((), ""):
-            values[name], origins[name] = _checked(name, flag, where=where), where
-    return ResolvedSettings(values=Settings(**values), origins=origins)
-
-
-def settings_from(values: Mapping[str, object], *, where: str) -> ResolvedSettings:
-    """Settings of which these are set and all others have their default, whatever environment and files say."""
-    checked: dict[str, Any] = {_known(name, where=where): _checked(name, values[name], where=where) for name in values}
-    origins = dict.fromkeys(NAMES, "default") | dict.fromkeys(checked, where)
-    return ResolvedSettings(values=Settings(**checked), origins=origins)
-
-
-def _user_folder() -> Path:
-    from platformdirs import user_config_path
-
-    return user_config_path("upskill", appauthor=False)
-
-
-def _project_files(folder: Path) -> list[Path]:
-    """The nearest `upskill.toml`, or `pyproject.toml` with `[tool.upskill]`, upwards from the folder."""
-    for parent in (folder, *folder.parents):
-        own = parent / PROJECT_FILE
-        if own.is_file():
-            return [own]
-        shared = parent / "pyproject.toml"
-        if shared.is_file() and "upskill" in _table(_parse(shared).get("tool")):
-            return [shared]
-    return []
-
-
-def _parse(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from None
-
-
-def _read_file(path: Path) -> dict[str, object]:
-    if not path.is_file():
-        return {}
-    table = _parse(path)
-    if path.name == "pyproject.toml":
-        inner = table["tool"]["upskill"] if "upskill" in _table(table.get("tool")) else {}
-        if not isinstance(inner, dict):
-            raise SettingsError(f"{path}: [tool.upskill] must be a table")
-        table = inner
-    values: dict[str, object] = {}
-    for key, value in table.items():
-        name = _known(str(key).replace("-", "_"), where=str(path))
-        if name in values:
-            raise SettingsError(f"{path}: `{name}` is set twice, with a hyphen and with an underscore")
-        values[name] = _checked(name, value, where=str(path))
-    return values
-
-
-def _table(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _known(name: str, *, where: str) -> str:
+def known_name(name: str, *, where: str) -> str:
+    """The name of a setting. Raises, with the nearest one, if there is no such setting."""
     if name in NAMES:
         return name
     near = get_close_matches(name, NAMES, n=1)
@@ -201,15 +114,16 @@ def _known(name: str, *, where: str) -> str:
     )
 
 
-def _from_text(name: str, text: str, *, where: str) -> object:
+def value_from_text(name: str, text: str, *, where: str) -> object:
+    """The value that a variable has as text. Raises `SettingsError` where it cannot be one."""
     wanted = _TYPES[name]
     try:
         if wanted == tuple[str, ...]:
             return tuple(part.strip() for part in text.split(",") if part.strip())
         if wanted in (int, int | None):
-            return _checked(name, int(text), where=where)
+            return checked_value(name, int(text), where=where)
         if wanted in (float, float | None):
-            return _checked(name, float(text), where=where)
+            return checked_value(name, float(text), where=where)
         if wanted is bool:
             return _BOOLEANS[text.strip().lower()]
     except KeyError:
@@ -218,10 +132,11 @@ def _from_text(name: str, text: str, *, where: str) -> object:
         raise SettingsError(f"{where}: `{name}` must be a number, not {text!r}") from None
     if name == "aliases":
         raise SettingsError(f"{where}: aliases can only be set in a file", hint=f"put them into {PROJECT_FILE}")
-    return _checked(name, text, where=where)
+    return checked_value(name, text, where=where)
 
 
-def _checked(name: str, value: object, *, where: str) -> object:
+def checked_value(name: str, value: object, *, where: str) -> object:
+    """The value, in the type of its setting. Raises `SettingsError` where it cannot be one."""
     wanted = _TYPES[name]
     if wanted is bool and isinstance(value, bool):
         return value
@@ -244,4 +159,10 @@ def _checked(name: str, value: object, *, where: str) -> object:
         return tuple(value)
     if name == "aliases" and isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
         return value
-    raise SettingsError(f"{where}: `{name}` cannot be {value!r}")
+    raise SettingsError(f"{where}: `{name}` cannot be {without_secrets(repr(value))}")
+
+
+def without_secrets(text: str) -> str:
+    """The text with passwords and queries of URLs hidden, to be shown or recorded."""
+    text = re.sub(r"(^['\"\[]*(?:\w+://)?|://)[^\s'\"]*@", r"\1[hidden]@", text)
+    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1[hidden]", text)

@@ -1,12 +1,13 @@
 """Settings: which value wins, where it came from, and what is said about a wrong one."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from upskill.errors import SettingsError
-from upskill.settings import NAMES, NOT_SETTINGS, ResolvedSettings, Settings, resolve_settings
+from upskill.settings import NAMES, NOT_SETTINGS, TRUST_VARIABLE, ResolvedSettings, Settings, resolve_settings
 
 
 class Place:
@@ -17,6 +18,7 @@ class Place:
         self.project = root / "project"
         self.user.mkdir()
         self.project.mkdir()
+        (self.project / ".git").mkdir()
 
     def write(self, folder: Path, text: str, *, name: str = "upskill.toml") -> Path:
         path = folder / name
@@ -182,7 +184,7 @@ def test_the_key_of_an_endpoint_is_not_a_setting(place: Place) -> None:
     resolved = place.resolve(environment=keys)
     assert resolved.values == Settings()
     assert "secret-value" not in repr(resolved)
-    assert frozenset(keys) == NOT_SETTINGS
+    assert frozenset(keys) == NOT_SETTINGS - {TRUST_VARIABLE}
 
 
 # What is refused
@@ -211,7 +213,24 @@ def test_a_key_like_no_setting_points_to_the_list(place: Place) -> None:
     assert place.refusal().hint == "see all with `upskill settings`"
 
 
-@pytest.mark.parametrize("key", ["api_key", "endpoint_key", "ENDPOINT_KEY", "anthropic_api_key", "hf_token", "token"])
+def test_no_setting_holds_a_key_or_says_which_variable_does() -> None:
+    assert [name for name in NAMES if re.search("key|secret|password|credential|token$|env|variable", name)] == []
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "api_key",
+        "endpoint_key",
+        "ENDPOINT_KEY",
+        "anthropic_api_key",
+        "hf_token",
+        "token",
+        "trust",
+        "key_variable",
+        "untyped",
+    ],
+)
 def test_no_file_can_hold_a_key(place: Place, key: str) -> None:
     place.write(place.project, f"{key} = 'secret-value'")
     error = place.refusal()

@@ -1,0 +1,229 @@
+"""The text of one file as rules see it: prose and code apart, in lower case, with positions that lead back to lines."""
+
+import html
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from upskill.domain.fences import Fence, fence_after
+from upskill.domain.text import decoded
+
+MOST_CHARACTERS = 100_000
+"""Of a longer file only so much is searched; the file itself is a finding then."""
+MOST_IN_ALL = 500_000
+"""Characters that are searched of all files together; what is left out is a finding."""
+_PROSE = (".md", ".markdown", ".mdx", ".txt", ".rst", ".html", ".htm", ".svg", ".xml")
+_MARKERS = re.compile(r"[ \t>]{0,12}(?:[-*+] |\d{1,3}\. )?")
+"""What may stand before a fence: a quotation, an item of a list."""
+_OWN_LINE = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,3}[.)][ \t]|#|\||>|$|<)")
+"""A line that begins a paragraph of its own, so that the line before does not go on in it."""
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+][ \t]|\d{1,3}[.)][ \t]|\|)|[ \t]{2,}\S")
+_WARNING = re.compile(
+    r"\b(?:(?:never|do not|don'?t|must not)(?! (?:show|remove|delete|tell|mention|edit|reveal|disclose|log|ask|say|report|wait|warn))|avoid|forbidden|not allowed|refuse|reject|block|bad|wrong|unsafe|insecure|dangerous"
+    r"|red flags?|warning signs?|anti-?patterns?|suspicious|malicious|vulnerable|flag|look for|watch for|search for"
+    r"|scan for|out of scope|off limits|examples? of (?:an )?(?:attack|injection)s?)\b"
+)
+_NOT_A_WARNING = re.compile(
+    r"\b(?:never|not|don'?t|avoid) (?:\w+ )?(?:forget|skip|skipping|omit|hesitate|miss|fail|delay)"
+)
+_QUOTING = re.compile(r"\b(?:says?|saying|said|phrases?|injections?|wording|words)\b[^\"'`.\n]{0,30}[\"'“‘`]$")
+_AFTERWARDS = re.compile(
+    r"\b(?:do not|don'?t|never) (?:do|run|use|follow|try|copy|obey) (?:that|this|it|them|so)\b|\bnever for you\b"
+    r"|\bis (?:unsafe|dangerous|insecure|forbidden|not allowed|for the user to decide)\b|\bsearch for (?:them|it)\b"
+)
+"""A warning that comes after what it warns of."""
+_BY_THE_USER = re.compile(r"\bthe user (?:can |may |must |should |then |has to )?$")
+_QUOTED_INTRO = re.compile(r"\b(?:sentences?|texts?|messages?|phrases?|orders?|such as|like|examples?|attempts?)\b")
+HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff"
+    "\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that nobody sees."""
+_LOOK_ALIKE = str.maketrans(
+    "АаВЕеНІіЈјКМОоРрСсТуХхЅѕԁһԛԝΑαΒΕΖΗΙιΚΜΝνΟοΡρΤΥυΧ", "AaBEeHIiJjKMOoPpCcTyXxSsdhqwAaBEZHIiKMNvOoPpTYuX"
+)
+"""Cyrillic and Greek letters that look like Latin ones."""
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,10});")
+_NOTHING = re.compile(
+    r"(?<=\w)(?:''|\"\"|\$@|\\)+(?=\w)|\*{1,3}(?=\w)|(?<=\w)\*{1,3}|(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)"
+)
+"""What a shell or a display of Markdown leaves out: empty quotes and backslashes inside words, marks of emphasis."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """A place that a rule found. A `quoted` one is named as advice against it, or as an example, and is a caution."""
+
+    file: str
+    line: int
+    text: str
+    quoted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileText:
+    """`prose` and `code` are as long as `text`: what belongs to the other is blank there."""
+
+    path: str
+    raw: str
+    """As it is in the file, with invisible characters."""
+    text: str
+    """Without them, and with compatibility forms of letters replaced."""
+    prose: str
+    code: str
+    line_starts: tuple[int, ...]
+    warned: bytes
+    """For each line, 1 where it stands under a warning: `Never do this:`."""
+
+    def line_at(self, position: int) -> int:
+        """The number of the line, from 1."""
+        return bisect_right(self.line_starts, position)
+
+    def line_text(self, line: int) -> str:
+        """A line without its end."""
+        end = self.line_starts[line] - 1 if line < len(self.line_starts) else len(self.text)
+        return self.text[self.line_starts[line - 1] : end]
+
+    def hit(self, position: int, *, quoted: bool | None = None) -> Hit:
+        """The place at this position, with as much of its line around it as helps."""
+        line = self.line_at(position)
+        start = self.line_starts[line - 1]
+        text = self.line_text(line)
+        if len(text) > 200:
+            text = text[max(0, position - start - 60) : position - start + 140]
+        quoted = self.is_quoted(position) if quoted is None else quoted
+        return Hit(file=self.path, line=line, text=text.strip(), quoted=quoted)
+
+    def is_quoted(self, position: int) -> bool:
+        """Whether this place is named as something not to do, or to look for."""
+        line = self.line_at(position)
+        if self.warned[line - 1]:
+            return True
+        if _QUOTING.search(self.text[max(0, position - 60) : position].lower()):
+            return True
+        before = self.sentence_before(position)
+        if _BY_THE_USER.search(before) or _AFTERWARDS.search(self.prose[position : position + 300]):
+            return True
+        warnings = list(_WARNING.finditer(before))
+        if not warnings:
+            return False
+        return not _NOT_A_WARNING.search(before[warnings[-1].start() :] + self.prose[position : position + 30])
+
+    def sentence_before(self, position: int) -> str:
+        """The part of its sentence, or of its line of code, that stands before a position."""
+        source = self.code if not self.code[position : position + 1].isspace() else self.prose
+        before = source[max(0, position - 160) : position]
+        return re.split(r"[.!?;]\s|\n|\bthen\b|\bbut\b|\binstead,", before)[-1]
+
+
+def read_files(files: Mapping[str, bytes]) -> Iterator[FileText]:
+    """Every file that is text. Instructions are read before programs."""
+    left = MOST_IN_ALL
+    for path in sorted(files, key=lambda one: (not is_prose(one), one)):
+        raw = decoded(files[path])
+        if raw is not None and "\0" not in raw and left > 0:
+            yield read_file(path, raw[: min(MOST_CHARACTERS, left)])
+            left -= min(MOST_CHARACTERS, len(raw))
+
+
+def undisguised(file: FileText) -> FileText:
+    """The same file, line for line, as a shell or a reader takes it; the very same object where that is no other."""
+    text = _ENTITY.sub(lambda found: " ".join(html.unescape(found[0]).split()) or " ", file.text)
+    text = _NOTHING.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text.translate(_LOOK_ALIKE)))
+    return file if text == file.text else read_file(file.path, text)
+
+
+def is_prose(path: str) -> bool:
+    """Whether a file is prose with code in it, rather than code."""
+    name = path.rsplit("/", 1)[-1].lower()
+    return name.endswith(_PROSE) or "." not in name
+
+
+def read_file(path: str, raw: str) -> FileText:
+    """Take a file apart."""
+    raw = raw.replace("\r\n", "\n").replace("\r", "\n")
+    text = raw if raw.isascii() else unicodedata.normalize("NFKC", HIDDEN.sub("", raw))
+    lines = text.split("\n")
+    starts, position = [], 0
+    for line in lines:
+        starts.append(position)
+        position += len(line) + 1
+    low = _lower(text).split("\n")
+    prose, code, warned = _parts(low) if is_prose(path) else _program(low)
+    return FileText(
+        path=path,
+        raw=raw,
+        text=text,
+        prose=_joined(prose).replace("`", " "),
+        code="\n".join(code).replace("\\\n", "  "),
+        line_starts=tuple(starts),
+        warned=bytes(warned),
+    )
+
+
+def _lower(text: str) -> str:
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+
+
+def _program(lines: list[str]) -> tuple[list[str], list[str], bytearray]:
+    """All of it is code; a comment that warns is about the line after it."""
+    warned = bytearray(len(lines))
+    after = False
+    for number, line in enumerate(lines):
+        comment = line.lstrip().startswith(("#", "//", "--"))
+        warned[number] = after and not comment
+        after = comment and _is_warning(line)
+    return [" " * len(line) for line in lines], lines, warned
+
+
+def _parts(lines: list[str]) -> tuple[list[str], list[str], bytearray]:
+    prose, code, warned = [], [], bytearray(len(lines))
+    fence: Fence | None = None
+    heading = intro = quotes = comment = False
+    for number, line in enumerate(lines):
+        blank = " " * len(line)
+        before, fence = fence, fence_after(_MARKERS.sub("", line, count=1), fence, most_indent=None)
+        if before is not None:
+            is_comment = line.lstrip().startswith(("#", "//"))
+            warned[number] = heading or intro or (comment and not is_comment)
+            comment = is_comment and _is_warning(line)
+            prose.append(blank)
+            code.append(blank if fence is None else line)
+            continue
+        if fence is not None:
+            comment = False
+            prose.append(blank)
+            code.append(blank)
+            continue
+        if line.startswith("#"):
+            heading, intro, quotes = len(line) < 80 and _is_warning(line), False, False
+        elif line.strip():
+            if line.rstrip().endswith(":"):
+                intro, quotes = _is_warning(line), _QUOTED_INTRO.search(line) is not None
+            elif not _LIST_ITEM.match(line) and not line.startswith(">"):
+                intro = quotes = False
+        warned[number] = heading or (intro and not line.rstrip().endswith(":")) or (quotes and line.startswith(">"))
+        prose.append(line)
+        code.append(blank)
+    return prose, code, warned
+
+
+def _is_warning(line: str) -> bool:
+    return _WARNING.search(line[:400]) is not None and not _NOT_A_WARNING.search(line[:400])
+
+
+def _joined(lines: list[str]) -> str:
+    """Paragraphs on one line each, as long as before."""
+    parts: list[str] = []
+    fields = lines.index("---", 1) if lines[0] == "---" and "---" in lines[1:] else 0
+    for number, line in enumerate(lines):
+        if 0 < number <= fields + 1:
+            parts.append("\n")
+        elif number:
+            before = lines[number - 1].strip()
+            parts.append("\n" if _OWN_LINE.match(line) or not before or before[0] in "#|" else " ")
+        parts.append(line)
+    return "".join(parts)

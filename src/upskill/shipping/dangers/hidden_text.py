@@ -1,0 +1,181 @@
+"""Text that a reader does not see and a model does."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+from upskill.shipping.dangers.file_text import HIDDEN, FileText, Hit, is_prose
+from upskill.shipping.dangers.instructions import AGAINST, addresses_agent
+
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{1,6}\U000e007f")
+"""The flags of England, Scotland and Wales are spelled with tag characters."""
+_OVERRIDES = frozenset("\u202a\u202b\u202d\u202e")
+_ISOLATES = frozenset("\u2066\u2067\u2068\u2069\u202c")
+_MARKS = frozenset("\u200e\u200f\u061c")
+_NEVER = frozenset(
+    "\u034f\u2061\u2062\u2063\u2064\u206a\u206b\u206c\u206d\u206e\u206f\ufff9\ufffa\ufffb\u180e\u3164\uffa0\u115f\u1160"
+)
+_MOST_STRAY = 8
+_BLANK_LINES = 40
+_BLANK_COLUMNS = re.compile(r"(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]{200,}(?=\S)")
+_LINK_COMMENT = re.compile(r"^[ \t]*\[[^\]\n]{1,40}\]:[ \t]*(?:#|<>)[ \t]*[(\"'](.{0,2000})", re.MULTILINE)
+_HIDING = re.compile(
+    r"<[a-z][^>\n]{0,300}?(?:display:\s*none|visibility:\s*hidden|font-size:\s*0|opacity:\s*0(?![.\d])|color:\s*(?:white|transparent|#fff)"
+    r"|(?:left|top|text-indent):\s*-\d{3,}|\shidden(?=[\s>=]))[^>\n]{0,300}>"
+)
+_LINK = re.compile(
+    r"(!?)\[([^\]\[\n]{0,300})\]\([ \t]{0,4}<?([^()\s<>\[]{0,300})>?(?:[ \n\t]{1,4}[\"'(]([^\n\"\[]{0,400}?)[\"')])?[ \t]{0,4}\)"
+)
+_SHOWN_HOST = re.compile(r"(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,6}[a-z]{2,24})(?:[/:].{0,200})?\Z")
+_ESCAPES = re.compile(r"[\x00-\x08\x0e-\x1a\x1b\x7f\x80-\x9f]")
+
+
+def invisible(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Invisible characters that no script or emoji needs."""
+    for file in files:
+        if file.raw.isascii():
+            continue
+        raw = _FLAG.sub(lambda match: "\U0001f3f4" + "x" * (len(match[0]) - 1), file.raw)
+        stray: list[Hit] = []
+        lines = set()
+        for number, line in enumerate(raw.split("\n"), start=1):
+            if line.isascii():
+                continue
+            for found in HIDDEN.finditer(line):
+                judged = _judge(line, found.start(), first=number == 1 and found.start() == 0)
+                if judged is None or number in lines:
+                    continue
+                hit = Hit(file=file.path, line=number, text=_around(line, found.start()), quoted=judged == "stray")
+                if judged == "stray":
+                    stray.append(hit)
+                else:
+                    lines.add(number)
+                    yield hit
+        if len(stray) >= _MOST_STRAY:
+            first = stray[0]
+            yield Hit(file=first.file, line=first.line, text=first.text)
+        elif stray:
+            yield stray[0]
+
+
+def _judge(line: str, at: int, *, first: bool) -> str | None:
+    """`hidden`, `stray` for one that a copy from a web page can leave, `None` for one that belongs there."""
+    sign = line[at]
+    before, after = line[at - 1] if at else "", line[at + 1 : at + 2]
+    if (sign == "\ufeff" and first) or (sign == "\ufe0f" and before and not HIDDEN.match(before)):
+        return None
+    if "\U000e0000" <= sign <= "\U000e0fff":
+        return None if sign >= "\U000e0100" and before and unicodedata.category(before) == "Lo" else "hidden"
+    if sign in _OVERRIDES or sign in _NEVER:
+        return "hidden" if unicodedata.name(before or "a", "").split()[0] != "HANGUL" else None
+    if sign in _ISOLATES or sign in _MARKS:
+        written_right_to_left = any(unicodedata.bidirectional(one) in ("R", "AL") for one in line[:2000])
+        return None if written_right_to_left else "hidden" if sign in _ISOLATES else "stray"
+    if (before and HIDDEN.match(before)) or (after and HIDDEN.match(after)):
+        return "hidden" if not _in_emoji(line, at) else None
+    if sign == "\u00ad":
+        return "stray"
+    if before.isascii() and after.isascii():
+        return "hidden" if before.isalnum() and after.isalnum() else "stray"
+    return None
+
+
+def _in_emoji(line: str, at: int) -> bool:
+    """A joiner between emoji, which may have a variation selector before it."""
+    around = line[max(0, at - 2) : at + 3]
+    return any(unicodedata.category(one) == "So" for one in around) and set(HIDDEN.findall(around)) <= {
+        "\u200d",
+        "\ufe0f",
+    }
+
+
+def _around(line: str, at: int) -> str:
+    return line[max(0, at - 40) : at + 80].strip()
+
+
+def escapes(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Control characters, which can hide or rewrite text on a terminal."""
+    for file in files:
+        for found in _ESCAPES.finditer(file.text):
+            yield file.hit(found.start(), quoted=False)
+
+
+def out_of_sight(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Text after so many blank lines or columns that nobody scrolls there."""
+    for file in files:
+        for found in _BLANK_COLUMNS.finditer(file.text):
+            yield file.hit(found.end(), quoted=False)
+        blank = 0
+        for line, start in zip(file.text.split("\n"), file.line_starts, strict=True):
+            if line.strip():
+                if blank >= _BLANK_LINES:
+                    yield file.hit(start, quoted=False)
+                blank = 0
+            else:
+                blank += 1
+
+
+def comments(files: Sequence[FileText]) -> Iterator[Hit]:
+    """HTML and Markdown comments that tell an agent what to do."""
+    for file in files:
+        if not is_prose(file.path):
+            continue
+        for start, text in (*_html_comments(file.prose), *_link_comments(file.prose)):
+            if _instructs(text):
+                yield file.hit(start + len(text) - len(text.lstrip()), quoted=False)
+
+
+def _html_comments(prose: str) -> Iterator[tuple[int, str]]:
+    """Each comment with where its text begins; one that is not closed goes on to the end, as browsers have it."""
+    start = prose.find("<!--")
+    while start >= 0:
+        end = prose.find("-->", start + 4)
+        yield start + 4, prose[start + 4 : end if end >= 0 else None]
+        start = prose.find("<!--", end) if end >= 0 else -1
+
+
+def _link_comments(prose: str) -> Iterator[tuple[int, str]]:
+    return ((found.start(1), found[1]) for found in _LINK_COMMENT.finditer(prose))
+
+
+def hidden_elements(files: Sequence[FileText]) -> Iterator[Hit]:
+    """HTML that is not displayed."""
+    for file in files:
+        if not is_prose(file.path) or "<" not in file.prose:
+            continue
+        for found in _HIDING.finditer(file.prose):
+            # A page hides and shows parts of itself; Markdown does not.
+            if file.path.endswith(".md") or _instructs(file.prose[found.end() : found.end() + 400].split("<")[0]):
+                yield file.hit(found.start(), quoted=False)
+
+
+def link_texts(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Titles and alternative texts of links that tell an agent what to do."""
+    for file in files:
+        for found in _links(file):
+            shown = found[4] or ""
+            if _instructs(shown) or (found[1] and _instructs(found[2])):
+                yield file.hit(found.start(), quoted=False)
+
+
+def deceiving_links(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Links that show one host and lead to another."""
+    for file in files:
+        for found in _links(file):
+            shown, target = _SHOWN_HOST.match(found[2].strip()), _SHOWN_HOST.match(found[3])
+            if shown and target and "://" in found[3] and not _same_site(shown[1], target[1]):
+                yield file.hit(found.start(), quoted=False)
+
+
+def _links(file: FileText) -> Iterable[re.Match[str]]:
+    return _LINK.finditer(file.prose) if "](" in file.prose else ()
+
+
+def _same_site(one: str, other: str) -> bool:
+    return one.split(".")[-2:] == other.split(".")[-2:] or not re.search(
+        r"\.(?:com|org|net|io|dev|ai|co|app|edu|gov|info|me|xyz)$", one
+    )
+
+
+def _instructs(text: str) -> bool:
+    return addresses_agent(text) or any(expression.search(text) for _, expression in AGAINST)

@@ -1,0 +1,107 @@
+"""What stays after the task: start-up files, hooks, scheduled jobs, and the settings of agents."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from upskill.shipping.dangers.file_text import FileText, Hit
+from upskill.shipping.dangers.rule import finder, pattern
+
+_PATH_ONLY = re.compile(r"^(?:echo|printf) [\"']export PATH=[\"']?[\w$/.:{}~-]{1,200}[\"']{1,2} >> ~?[\w$/.\"-]{1,60}$")
+
+_AGENT_FILES = (
+    r"(?:\.claude/(?:settings[\w.]*\.json|commands/|hooks/|agents/|claude\.md)|\.claude\.json|claude_desktop_config\.json|(?:~|\$home)/\.claude\b|\.codex/(?:config\.toml|agents\.md)"
+    r"|\.cursor(?:/(?:mcp\.json|rules|hooks)|rules\b)|\.windsurfrules|\.clinerules|\.github/copilot-instructions\.md|\.gemini/settings\.json|(?<![\w-])\.?mcp\.json"
+    r"|\.vscode/(?:tasks|settings)\.json|\.aider\.conf\.yml|\.continue/config\.\w+|opencode\.json)"
+)
+_MEMORY_FILES = r"(?:(?<![\w/])(?:claude|agents|gemini|memory)\.md)"
+_START_FILES = (
+    r"(?:\.(?:bashrc|zshrc|profile|bash_profile|zprofile|zshenv|zlogin|bash_login|bash_logout|xinitrc|xprofile)\b|config\.fish|/etc/profile(?:\.d)?\b|/etc/bash\.bashrc|/etc/rc\.local"
+    r"|/etc/ld\.so\.preload|\$profile\b|microsoft\.powershell_profile)"
+)
+_JOB_FILES = r"(?:/etc/cron\S{0,40}|/var/spool/cron\S{0,40}|\.config/systemd/user\S{0,60}|/etc/systemd/system/\S{1,60}|library/launch(?:agents|daemons)\S{0,80}|\.config/autostart\S{0,60}|start menu\S{0,80}startup)"
+_HOOKS = r"(?:\.git/hooks/[\w-]{3,40})"
+_KEYS = r"(?:authorized_keys\b|sitecustomize\.py|usercustomize\.py|site-packages/[\w.-]{1,40}\.pth)"
+_WRITE = r"(?:>>?|\btee(?: -a| --append)?|\bcp\b[^\n|;]{0,120}|\bmv\b[^\n|;]{0,120}|\bln -\w+\b[^\n|;]{0,120}|\bsed -i\b[^\n|;]{0,160}|\binstall -\w+\b[^\n|;]{0,120}|\bchmod \+x|\bcat >>?|\bout-file|\badd-content|\bset-content)"
+_SAYS = r"\b(?:append|add|write|put|insert|install|register|edit|modify|update|create|drop|place|save|copy|inject|patch|set|merge|include|change)\b"
+_PYTHON = r"(?:open|write_text|path)\(.{0,80}?"
+
+agent_settings = finder(
+    pattern(
+        ".claude .codex .cursor mcp.json .windsurfrules .clinerules copilot .gemini .vscode claude_desktop .aider .continue opencode",
+        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_AGENT_FILES}|{_PYTHON}{_AGENT_FILES}",
+    ),
+    pattern(
+        ".claude .codex .cursor mcp.json .windsurfrules .clinerules copilot .gemini claude_desktop",
+        rf"{_SAYS}[^.\n]{{0,100}}?\b(?:to|in|into|at|of)?\s{{1,3}}[\S]{{0,40}}{_AGENT_FILES}",
+    ),
+    pattern("claude.md agents.md gemini.md memory.md", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_MEMORY_FILES}"),
+    pattern(
+        "claude.md agents.md gemini.md memory.md",
+        rf"{_SAYS}[^.\n]{{0,120}}?\b(?:to|in|into)\s{{1,3}}(?:the |your |~/\S{{0,30}}|\S{{0,20}})?\s?{_MEMORY_FILES}",
+    ),
+    pattern("mcpservers", r"[\"']mcpservers[\"']\s*:"),
+    pattern(
+        "mcp claude codex",
+        r"\b(?:claude|codex|gemini) mcp add\b|\bclaude config set\b|\bclaude plugin (?:install|marketplace add)",
+    ),
+    pattern(
+        "posttooluse pretooluse sessionstart userpromptsubmit",
+        r"[\"'](?:posttooluse|pretooluse|sessionstart|userpromptsubmit|stop)[\"']\s*:",
+    ),
+)
+_start_up_files = finder(
+    pattern(
+        "rc profile fish .zshenv xinit rc.local preload .zlogin bash_log",
+        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_START_FILES}|{_PYTHON}{_START_FILES}",
+    ),
+    pattern(
+        "rc profile fish .zshenv",
+        rf"{_SAYS}[^\n]{{0,120}}?\b(?:to|in|into)\s{{1,3}}(?:the |your |the user'?s |their )?\s?[~$\w/]{{0,30}}{_START_FILES}",
+    ),
+)
+
+
+def start_up_files(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Changes of start-up files. A folder that is added to the path, as installers ask for, is a caution."""
+    for hit in _start_up_files(files):
+        yield replace(hit, quoted=hit.quoted or _PATH_ONLY.search(hit.text) is not None)
+
+
+scheduled_jobs = finder(
+    pattern(
+        "crontab",
+        r"\|\s*(?:sudo )?crontab\b(?: -u \w+)?\s*-?|\bcrontab\s+(?:-u \w+ )?[\w./~-]{0,80}(?:[./]\w{1,30})\b|\bcrontab <<",
+    ),
+    pattern("cron systemd launch autostart startup", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_JOB_FILES}"),
+    pattern(
+        "systemctl launchctl schtasks register-scheduledtask at",
+        r"\bsystemctl --user (?:enable|start)|\blaunchctl (?:load|bootstrap)|\bschtasks[^\n]{0,10}/create|\bregister-scheduledtask|\becho\b[^\n|]{0,160}\|\s*at\s+(?:now|\d)",
+    ),
+    pattern(
+        "cron crontab scheduled",
+        r"\b(?:install|register|create|add|set up|schedule)\b[^.\n]{0,60}\b(?:cron ?job|cron entry|crontab entry|scheduled task|launch agent|systemd (?:timer|unit|service))\b",
+    ),
+    pattern("run", r"hk(?:cu|lm)\S{0,80}\\run\b"),
+)
+hooks_and_keys = finder(
+    pattern(
+        ".git/hooks", rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_HOOKS}|{_PYTHON}{_HOOKS}|{_SAYS}[^.\n]{{0,100}}?{_HOOKS}"
+    ),
+    pattern(
+        "authorized_keys customize .pth",
+        rf"{_WRITE}\s*[\"']?[^\s\"']{{0,60}}{_KEYS}|{_PYTHON}{_KEYS}|{_SAYS}[^.\n]{{0,100}}?{_KEYS}",
+    ),
+    pattern(
+        "git",
+        r"\bgit config --(?:global|system) (?:alias\.|core\.(?:hookspath|sshcommand|fsmonitor|pager|editor)|credential\.helper|init\.templatedir|url\.)\S*",
+    ),
+    pattern(
+        "ld_preload dyld_insert pythonstartup bash_env prompt_command",
+        r"\bexport (?:ld_preload|dyld_insert_libraries|pythonstartup|bash_env|prompt_command)=",
+    ),
+    pattern(
+        "useradd sudoers nopasswd",
+        r"nopasswd:\s*all|\buseradd\b[^\n]{0,60}|\bnet user\b[^\n]{0,40}/add|>>?\s*/etc/sudoers",
+    ),
+)

@@ -1,0 +1,206 @@
+"""What leaves the machine: uploads, drop sites, and the polite theft, which is a sensitive file and any outward copy."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from upskill.shipping.dangers import credentials
+from upskill.shipping.dangers.file_text import FileText, Hit
+from upskill.shipping.dangers.rule import finder, matches, pattern
+
+_LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)"
+_DROP = (
+    r"(?:webhook\.site|requestbin\.\w+|[\w-]+\.requestcatcher\.com|pipedream\.net|[\w-]+\.m\.pipedream\.net|ngrok(?:-free)?\.(?:io|app|dev)|pastebin\.com|paste\.ee|hastebin\.com"
+    r"|transfer\.sh|0x0\.st|ix\.io|termbin\.com|file\.io|gofile\.io|catbox\.moe|tmpfiles\.org|anonfiles\.com|dpaste\.\w+|rentry\.co|oast\.\w+|oastify\.com|burpcollaborator\.net"
+    r"|interact\.sh|beeceptor\.com|api\.telegram\.org/bot|discord(?:app)?\.com/api/webhooks|trycloudflare\.com|serveo\.net|localtunnel\.me)"
+)
+_UPLOADS = (
+    pattern("wget", rf"\bwget\b(?![^\n|;]{{0,160}}{_LOOPBACK})[^\n|;]{{0,160}}?--(?:post|body)-(?:data|file)"),
+    pattern(
+        "post put",
+        rf"\b(?:requests|httpx|session|client|axios|http|aiohttp)\.(?:post|put|patch)\((?![^\n]{{0,80}}{_LOOPBACK})",
+    ),
+    pattern("urlopen request(", r"\b(?:urlopen|request)\([^\n]{0,160}\bdata\s*="),
+    pattern("fetch", rf"\bfetch\((?![^\n]{{0,80}}{_LOOPBACK})[^\n]{{0,200}}method\s*:\s*['\"](?:post|put)"),
+    pattern(
+        "invoke- irm iwr",
+        r"\b(?:invoke-restmethod|invoke-webrequest|irm|iwr)\b[^\n]{0,200}-(?:method post|infile|body)",
+    ),
+    pattern(
+        "s3 gs:// gsutil azcopy blob rclone",
+        r"\baws s3(?:api)? (?:cp|sync|mv|put-object)\b[^\n]{0,200}|\bgsutil[^\n]{0,20} (?:cp|rsync|mv)\b|\bgcloud storage (?:cp|rsync)\b|\baz storage blob upload|\bazcopy copy|\brclone (?:copy|sync|move)",
+    ),
+    pattern(
+        "scp rsync sftp ftp",
+        r"\b(?:scp|rsync|sftp)\b[^\n|;]{0,160}\s(?:[\w.-]+@)?[\w.-]{2,80}:[\w~/.]?|\bftp\s+-\w*\s*[\w.-]+|\bcurl[^\n]{0,80}\s(?:ftp|sftp)://",
+    ),
+    pattern(
+        "://",
+        rf"\bhttps?://(?!{_LOOPBACK})[^\s\"'`]{{1,200}}?[?&][\w.-]{{1,40}}=\$\{{?(?:env:)?\w{{0,40}}?(?:key|token|secret|passw|credential)",
+    ),
+    pattern("gist", r"\bgh gist create|\bgist\s+-"),
+    pattern("git", r"\bgit (?:push|remote add)\s[^\n]{0,60}(?:https?://|git@|ssh://)"),
+    pattern(
+        "nc ncat netcat socat telnet",
+        r"(?:^|[|;&\s])(?:nc|ncat|netcat|socat|telnet)\s+(?:-\w+\s+){0,4}(?:tcp:)?[\w.-]{2,80}[: ]\d{2,5}",
+    ),
+    pattern("mail sendmail mutt smtp", r"\b(?:sendmail|mutt|mailx|mail)\s+-\w|\bsmtplib\.smtp|\bsend-mailmessage"),
+    pattern(
+        "dig nslookup host ping", r"\b(?:dig|nslookup|host|ping)\b[^\n]{0,60}(?:\$\(|`|\$\{?\w+\}?\.)[^\n]{0,100}\."
+    ),
+)
+_HOME = r"[\"']?(?:~|\$\{?home\}?|\$env:userprofile|/root|/home(?:/[\w.-]{1,40})?)[\"']?/?\*?[\"']?"
+_HOME_SENT = (
+    pattern(
+        "rsync scp sftp rclone",
+        rf"\b(?:rsync|scp|sftp|rclone copy)\s(?:[^\n|;]{{0,100}}\s)?{_HOME}\s{{1,4}}[\w.@-]{{2,80}}:",
+    ),
+    pattern(
+        "tar zip",
+        rf"\b(?:tar|zip)\s[^\n|;]{{0,80}}\s{_HOME}(?:\s[^\n|;]{{0,60}})?\|[^\n]{{0,80}}?\b(?:ssh|nc|ncat|netcat|curl|socat)\b",
+    ),
+)
+_CURL = re.compile(
+    rf"\bcurl\b(?![^\n|;]{{0,160}}{_LOOPBACK})[^\n|;]{{0,160}}?\s(?:-[a-zA-Z]{{0,6}}[dFT](?=[\s\"'@])|--data[\w-]*|--form\b|--upload-file|--json\b|-X ?(?:POST|PUT)|--request[ =](?:POST|PUT))"
+)
+"""With the case of the letters: -F sends a form, -f fails quietly."""
+_FILLED_IMAGE = re.compile(
+    r"!\[[^\]\n]{0,200}\]\(https?://[^)\s?]{1,200}\?[^)\s]{0,200}=(?:[A-Z][A-Z_]{2,40}\b|[{<$%\[])"
+)
+"""An image whose address carries a value: showing it sends the value."""
+_SAYS_SEND = (
+    pattern(
+        "send upload post email copy push publish share sync forward transmit submit paste report mail mirror",
+        r"\b(?:send|upload|post|e-?mail|copy|push|publish|share|sync|forward|transmit|submit|paste|mirror|put|transfer|back up|save)(?:s|ing|ed)?\b[^\n]{0,100}?"
+        r"(?:https?://(?!localhost|127\.)|s3://|gs://|\bbuckets?\b|\bwebhooks?\b|\bgists?\b|\bpastebin|\bpaste (?:site|service)|\bpublic (?:drive|folder|share|link|repo\w*|channel|storage)"
+        r"|\bexternal\b|\b[\w.+-]{1,60}@[\w-]{1,60}\.[a-z]{2,}|\bendpoint\b|\bour (?:server|collector|api|service)|\b(?:remote|collector|telemetry|analytics) (?:server|host|service|api|endpoint))",
+    ),
+)
+_DROPPED = (
+    pattern(".site .com .net .st .io .sh .org .ee .moe .co .app .dev oast. dpaste .me", rf"(?<![\w.-]){_DROP}"),
+)
+_SHELLS = (
+    pattern("/dev/tcp /dev/udp", r"/dev/(?:tcp|udp)/[\w.$-]{1,80}/"),
+    pattern(
+        "nc ncat netcat socat",
+        r"\b(?:nc|ncat|netcat)\s[^\n|]{0,60}\s-\w{0,4}(?:e|c)\s+\S{0,12}(?:sh|cmd)|\bsocat\b[^\n]{0,80}exec:",
+    ),
+    pattern("bash -i mkfifo", r"\bbash -i\s*(?:>|&|2>)|\bmkfifo\b[^\n]{0,120}\bnc\b"),
+    pattern("socket", r"socket\.socket\([^\n]{0,200}(?:dup2|subprocess|pty\.spawn)|\bos\.dup2\([^\n]{0,40}fileno"),
+    pattern(
+        "dig nslookup host", r"\b(?:dig|nslookup|host)\b[^\n]{0,40}(?:\$\(|`|\$\{?\w+\}?\.)[^\n]{0,100}\.[a-z]{2,}"
+    ),
+)
+_PRIVATE = (
+    pattern(
+        "conversation transcript chat prompt messages session",
+        r"\b(?:conversation|transcript|chat (?:history|log)|system prompt|(?:the )?user'?s? (?:messages?|prompts?|requests?|questions?|code|files?|data|answers?|e-?mails?)|full session|session (?:log|history|transcript)"
+        r"|conversation history|what the user (?:said|asked|typed)|(?:whole|entire|full) (?:repository|codebase|source|workspace|project|home)|source code|private repositor(?:y|ies)|everything in (?:the )?(?:home|project|workspace))\b",
+    ),
+)
+_STRONG_NAMED = (pattern(".", rf"[~\"'/\s]{credentials.STRONG}"),)
+_SENT_WITH = re.compile(
+    r"[?&][\w.-]{1,40}=[\"'{(]{0,2}\$|authorization|bearer|header|x-api|token=|key=|data|-d\b|-u\b|-h\b"
+)
+_SECRET_VARIABLE = re.compile(
+    r"\$\{?(?:env:)?((?:github|gh|gitlab|openai|anthropic|aws|hf|hugging_?face|google|azure|stripe|npm|slack|database|db|ssh)_\w{0,40}(?:token|key|secret|password|url|pat)\w{0,20})|os\.environ\[?\(?[\"'.get(]{0,6}((?:github|gh|gitlab|openai|anthropic|aws|hf|google|azure|stripe|npm|slack)_\w{0,40}(?:token|key|secret|password)\w{0,20})"
+)
+_HOST = re.compile(r"https?://([\w.-]{1,200})")
+_HOSTS_OF = {
+    "github": ("github",), "gh": ("github",), "gitlab": ("gitlab",), "openai": ("openai", "azure"), "anthropic": ("anthropic",), "aws": ("amazonaws", "aws"),
+    "hf": ("huggingface", "hf.co"), "huggingface": ("huggingface", "hf.co"), "hugging": ("huggingface", "hf.co"), "google": ("google",), "azure": ("azure", "microsoft", "windows.net"),
+    "stripe": ("stripe",), "npm": ("npm",), "slack": ("slack",), "database": (), "db": (), "ssh": (),
+}  # fmt: skip
+
+drop_sites = finder(*_DROPPED)
+remote_shells = finder(*_SHELLS)
+_homes_sent = finder(*_HOME_SENT)
+
+
+def uploads(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Commands and calls that send data to another machine."""
+    for file in files:
+        yield from (file.hit(position) for position in _sends(file))
+
+
+def _sends(file: FileText) -> set[int]:
+    found = {*matches(file, _UPLOADS)}
+    if "curl" in file.text:
+        found.update(one.start() for one in _CURL.finditer(file.text.replace("\\\n", "  ")))
+    return found
+
+
+def filled_images(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Images whose addresses are filled with values."""
+    for file in files:
+        if "![" in file.text:
+            yield from (file.hit(found.start()) for found in _FILLED_IMAGE.finditer(file.text))
+
+
+def thefts(files: Sequence[FileText]) -> Iterator[Hit]:
+    """Something sensitive that is read, and any copy to the outside, in the same skill; or the home folder, copied."""
+    yield from _homes_sent(files)
+    outward = next(_outward(files), None)
+    if outward is None:
+        return
+    for file in files:
+        sensitive = {
+            *matches(file, (*credentials.WEAK_READS, *credentials.DUMPS)),
+            *matches(file, credentials.WEAK_PROSE, code=False),
+            *matches(file, _STRONG_NAMED, prose=False),
+        }
+        for position in sensitive:
+            hit = file.hit(position)
+            if not hit.quoted:
+                yield Hit(
+                    file=hit.file, line=hit.line, text=f"{hit.text} … {outward.file}:{outward.line}: {outward.text}"
+                )
+    for file in files:
+        yield from _sent_private(file)
+        yield from _named_together(file)
+
+
+def _named_together(file: FileText) -> Iterator[Hit]:
+    """A paragraph that names a file of keys and an address, in any language."""
+    for position in matches(file, _STRONG_NAMED, code=False):
+        start, end = file.prose.rfind("\n", 0, position) + 1, file.prose.find("\n", position)
+        paragraph = file.prose[max(start, position - 300) : min(end if end >= 0 else len(file.prose), position + 300)]
+        if re.search(rf"https?://(?!{_LOOPBACK})", paragraph):
+            yield file.hit(position)
+
+
+def _outward(files: Sequence[FileText]) -> Iterator[Hit]:
+    for file in files:
+        for position in {
+            *_sends(file),
+            *matches(file, (*_DROPPED, *_SHELLS)),
+            *matches(file, _SAYS_SEND, code=False),
+        }:
+            hit = file.hit(position)
+            if not hit.quoted:
+                yield hit
+
+
+def _sent_private(file: FileText) -> Iterator[Hit]:
+    """A sentence that sends what the user said or owns to the outside."""
+    for position in matches(file, _SAYS_SEND, code=False):
+        end = file.prose.find("\n", position)
+        sentence = file.sentence_before(position) + file.prose[position : end if end >= 0 else None][:300]
+        if any(expression.search(sentence) for _, expression in _PRIVATE):
+            yield file.hit(position)
+
+
+def sent_secrets(files: Sequence[FileText]) -> Iterator[Hit]:
+    """A key of one service that is sent to the host of another."""
+    for file in files:
+        for text in (file.prose, file.code):
+            if "http" not in text:
+                continue
+            for found in _SECRET_VARIABLE.finditer(text):
+                start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.start())
+                line = text[max(start, found.start() - 400) : min(end if end >= 0 else len(text), found.start() + 400)]
+                if not _SENT_WITH.search(line):
+                    continue
+                known = _HOSTS_OF.get((found[1] or found[2]).split("_")[0], ())
+                hosts = _HOST.findall(text[max(0, found.start() - 300) : found.start() + 300])
+                if hosts and not any(part in host for host in hosts for part in known):
+                    yield file.hit(found.start())

@@ -1,0 +1,128 @@
+"""What a schema or an answer costs is bounded, however few bytes it has, and whoever is at fault bears it."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from upskill.checks import KINDS, check_problems, grade
+from upskill.checks.qualifying import qualify
+from upskill.checks.qualifying.states import MOST_TOO_SLOW
+from upskill.domain import Answer, Case, Check
+from upskill.domain.case import Json
+from upskill.errors import SkillInvalid
+from upskill.storage import read_case_file
+
+from .cases import skill
+from .run_check import run_check
+
+RUNAWAY = "^(a|a)*$"
+SKILL = skill()
+MERSENNE = 2**61 - 1
+"""Every multiple of it has the hash 0."""
+
+
+def _doubled(kind: str, leaf: Json) -> dict[str, Json]:
+    parts: dict[str, Json] = {f"a{n}": {kind: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(40)}
+    return {**parts, "a40": leaf}
+
+
+@pytest.mark.parametrize("kind", ["allOf", "anyOf"])
+def test_a_schema_that_doubles_forty_times_is_a_problem_of_the_case(kind: str) -> None:
+    schema: Json = {"$ref": "#/$defs/a0", "$defs": _doubled(kind, kind == "allOf")}
+    assert len(json.dumps(schema)) < 4_000
+    began = time.process_time()
+    assert KINDS["json"].problems({"schema": schema}) == [
+        "`json`: `schema` takes too long even for an empty answer; shorten it, or let fewer `$ref` lead to one place"
+    ]
+    assert time.process_time() - began < 8
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"properties": {"a": {"$ref": "#/$defs/a0"}}, "$defs": _doubled("allOf", True)}, {"a": 1}),
+        ({"items": {"oneOf": [{"const": number} for number in range(2_000)]}}, list(range(2_000))),
+        # A part that names a `$schema` is not handed to somebody who knows no bounds.
+        ({"items": {"$schema": "http://json-schema.org/draft-07/schema#", "pattern": RUNAWAY}}, ["a" * 60 + "!"]),
+    ],
+)
+def test_a_schema_that_takes_too_long_on_an_answer_is_a_fault_and_no_score(schema: Json, answer: Json) -> None:
+    assert KINDS["json"].problems({"schema": schema}) == []
+    case = Case(id="c", prompt="p", checks=(Check(kind="json", spec={"schema": schema}),))
+    began = time.process_time()
+    with pytest.raises(TimeoutError):
+        grade(case, Answer(text=json.dumps(answer)))
+    assert time.process_time() - began < 8
+
+
+def test_a_schema_of_a_thousand_parts_is_no_problem() -> None:
+    schema: Json = {"properties": {f"k{n}": {"type": "integer", "minimum": n} for n in range(1_000)}}
+    assert KINDS["json"].problems({"schema": schema}) == []
+    assert run_check("json", {"schema": schema}, '{"k7": 7}').passed
+    assert not run_check("json", {"schema": schema}, '{"k7": 6}').passed
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "saw"),
+    [
+        ("toml", ".".join(["a"] * 200_000) + " = 1", "not read as toml: a key of more than 1,000 parts"),
+        ("toml", "[" + " . ".join(["'a'"] * 80_000) + "]", "not read as toml: a key of more than 1,000 parts"),
+        ("toml", "a = 0x" + "f" * 400_000, "holds a number with thousands of digits"),
+        ("yaml", "a: 1" + ":0" * 240_000, "not yaml: a number with more than 4,000 digits"),
+        ("yaml", "0x" + "f" * 3_900, "holds a number with thousands of digits"),
+        (
+            "yaml",
+            "\n".join(f"{number * MERSENNE}: 1" for number in range(10_000, 28_000)),
+            "not yaml: a number with more than 20 digits",
+        ),
+    ],
+)
+def test_an_answer_that_would_take_minutes_to_read_fails_at_once(kind: str, text: str, saw: str) -> None:
+    began = time.process_time()
+    seen = run_check(kind, {}, text)
+    assert time.process_time() - began < 5
+    assert (seen.passed, seen.saw) == (False, saw)
+
+
+def test_large_numbers_and_dotted_words_that_people_write_are_read() -> None:
+    text = f"{'a' * 5_000}.b.c = 1\nid = {'9' * 40}\nlong = '{'word.' * 900}'"
+    assert run_check("toml", {"at": "id", "equals": int("9" * 40)}, text).passed
+    assert run_check("yaml", {"at": "1234567890123456789", "equals": 1}, "1234567890123456789: 1").passed
+
+
+def _case(number: int, *, patterns: int, pattern: str, reference: str) -> Case:
+    checks = tuple(Check(kind="regex", spec=f"{pattern}|never {one}") for one in range(patterns))
+    return Case(id=f"c{number}", prompt=f"p {number}", checks=checks, reference=Answer(text=reference))
+
+
+def test_a_case_ends_at_its_first_slow_pattern_and_a_few_such_cases_end_the_check() -> None:
+    cases = [_case(n, patterns=50, pattern="^(a|a)+$", reference="a" * 60 + "!") for n in range(MOST_TOO_SLOW + 2)]
+    began = time.process_time()
+    known = qualify(cases, SKILL)
+    assert time.process_time() - began < 4 * MOST_TOO_SLOW
+    assert {one.state for one in known} == {"rejected"}
+    assert [one.reasons[0].saw for one in known] == [
+        *["`regex` takes too long: regex timed out"] * MOST_TOO_SLOW,
+        *[f"not examined: {MOST_TOO_SLOW} other test cases take too long"] * 2,
+    ]
+
+
+def test_patterns_that_are_slow_only_together_are_too_slow() -> None:
+    case = _case(1, patterns=200, pattern="x*x*[0-9]", reference="x" * 400)
+    began = time.process_time()
+    (known,) = qualify([case], SKILL)
+    assert time.process_time() - began < 10
+    assert known.state == "rejected"
+    assert "take more than 5 s" in known.reasons[0].saw or "takes too long" in known.reasons[0].saw
+
+
+def test_a_file_of_schemas_that_are_each_given_up_is_refused_as_a_whole(tmp_path: Path) -> None:
+    schema: Json = {"$ref": "#/$defs/a0", "$defs": _doubled("allOf", True)}
+    case = {"input": "p", "checks": [{"json": {"schema": schema}}] * 5}
+    (tmp_path / "cases.json").write_text(json.dumps({"cases": [case] * 50}))
+    began = time.process_time()
+    with pytest.raises(SkillInvalid, match="these cases take too long to read"):
+        read_case_file(tmp_path / "cases.json", check_problems=check_problems)
+    assert time.process_time() - began < 12
