@@ -6,6 +6,7 @@ _ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U
 """Controls, what turns the direction of text, separators of lines, halves of characters, invisible tags."""
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 per token, for estimates."""
+MINUS = "\N{MINUS SIGN}"
 LONGEST_LINE = 400
 """Characters of foreign text in a message."""
 
@@ -72,8 +73,11 @@ def on_one_line(text: str) -> str:
 
 
 def points(share: float) -> str:
-    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0."""
+    """A share as signed whole points, never rounded across zero: a gain above zero is not shown as 0.
+
+    The one place where people read a sign, so there is one minus sign.
+    """
     rounded = round(share * 100)
     if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
-        return f"{share * 100:+.1f}"
-    return f"{rounded:+d}" if rounded else "0"
+        return f"{share * 100:+.1f}".replace("-", MINUS)
+    return f"{rounded:+d}".replace("-", MINUS) if rounded else "0"

@@ -71,7 +71,7 @@ def test_two_flipped_cases_of_twenty_are_not_shown_for_others() -> None:
 def test_no_difference_is_said_where_the_lift_is_surely_small() -> None:
     judgement = judge(pairing_of(["+++++"] * 19 + ["W+L+-"]))
     assert (judgement.verdict, judgement.claim) == ("no difference", "these cases")
-    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI -")
+    assert judgement.sentence.startswith("no difference on these 20 cases: 0 points (95% CI −")
     assert judgement.lift is not None
     assert figures(judgement.lift, judgement.lift.these_cases) in judgement.sentence, (
         "one interval, wherever it is shown"
@@ -82,13 +82,13 @@ def test_undecided_says_what_is_still_possible_and_what_it_takes_to_know() -> No
     judgement = judge(pairing_of(["W+L", "+W-", "L+-", "W--", "-L+", "++-", "--W", "+-+", "-+L", "+++"]))
     assert (judgement.verdict, judgement.claim) == ("undecided", None)
     assert judgement.sentence == (
-        "undecided: 0 points (95% CI -20 to +20, 30 pairs); to detect +20: 304 more calls on 76 cases"
+        "undecided: 0 points (95% CI −20 to +20, 30 pairs); to detect +20: 304 more calls on 76 cases"
     )
 
 
 def test_undecided_with_few_cases_counts_calls_on_the_same_cases() -> None:
     judgement = judge(pairing_of(["W+L-", "+W--", "L+--"]))
-    assert judgement.sentence.startswith("undecided: 0 points (95% CI -35 to +35, 12 pairs)")
+    assert judgement.sentence.startswith("undecided: 0 points (95% CI −35 to +35, 12 pairs)")
     assert judgement.sentence.endswith("to detect +35: 68 more calls")
 
 
@@ -110,7 +110,7 @@ def test_fewer_tokens_and_no_worse_is_cheaper() -> None:
     assert (judgement.verdict, judgement.claim) == ("cheaper", "these cases")
     assert judgement.sentence == (
         "cheaper on these 20 cases: 0.62 times the tokens (95% CI 0.55 to 0.70); "
-        "lift 0 points (95% CI -4 to +4, 100 pairs)"
+        "lift 0 points (95% CI −4 to +4, 100 pairs)"
     )
 
 
@@ -164,7 +164,7 @@ def test_interval_is_cut_at_zero_on_the_side_of_the_verdict() -> None:
         pairing_of(["L", "+", "+", "+", "+", "+", "+"]),
         decision=Decision(reason="decided", verdict="hurts", claim="cases like these"),
     )
-    assert mirrored.sentence == "hurts: -14 points (95% CI -83 to below 0, 7 pairs)"
+    assert mirrored.sentence == "hurts: −14 points (95% CI −83 to below 0, 7 pairs)"
     assert judge(pairing_of(rows), decision=decision).sentence == "helps: +65 points (95% CI +28 to +100, 20 pairs)"
 
 
@@ -183,7 +183,7 @@ def test_claim_about_these_cases_prints_the_pooled_lift() -> None:
 
 def test_interrupted_run_says_so() -> None:
     judgement = judge(pairing_of(["+", "W", "+"]), decision=Decision(reason="interrupted"))
-    assert judgement.sentence.startswith("undecided, interrupted: +33 points (95% CI -")
+    assert judgement.sentence.startswith("undecided, interrupted: +33 points (95% CI −")
 
 
 def test_asked_lift_is_part_of_the_sentence() -> None:

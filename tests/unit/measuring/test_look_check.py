@@ -127,7 +127,7 @@ def test_a_verdict_that_its_pairs_do_not_show_is_not_believed(honest: Look) -> N
     assert contradiction(replace(honest, cases=lost)) == "lift +83, which is not that of its pairs"
     assert contradiction(replace(honest, cases=honest.cases[:2])) == "lift +83, which is not that of its pairs"
     assert contradiction(_with_lift(honest, cases_like_these=[0.7, 1.0])) is not None
-    assert contradiction(_with_lift(honest, mean=-0.5)) == "lift -50, outside its interval"
+    assert contradiction(_with_lift(honest, mean=-0.5)) == "lift −50, outside its interval"
     assert contradiction(replace(honest, verdict="hurts")) == "verdict hurts, while its report says helps"
     assert contradiction(replace(honest, claim=None, report={**honest.report, "claim": None})) is not None
     hurts = replace(honest, verdict="hurts", report={**honest.report, "verdict": "hurts"})

@@ -68,7 +68,7 @@ def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None
     assert list(label_lines(LABEL_LIFTS)) == [
         "recall: 4 cases, +25 points on these very cases (95% CI +10 to +40)",
         "1 case never passed without the skill (label: impossible)",
-        "no label: 2 cases, -10 points on these very cases (95% CI +10 to +40)",
+        "no label: 2 cases, −10 points on these very cases (95% CI +10 to +40)",
     ]
 
 

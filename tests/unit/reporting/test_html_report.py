@@ -179,7 +179,7 @@ def test_the_command_that_shows_the_logs_says_from_where_it_works() -> None:
 
 def test_the_lift_corrected_for_the_errors_of_a_judge_is_among_the_origins() -> None:
     assert "corrected for the judge" in page(EVALUATIONS["judged"])
-    assert "+5 points (95% CI -20 to +30;" in page(EVALUATIONS["judged"])
+    assert "+5 points (95% CI −20 to +30;" in page(EVALUATIONS["judged"])
     assert "corrected for the judge" not in page(EVALUATIONS["judged, error unknown"])
 
 

@@ -8,7 +8,7 @@ from upskill.reporting.markdown import markdown_report
 
 def test_a_row_has_the_lift_with_its_interval_and_pairs() -> None:
     text = markdown_report(evaluation(), day="2026-11-15")
-    assert "| haiku | 50% | 83% | +25 points (95% CI -5 to +50), 18 pairs |" in text
+    assert "| haiku | 50% | 83% | +25 points (95% CI −5 to +50), 18 pairs |" in text
     assert "| helps |" in text
     assert "2026-11-15" in text
 

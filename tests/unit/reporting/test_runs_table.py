@@ -73,7 +73,7 @@ def test_the_newest_result_that_is_worth_something_stands_in_the_matrix() -> Non
     lines = shown(show_matrix, RUNS)
     assert lines[0].split() == ["skill", "haiku", "kimi"]
     assert lines[1].split("   ")[0] == "knots"
-    assert "+10 (-20 to +40) undecided" in lines[1]
+    assert "+10 (−20 to +40) undecided" in lines[1]
     assert "+25 (+10 to +40)* helps" in lines[1]
     assert lines[2].rstrip().endswith("-")
     assert lines[3].startswith("* on these very cases")

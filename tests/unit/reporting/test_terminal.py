@@ -54,7 +54,7 @@ def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> 
 
 def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
     corrected = (
-        "corrected for the judge's errors: +5 points (95% CI -20 to +30; with skill: fails 8% of right answers, "
+        "corrected for the judge's errors: +5 points (95% CI −20 to +30; with skill: fails 8% of right answers, "
         "passes 42% of wrong ones; baseline: fails 8% of right answers, passes 3% of wrong ones; 76 answers compared)"
     )
     judged = EVALUATIONS["judged"]
@@ -76,7 +76,7 @@ def test_several_models_stand_in_one_table_with_their_intervals() -> None:
     header = next(line for line in lines if "Pass Rate" in line)
     names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"]
     assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
-    assert sum("+25% (-5 to +50) helps" in line for line in lines) == 2
+    assert sum("+25% (−5 to +50) helps" in line for line in lines) == 2
 
 
 def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:

@@ -62,7 +62,7 @@ def test_skill_that_changes_nothing_is_not_proven_and_nothing_more_is_bought() -
 def test_skill_that_hurts_is_said_to() -> None:
     proof = prove(NEW, held_out=HELD_OUT, measure=measuring(rates(new=0.1, old=0.5, none=0.9)))
     assert not proof.proven
-    assert proof.sentence.startswith("hurts: -")
+    assert proof.sentence.startswith("hurts: −")
 
 
 def test_revision_is_proven_against_the_old_version() -> None:
@@ -82,7 +82,7 @@ def test_revision_that_is_not_better_leaves_the_old_version() -> None:
     assert proof.sentence.startswith("the old version stays: the new version is not proven better: ")
     worse = prove(NEW, held_out=HELD_OUT, measure=measuring(rates(new=0.1, old=0.9)), against=OLD)
     assert not worse.proven
-    assert worse.sentence.startswith("the old version stays: the new version is worse: -")
+    assert worse.sentence.startswith("the old version stays: the new version is worse: −")
 
 
 @pytest.mark.parametrize("broken", ["held_out_03", "negative_02"])
@@ -157,7 +157,7 @@ def test_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
     assert student.lift is not None
     assert student.lift.these_cases.high < 0
     assert student.sentence.startswith(
-        "the new version is worse on these 16 held-out cases: -21 points (95% CI -29 to -9"
+        "the new version is worse on these 16 held-out cases: −21 points (95% CI −29 to −9"
     )
     assert student.sentence.endswith("not shown for other cases like these")
 
