@@ -6,13 +6,13 @@ from markupsafe import Markup
 
 from upskill.domain import Evaluation
 from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.cost import spent
 from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.templating import render
-from upskill.reporting.html.trial_map import changed_section
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
 
