@@ -13,10 +13,12 @@ from upskill.atomic_file import write_atomically
 from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan, harness_info
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
+from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
-from upskill.reporting.pictures import Picture, StudentPath, TokenRatio, asked_pictures
-from upskill.reporting.pictures.sufficient_students import ENOUGH
+from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.storage.engine_steps import StepReader
@@ -50,7 +52,16 @@ class Report:
     def page(self) -> str:
         """The page. Reads the answers one at a time."""
         clean = redactor_from(os.environ).clean_own
-        return clean(report_page(self.evaluation, self.facts, cases=self.cases, trials=self._logged()))
+        page = report_page(
+            self.evaluation,
+            self.facts,
+            cases=self.cases,
+            trials=self._logged(),
+            paths=self.paths,
+            ratios=self.ratios,
+            enough=self.enough,
+        )
+        return clean(page)
 
     def pictures(self) -> tuple[Picture, ...]:
         """What `--plots` draws."""
