@@ -36,6 +36,8 @@ class LoggedTrial:
 class RunFacts:
     """Where the numbers come from."""
 
+    skill: str
+    """The name of the skill."""
     folder: str
     """The run folder, as it is named."""
     logs: str | None = None
@@ -45,9 +47,10 @@ class RunFacts:
     status: str
     started_at: str
     finished_at: str | None
-    harness: str
-    seed: int
-    skill_digest: str
+    harness: str | None = None
+    """`None`, as what follows, where nothing was measured."""
+    seed: int | None = None
+    skill_digest: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str, str], ...] = ()
     """Name, value and origin of what was set."""

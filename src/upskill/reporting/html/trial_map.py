@@ -4,6 +4,8 @@ and the section that the page's script fills in."""
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 from upskill.domain import DEFAULT_HARNESS, Errored, Evaluation, Files, Trial
 from upskill.domain.case import Json
 from upskill.domain.trial import ARMS
@@ -214,6 +216,12 @@ def _files(files: Files, texts: Texts) -> Json:
         if number >= 50:
             break
     return found
+
+
+def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: Iterable[LoggedTrial]) -> Markup:
+    """Every trial of a run. `trials` may come one at a time."""
+    expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    return Markup(map_section(evaluation, cases, map_data(evaluation, cases, trials, expected=expected)))
 
 
 def map_section(evaluation: Evaluation, cases: Sequence[CaseText], data: MapData) -> str:
