@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from upskill.domain import Evaluation
+from upskill.domain.skill_text import SkillText
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
+from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
 from upskill.reporting.html.trial_map import changed_section
 
@@ -21,6 +23,8 @@ def report_page(
     *,
     cases: Sequence[CaseText] = (),
     trials: Iterable[LoggedTrial] = (),
+    skill: SkillText | None = None,
+    story: TeachingStory | None = None,
 ) -> str:
     """One HTML file. `evaluation` is `None` where a generate measured nothing on held-out cases.
 
@@ -33,7 +37,7 @@ def report_page(
         first=_first(evaluation, facts),
         headline=headline_section(evaluation),
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
-        skill=Markup(),
+        skill=skill_section(skill, story),
         next=next_section(evaluation),
         details=Markup() if evaluation is None else Markup(origin(evaluation, facts, 0)),
     )
