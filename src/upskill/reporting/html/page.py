@@ -6,13 +6,17 @@ from markupsafe import Markup
 
 from upskill.domain import Evaluation
 from upskill.domain.skill_text import SkillText
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.html.changed import changed_section
+from upskill.reporting.html.cost import spent
+from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.headline import headline_section, next_section
-from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
-from upskill.reporting.html.trial_map import changed_section
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 
 CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
 
@@ -25,6 +29,9 @@ def report_page(
     trials: Iterable[LoggedTrial] = (),
     skill: SkillText | None = None,
     story: TeachingStory | None = None,
+    paths: Sequence[StudentPath] = (),
+    ratios: Sequence[TokenRatio] = (),
+    enough: float = ENOUGH,
 ) -> str:
     """One HTML file. `evaluation` is `None` where a generate measured nothing on held-out cases.
 
@@ -39,7 +46,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=skill_section(skill, story),
         next=next_section(evaluation),
-        details=Markup() if evaluation is None else Markup(origin(evaluation, facts, 0)),
+        details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
     return shell(f"{facts.skill}: upskill report", body, script=evaluation is not None)
 
