@@ -29,6 +29,7 @@ from upskill.reporting.wording import confidence_interval, dollars, points
 from upskill.storage.records import first_problem
 from upskill.storage.skill_copy import skill_text
 from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder, TeachingRecord
+from upskill.workflows.evaluating.measured_skill import skill_of
 from upskill.workflows.generating.material import GatheredMaterial, read_gathered
 
 MOST_ATTEMPTS = 40
@@ -98,7 +99,7 @@ class StoryReader:
             change=self._change(),
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
             spent=tuple(self._spent()),
-            notes=(record.notes if results is None else results.notes)[:MOST_LINES],
+            notes=self._notes(),
             problems=tuple(self.problems),
         )
 
@@ -241,6 +242,12 @@ class StoryReader:
             dropped=self._record.dropped[:MOST_LINES],
         )
 
+    def _notes(self) -> tuple[str, ...]:
+        """The notes of the run, without those on cases, which stand beside the cases."""
+        dropped = {f"dropped: {line}" for line in self._record.dropped}
+        notes = self._record.notes if self._results is None else self._results.notes
+        return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
+
     def _case_file(self, name: str) -> tuple[Case, ...] | None:
         def read() -> tuple[Case, ...] | None:
             if self._folder.saved(name) is None:  # which refuses links and endless files
@@ -263,8 +270,8 @@ class StoryReader:
         if results is None and end is not None:
             spent = {"teacher": _spent_of(end.teacher), "students": _spent_of(end.students)}
         for who, name in (("teacher", "Teacher"), ("students", "Models that were measured")):
-            if (one := spent.get(who)) is not None:
-                price = "price unknown" if one.calls and one.cost is None else dollars(one.cost or 0.0)
+            if (one := spent.get(who)) is not None and one.calls:
+                price = "price unknown" if one.cost is None else dollars(one.cost)
                 yield name, f"{price}, {count(one.calls, 'call')}, {count(one.tokens, 'token')}"
 
     def _tried(self, what: str, read: Callable[[], T | None]) -> T | None:
@@ -312,9 +319,10 @@ def _recordings(gathered: GatheredMaterial) -> str:
 
 
 def _named_texts(text: SkillText) -> dict[str, str]:
-    """Every text of a skill by its path."""
+    """What a teacher can change, by name. The rest of the frontmatter is only written otherwise by us."""
+    body = skill_of(text).body.strip("\n")
     files = {file.path: file.text for file in text.files if file.text is not None}
-    return {**({} if text.text is None else {SKILL_FILE: text.text}), **files}
+    return {"description": text.description, SKILL_FILE: body, **files}
 
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:
