@@ -6,8 +6,8 @@ LIGHT = {
     "grid": "#d1d9e0",
     "paper": "#ffffff",
     "plain": "#0b63c4",
-    "good": "#19752f",
-    "bad": "#c11f2b",
+    "good": "#0d55ad",
+    "bad": "#b04a00",
     "unsure": "#6e7782",
     "mark": "#8a4a00",
 }
@@ -18,8 +18,8 @@ DARK = {
     "grid": "#3a424c",
     "paper": "#10151b",
     "plain": "#62a8ff",
-    "good": "#4cc764",
-    "bad": "#ff7b72",
+    "good": "#7ab6ff",
+    "bad": "#ff9d4d",
     "unsure": "#9aa4af",
     "mark": "#e8a94c",
 }
