@@ -38,9 +38,9 @@ class _Layout:
         return round(left + min(1.0, max(0.0, rate)) * (right - left), 1)
 
 
-_WIDE = _Layout(kind="wide", width=960, scale=(190, 470), row=46, top=34, name_cells=21)
+_WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
 _NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=92, top=26, name_cells=22)
-_RATES, _LIFT, _VERDICT, _TOKENS = 500, 606, 782, 950
+_RATES, _LIFT, _VERDICT, _TOKENS = 436, 542, 704, 958
 """Columns of the wide drawing; the last is where its text ends."""
 
 
@@ -123,8 +123,8 @@ def _wide_words(row: GlanceRow, layout: _Layout, middle: int) -> Iterator[str]:
         yield _text("" if row.after is None else row.after_text, _RATES, base)
         return
     yield _text(row.rates, _RATES, base)
-    yield _text(row.figures, _LIFT, base - 7 if row.reach else base)
-    yield _text(row.reach, _LIFT, base + 11, "small")
+    yield _text(_figures(row), _LIFT, base - 7 if _rests_on(row) else base)
+    yield _text(_rests_on(row), _LIFT, base + 11, "small")
     yield _text(row.tokens or "", _TOKENS, base, "small", anchor="end")
 
 
@@ -136,8 +136,17 @@ def _narrow_words(row: GlanceRow, layout: _Layout, middle: int) -> Iterator[str]
         yield _text(row.after_text if row.after is not None else "", left - 10, middle + 28)
         return
     yield _text(row.rates, left - 10, middle + 28)
-    yield _text(row.figures, right + 10, middle + 28, anchor="end")
-    yield _text(row.reach, right + 10, middle + 44, "small", anchor="end")
+    yield _text(_figures(row), right + 10, middle + 28, anchor="end")
+    yield _text(_rests_on(row), right + 10, middle + 44, "small", anchor="end")
+
+
+def _figures(row: GlanceRow) -> str:
+    return f"{row.lift} ({row.ends})" if row.ends else row.lift or ""
+
+
+def _rests_on(row: GlanceRow) -> str:
+    """What the head of the column does not say of an interval: another confidence, and these cases only."""
+    return ", ".join(one for one in (row.confidence if row.confidence != USUAL else "", row.reach) if one)
 
 
 def _marks(row: GlanceRow, layout: _Layout, y: int) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from upskill.domain import Arm, Evaluation, harness_info
 from upskill.domain.text import count
-from upskill.reporting.glance.values import USUAL, GlanceRow
+from upskill.reporting.glance.values import GlanceRow
 
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
@@ -59,10 +59,8 @@ def _one(subject: str, row: GlanceRow, cases: int) -> str:
 def lift_words(row: GlanceRow) -> str:
     """The lift and its interval as words: `+89 points (95% CI +35 to +100)`."""
     unit = "point" if row.lift in ("+1", "−1") else "points"
-    interval = row.interval or ""
-    named = interval if "CI" in interval else f"{USUAL} {interval}"
     reach = f" {row.reach}" if row.reach else ""
-    return f"{row.lift} {unit}" + (f" ({named}{reach})" if interval else "")
+    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends}{reach})" if row.ends else "")
 
 
 def _several(subject: str, rows: Sequence[GlanceRow], cases: int) -> list[str]:

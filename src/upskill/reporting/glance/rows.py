@@ -34,6 +34,7 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         after_text=shown.get(measured, "–"),
         lift=None if lift is None else points(lift.mean),
         interval=None if lift is None or interval is None else _named_interval(lift, between(interval)),
+        confidence=USUAL if lift is None else confidence(lift),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
         reach=_reach(report, cases),

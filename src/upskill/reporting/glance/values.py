@@ -33,6 +33,7 @@ class GlanceRow:
     lift: str | None
     interval: str | None
     """The interval that the verdict rests on: 95% unless it says otherwise."""
+    confidence: str = USUAL
     low: float | None = None
     high: float | None = None
     """The ends of that interval."""
@@ -47,6 +48,11 @@ class GlanceRow:
     tokens: str | None
     why: str | None
     """Why nothing can be concluded; `None` where something is."""
+
+    @property
+    def ends(self) -> str | None:
+        """The interval without its confidence."""
+        return None if self.interval is None else self.interval.removeprefix(f"{self.confidence} ")
 
     @property
     def figures(self) -> str:
