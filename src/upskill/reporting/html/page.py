@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from upskill.domain import Evaluation
+from upskill.domain.skill_text import SkillText
 from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.cost import spent
@@ -12,6 +13,7 @@ from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.shell import shell
+from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
@@ -25,6 +27,8 @@ def report_page(
     *,
     cases: Sequence[CaseText] = (),
     trials: Iterable[LoggedTrial] = (),
+    skill: SkillText | None = None,
+    story: TeachingStory | None = None,
     paths: Sequence[StudentPath] = (),
     ratios: Sequence[TokenRatio] = (),
     enough: float = ENOUGH,
@@ -40,7 +44,7 @@ def report_page(
         first=_first(evaluation, facts),
         headline=headline_section(evaluation),
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
-        skill=Markup(),
+        skill=skill_section(skill, story),
         next=next_section(evaluation),
         details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
