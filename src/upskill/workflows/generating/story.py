@@ -123,6 +123,11 @@ class StoryReader:
         return named or (PurePosixPath(draft).name if draft is not None else "a new skill")
 
     @property
+    def saved(self) -> str | None:
+        """The folder that the skill was saved to, as it was seen from where the command was typed."""
+        return None if self._results is None else self._results.saved
+
+    @property
     def outcome(self) -> Outcome:
         """Whether something was saved."""
         if (results := self._results) is None:
