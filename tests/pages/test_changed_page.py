@@ -46,6 +46,7 @@ def in_dialog(selector: str) -> str:
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models on 100 cases, of which one is hurt, one helped and one errored."""
+    arms: tuple[Arm, ...] = ("baseline", "with_skill")
     before = {"hurt": (True, True), "helped": (False, True)}
     after = {"hurt": (True, False), "helped": (True, True)}
     cases = ["errored", *(f"case-{number}" for number in range(97)), "helped", "hurt"]
@@ -60,7 +61,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for student in ("haiku", "kimi")
         for case in cases[1:]
-        for arm, ends in (("baseline", before), ("with_skill", after))
+        for arm, ends in zip(arms, (before, after), strict=True)
         for repeat in (1, 2)
     ]
     trials.append(errored(case="errored", message=HOSTILE))
@@ -168,8 +169,8 @@ def test_the_steps_of_an_agent_are_a_timeline_with_its_calls(agents: Path, brows
     browser.run(OPEN)
     assert browser.run(in_dialog(".side h3")) == [
         "without the skill ✗ failed",
-        "skill offered ✓ passed",
-        "skill given ✓ passed",
+        "with the skill offered ✓ passed",
+        "with the skill given ✓ passed",
     ]
     steps = browser.run(in_dialog(".timeline > li"))
     assert steps == [
