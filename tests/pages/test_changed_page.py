@@ -140,11 +140,25 @@ def test_words_on_one_side_only_are_marked_on_both(chat: Path, browser: Browser)
     assert browser.run(line) == "solid", "not by colour alone"
 
 
-def test_answers_of_many_thousand_words_open_without_marks(browser: Browser, tmp_path: Path) -> None:
-    long = {arm: " ".join(f"{arm}{number % 7}" for number in range(3_000)) for arm in ("baseline", "with_skill")}
+def test_answers_with_little_in_common_are_not_marked_at_all(browser: Browser, tmp_path: Path) -> None:
+    answers: dict[Arm, str] = {"baseline": "I do not know.", "with_skill": "The file is tarn.kdl, in the home folder."}
     trials = [
-        LoggedTrial(trial=scored(arm=arm, case="c1", repeat=1, answer=answer[:7_900]), line=line)  # type: ignore[arg-type]
-        for line, (arm, answer) in enumerate(long.items(), 1)
+        LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
+        for line, (arm, answer) in enumerate(answers.items(), 1)
+    ]
+    page = tmp_path / "report.html"
+    page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
+    browser.open(page)
+    browser.run(OPEN)
+    assert browser.run(in_dialog("mark")) == []
+
+
+def test_answers_of_many_thousand_words_open_without_marks(browser: Browser, tmp_path: Path) -> None:
+    # Both ends differ, so that nothing can be left out of the comparison.
+    answers: dict[Arm, str] = {"baseline": f"A {'a ' * 3_900}A", "with_skill": f"B {'a ' * 3_900}B"}
+    trials = [
+        LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
+        for line, (arm, answer) in enumerate(answers.items(), 1)
     ]
     page = tmp_path / "report.html"
     page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))

@@ -189,12 +189,12 @@
   }
 
   const WORD = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
-  // The text with the words marked that the other text lacks; null where nothing, or nearly everything, would be marked.
+  // The text with the words marked that the other text lacks; null where two texts have too little in common for that.
   function marked(mine, other) {
     const [words, others] = [mine.match(WORD) ?? [], other.match(WORD) ?? []];
     const isWord = (word) => word.trim() !== "";
-    const flags = common(words.filter(isWord), others.filter(isWord))?.[0];
-    if (!flags || flags.every(Boolean) || flags.filter(Boolean).length * 4 < flags.length) return null;
+    const [flags, theirs] = common(words.filter(isWord), others.filter(isWord)) ?? [[], []];
+    if (5 * flags.filter(Boolean).length < flags.length + theirs.length) return null;
     let at = 0;
     const parts = [];
     words.forEach((word) => {
