@@ -48,9 +48,7 @@ def history(skill: str, versions: Sequence[Version]) -> History | None:
     """Of each version and student the latest run, oldest version first; `None` where nothing was measured."""
     latest: dict[tuple[str, str], Version] = {}
     for version in versions:
-        key = (version.digest, version.report.student.name)
-        latest.pop(key, None)
-        latest[key] = version
+        latest[version.digest, version.report.student.name] = version
     shown = tuple(latest.values())
     if not shown:
         return None
