@@ -7,7 +7,7 @@ import pytest
 from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, lift, report
 from upskill.domain import Interval, RunEnd, StudentReport
 from upskill.reporting.estimate_path import PathPoint, StudentPath
-from upskill.reporting.pictures import Version, asked_pictures, history_picture
+from upskill.reporting.pictures import asked_pictures
 from upskill.reporting.pictures.palette import DARK, LIGHT
 from upskill.reporting.pictures.tokens import tokens_picture
 from upskill.reporting.sufficient_students import cheapest_sufficient
@@ -118,19 +118,6 @@ def test_a_path_of_one_pair_is_no_path() -> None:
     assert "path" not in [picture.name for picture in asked_pictures(evaluation(), paths=[one])]
     two = replace(one, points=(point, replace(point, pairs=2)))
     assert "path" in [picture.name for picture in asked_pictures(evaluation(), paths=[two])]
-
-
-def test_history_shows_the_latest_run_of_each_version() -> None:
-    def version(digest: str, after: float) -> Version:
-        return Version(
-            day="2026-11-15", digest=digest, run="r", student="haiku", before=0.2, after=after, lift=after - 0.2,
-            interval=lift().these_cases, pairs=9, verdict="helps",
-        )  # fmt: skip
-
-    picture = history_picture("tarnctl", [version("a" * 64, 0.4), version("b" * 64, 0.6), version("a" * 64, 0.9)])
-    assert picture is not None
-    assert [mark["after"] for mark in picture.marks] == [0.9, 0.6]
-    assert history_picture("tarnctl", []) is None
 
 
 def test_names_are_cut_in_the_middle_and_stay_apart() -> None:
