@@ -15,6 +15,7 @@ from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count, shortened
 from upskill.reporting.html.templating import render
 from upskill.reporting.html.text_diff import TextDiff
+from upskill.reporting.next_step import NextStep
 
 NAMES_SHOWN = 3
 STEPS_SHOWN = 4
@@ -87,6 +88,10 @@ class TeachingStory:
     outcome: Outcome
     decision: str
     """One sentence."""
+    saved: str | None = None
+    """The folder of the skill, as it would be typed; `None` where nothing was saved."""
+    next_step: NextStep | None = None
+    """`None` where the result of the held-out test calls for one."""
     teacher: str
     case_writer: str | None = None
     """`None` where nobody wrote cases, or the teacher did."""
