@@ -88,10 +88,8 @@ class TeachingStory:
     outcome: Outcome
     decision: str
     """One sentence."""
-    saved: str | None = None
-    """The folder of the skill, as it would be typed; `None` where nothing was saved."""
     next_step: NextStep | None = None
-    """`None` where the result of the held-out test calls for one."""
+    """The command that the decision calls for."""
     teacher: str
     case_writer: str | None = None
     """`None` where nobody wrote cases, or the teacher did."""

@@ -264,6 +264,14 @@ def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluatio
     )
 
 
+def _skill_folder(run: Path, record: RunRecord) -> str | None:
+    """The folder of the skill, as it is typed from here."""
+    folder = run / record.skill_source
+    if not is_inside(run, folder) or not folder.is_dir():
+        return None
+    return Path(os.path.relpath(folder)).as_posix()
+
+
 def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
     if plan.against is None:
         return []
@@ -284,6 +292,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
     here = logs.is_relative_to(Path.cwd())
     return RunFacts(
         skill=record.skill_name,
+        skill_folder=_skill_folder(run, record),
         folder=run.name,
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder in which this report was made" if here else "from any folder",

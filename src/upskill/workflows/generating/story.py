@@ -1,6 +1,7 @@
 """Tells how the skill of a `generate` came about, from its record and the files of its run folder."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -14,16 +15,18 @@ from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count
+from upskill.errors import UpskillError
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
-from upskill.reporting.next_step import NextStep
+from upskill.reporting.next_step import NextStep, next_step
 from upskill.reporting.wording import confidence_interval, dollars, points
 from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
+from upskill.workflows.generating.save import shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
@@ -77,7 +80,6 @@ class StoryReader:
             outcome=self.outcome,
             decision=self.decision,
             teacher=unique_names([teacher])[0],
-            saved=None if results is None else results.saved,
             next_step=self._next_step(evaluation),
             case_writer=wrote if cases is None or cases.own < cases.total else None,
             material=() if gathered is None else tuple(_items(gathered, self._files.text(self._files.previous))),
@@ -118,6 +120,11 @@ class StoryReader:
         return named or (PurePosixPath(draft).name if draft is not None else "a new skill")
 
     @property
+    def saved(self) -> str | None:
+        """The folder that the skill was saved to, as it was seen from where the command was typed."""
+        return None if self._results is None else self._results.saved
+
+    @property
     def outcome(self) -> Outcome:
         """Whether something was saved."""
         if (results := self._results) is None:
@@ -134,6 +141,8 @@ class StoryReader:
         if dangers:
             found = count(dangers, "dangerous finding")
             return f"Nothing was saved: the draft has {found}, which nobody accepted."
+        if record.results is not None and record.end is None:
+            return "What this run decided cannot be read."
         if record.end is None:
             return f"Nothing was saved yet: the run is still going on or was killed, after the stage “{record.stage}”."
         reason = record.end.reason.removeprefix("nothing was saved: ").rstrip(".")
@@ -217,7 +226,7 @@ class StoryReader:
         )
 
     def _next_step(self, evaluation: Evaluation | None) -> NextStep | None:
-        """The command that comes next; `None` where the result of the held-out test says it."""
+        """The command that the decision calls for."""
         results = self._results
         if results is None:
             return self._way_on()
@@ -228,9 +237,9 @@ class StoryReader:
             return NextStep("say what to improve", f'upskill generate --from {skill} "WHAT TO IMPROVE"')
         if evaluation is None:
             return NextStep("measure what it does for a model", f"upskill eval {quote(results.saved)} -m MODEL")
-        return None
+        return next_step(evaluation, skill=results.saved)
 
-    def _way_on(self) -> NextStep:
+    def _way_on(self) -> NextStep | None:
         """How to go on with a run that saved nothing."""
         if any(one.severity == "danger" for one in self._record.findings):
             what, extra = "read the draft; to save it as it is", ["--accept-findings"]
@@ -238,7 +247,9 @@ class StoryReader:
             what, extra = "choose another model or other cases, or draft a skill anyway", ["--anyway"]
         else:
             what, extra = "resume it; nothing is bought twice", []
-        return NextStep(what, resume_command(self._run, *extra))
+        with suppress(UpskillError):
+            return NextStep(what, resume_command(Path(shown_path(self._run)), *extra))
+        return None
 
     def _improved(self) -> str | None:
         """The skill that was to be improved, as it was typed."""
@@ -279,7 +290,7 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
     if (digest := material.digest) is not None:
         left_out = f", {len(digest.left_out)} did not fit" if digest.left_out else ""
         size = f"~{digest.tokens:,} tokens, {count(len(digest.kept), 'finding')}{left_out}"
-        yield MaterialItem(kind="recorded work", name=_recordings(gathered), size=size)
+        yield MaterialItem(kind="recorded work", name=_recordings(gathered, previous), size=size)
     for document in material.documents:
         yield MaterialItem(kind="document", name=document.name, size=f"{len(document.text):,} characters")
     if material.examples:
@@ -289,10 +300,10 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
         yield MaterialItem(kind="skill", name=previous.name, size=f"~{previous.tokens:,} tokens")
 
 
-def _recordings(gathered: GatheredMaterial) -> str:
-    """The sources that are no documents. A repository names its files, so it may be listed here as well."""
-    documents = {one.name for one in gathered.material.documents}
-    names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in documents]
+def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
+    """The sources that are neither documents nor the skill. A repository may be listed here beside its files."""
+    others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
+    names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
     return ", ".join(names) or "a recording"
 
 
