@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from upskill.reporting.html.summary import summary
 
 from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
-from upskill.reporting.html.summary import summary
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
