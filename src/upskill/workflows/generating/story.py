@@ -158,8 +158,8 @@ class StoryReader:
         found = tuple(map(self._named, self._files.refining.attempts or self._recorded_attempts))
         if len(found) > MOST_ATTEMPTS:
             self._files.problems.append(f"{len(found) - MOST_ATTEMPTS} of {len(found)} attempts are not shown")
-        first = found[:MOST_ATTEMPTS]
-        return first if any(one.chosen for one in first) else (*first[:-1], *(one for one in found if one.chosen))
+        chosen = [one for one in found[MOST_ATTEMPTS:] if one.chosen][:1]
+        return (*found[: MOST_ATTEMPTS - len(chosen)], *chosen)
 
     @property
     def _recorded_attempts(self) -> tuple[AttemptSummary, ...]:
