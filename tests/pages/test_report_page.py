@@ -11,23 +11,16 @@ from pages.browser import DESK, PHONE, Browser, Look
 from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
 from unit.reporting.pages import errored, evaluation, page, scored
 from upskill.domain import Arm, Evaluation, Interval, Trial
+from upskill.reporting.estimate_path import PathPoint, StudentPath
 from upskill.reporting.html import history_page
-from upskill.reporting.pictures import (
-    Drawer,
-    DrawnPicture,
-    PathPoint,
-    StudentPath,
-    TokenRatio,
-    Version,
-    asked_pictures,
-    history_picture,
-)
+from upskill.reporting.pictures import Drawer, Version, history_picture
+from upskill.reporting.token_change import TokenRatio
 
 ARMS: tuple[Arm, ...] = ("baseline", "with_skill")
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 CASES = {f"case-{number}": f"Question {number}" for number in range(150)}
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-OPEN_TRIAL = "document.querySelector('#map button').click()"
+OPEN_PAIR = "document.querySelector('#pairs button').click()"
 
 
 def _put(control: str, value: str) -> str:
@@ -66,7 +59,7 @@ def _result() -> Evaluation:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report with every picture in it, and a history; drawn once."""
+    """A report with everything in it, and a history."""
     place = tmp_path_factory.mktemp("pages")
     result = _result()
     names = [one.student.name for one in result.students]
@@ -80,11 +73,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for pairs in range(1, 19)
     )
-    pictures = asked_pictures(
-        result,
-        paths=[StudentPath(student=name, points=points, cap=60) for name in names],
-        ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
-    )
     versions = [
         Version(
             day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", student="haiku", before=0.2, after=0.1 * number,
@@ -95,23 +83,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history = history_picture("tarnctl", versions)
     assert history is not None
     with Drawer() as drawer:
-        drawn: dict[str, DrawnPicture] = dict(drawer.draw([*pictures, history]))
-    assert len(drawn) == 6
-    text = page(result, trials=_trials(names), prompts={**CASES, "case-0": HOSTILE}, drawn=drawn)
+        drawn = drawer.draw([history])
+    text = page(
+        result,
+        trials=_trials(names),
+        prompts={**CASES, "case-0": HOSTILE},
+        paths=[StudentPath(student=name, points=points, cap=60) for name in names],
+        ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
+    )
     (place / "report.html").write_text(text, encoding="utf-8")
     (place / "history.html").write_text(history_page("tarnctl", history, drawn["history"]), encoding="utf-8")
     return place
 
 
 def test_the_report_has_no_serious_finding_in_any_look(folder: Path, browser: Browser) -> None:
-    # Most rows of the map are alike, and each costs the audit time.
+    # Most rows are alike, and each costs the audit time.
     first = f"{OPEN_ALL}; {_put('by-text', 'case-10')}; new Promise((done) => setTimeout(done, 400))"
     assert serious(audit(folder / "report.html", browser=browser, looks=LOOKS, first=first)) == []
-
-
-@pytest.mark.parametrize("look", [Look(width=DESK), Look(width=PHONE, scheme="dark")], ids=["desk", "phone"])
-def test_an_open_trial_has_no_serious_finding(look: Look, folder: Path, browser: Browser) -> None:
-    assert serious(audit(folder / "report.html", browser=browser, looks=(look,), first=OPEN_TRIAL)) == []
 
 
 def test_the_history_has_no_serious_finding(folder: Path, browser: Browser) -> None:
@@ -120,7 +108,7 @@ def test_the_history_has_no_serious_finding(folder: Path, browser: Browser) -> N
 
 def test_nothing_of_a_stranger_runs_and_nothing_is_fetched(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html")
-    browser.run(OPEN_TRIAL)
+    browser.run(OPEN_PAIR)
     shown = browser.run("document.querySelector('dialog[open]').textContent")
     assert HOSTILE in shown, "shown as the text it is"
     assert "script" not in browser.run("document.title")
@@ -144,10 +132,10 @@ def test_a_phone_need_not_scroll_sideways(folder: Path, browser: Browser) -> Non
     browser.run(OPEN_ALL)
     assert browser.run("document.documentElement.scrollWidth") <= PHONE
     shown = browser.run(
-        "[...document.querySelectorAll('figure svg')].filter((one) => one.getClientRects().length)"
+        "[...document.querySelectorAll('.dumbbell')].filter((one) => one.getClientRects().length)"
         ".map((one) => one.className.baseVal)"
     )
-    assert set(shown) == {"narrow"}
+    assert shown == ["dumbbell narrow"]
 
 
 def test_on_a_desk_no_open_table_is_cut(folder: Path, browser: Browser) -> None:
@@ -161,50 +149,15 @@ def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser)
     colours = []
     for scheme in ("light", "dark"):
         browser.open(folder / "report.html", Look(scheme=scheme))
-        colours.append(browser.run("getComputedStyle(document.querySelector('figure svg.wide text')).fill"))
+        colours.append(browser.run("getComputedStyle(document.querySelector('.dumbbell.wide text')).fill"))
     assert colours[0] != colours[1]
 
 
-def test_the_map_is_walked_by_keyboard(folder: Path, browser: Browser) -> None:
-    browser.open(folder / "report.html")
-    assert browser.run("document.querySelectorAll('#map [tabindex=\"0\"]').length") == 1, "one stop for the Tab key"
-    browser.run("document.querySelector('#map button').focus()")
-    for key in ("ArrowDown", "ArrowRight"):
-        browser.run(
-            f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
-        )
-    assert browser.run("document.activeElement.getAttribute('aria-label')").startswith("case-1, baseline, run 2")
-    browser.run("document.activeElement.click()")
-    assert browser.run("document.activeElement.id") == "trial-title"
-    for _ in range(2):
-        browser.run("[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Next').click()")
-    assert "with skill, run 2" in browser.run("document.getElementById('trial-title').textContent")
-    browser.run("document.querySelector('dialog button').click()")
-    assert browser.run("document.querySelector('dialog').open") is False
-
-
-def test_the_map_draws_what_is_looked_at_and_finds_what_is_sought(folder: Path, browser: Browser) -> None:
-    browser.open(folder / "report.html", Look(width=DESK))
-    rows = "document.querySelectorAll('#map tbody tr').length"
-    assert browser.run(rows) < len(CASES)
-    settled = "new Promise((done) => setTimeout(done, 400))"
-    for _ in range(3):
-        browser.run("scrollTo(0, document.documentElement.scrollHeight)")
-        browser.run(settled)
-    assert browser.run(rows) == len(CASES)
-    browser.run(_put("by-text", "question 149"))
-    browser.run(settled)
-    assert browser.run("document.getElementById('found').textContent") == "1 of 150 cases"
-    browser.run(_put("by-text", ""))
-    browser.run(_put("by-kind", "errored"))
-    browser.run(settled)
-    assert browser.run("document.querySelector('#map tbody th').firstChild.textContent") == "case-1"
-
-
-def test_without_scripts_the_figures_and_a_map_of_signs_are_there(folder: Path, browser: Browser) -> None:
+def test_without_scripts_the_figures_and_a_table_of_signs_are_there(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html", Look(script=False))
     text = browser.run("document.body.innerText")
-    assert "helps: +25 points" in text.lower()
+    assert "+25 (−5 to +50)" in text
+    assert "on these 6 cases: 95% CI +10 to +40" in browser.run("document.getElementById('headline').textContent")
     assert "✗✓" in text or "✓✗" in text
     assert browser.run("document.getElementById('filters').hidden") is True
 
@@ -213,5 +166,20 @@ def test_it_can_be_printed(folder: Path, browser: Browser, tmp_path: Path) -> No
     browser.open(folder / "report.html", Look(media="print", scheme="dark"))
     paper = browser.run("getComputedStyle(document.documentElement).backgroundColor")
     assert paper == "rgb(255, 255, 255)", "paper is white, whatever the screen is"
+    assert browser.run("document.querySelector('#method').checkVisibility({contentVisibilityAuto: true})")
     browser.pdf(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_answer_and_what_to_do_next_are_on_the_first_screen(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=DESK))
+    bottom = "document.querySelector('#headline > details').getBoundingClientRect().bottom"
+    assert browser.run(bottom) < 800
+    assert "Next" in browser.run("document.getElementById('headline').innerText")
+
+
+def test_a_command_is_copied_by_a_button_beside_it(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html")
+    browser.run("document.querySelector('#next button').click()")
+    command = browser.run("document.querySelector('#next pre').textContent")
+    assert browser.run("getSelection().toString()") == command
