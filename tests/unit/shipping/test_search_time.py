@@ -1,4 +1,4 @@
-"""A hostile file costs no more than an ordinary one of its length: a search takes about a second, where a quadratic one would take minutes."""
+"""A hostile file costs no more than an ordinary one of its length: about a second, and never minutes."""
 
 import random
 import re
