@@ -93,6 +93,11 @@ class PreparedEvaluation:
     """The notes that were announced: servers and aliases that were not typed, and who names them."""
 
     @property
+    def missing_keys(self) -> tuple[str, ...]:
+        """Variables that must hold a key before this can be run."""
+        return tuple(dict.fromkeys(one.missing_key for one in self.served.values() if one.missing_key is not None))
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """Calls, price, time, the detectable lift and notes, for a person."""
         notes = (*(note for note in self.notes if note not in self.untyped), *_few_cases_hint(self.order, self.plan))
@@ -105,10 +110,12 @@ def prepare(
     *,
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
+    needs_keys: bool = True,
 ) -> PreparedEvaluation:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
 
-    `announce` gets a line for every server and alias that was not typed, before anything is sent.
+    `announce` gets a line for every server and alias that was not typed, before anything is sent. Without `needs_keys`
+    a missing key is a note: the plan is shown and not run.
     """
     skill = storage.read_skill(order.skill)
     case_file = _cases(order, skill, judge=settings.judge is not None)
@@ -123,8 +130,8 @@ def prepare(
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
         announce(line)
-    served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge, judge_notes = judge_for(settings, endpoints, counted.cases)
+    served = {name: probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
+    judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
         counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
