@@ -58,7 +58,7 @@ class CommentedAnswer:
     model: str
     subject: Subject
     passed: bool | None
-    """What the checks said; `None` where the case has other checks now, or nothing was measured."""
+    """What the checks said; `None` where the case has other checks now, or the trial errored."""
     opinion: Opinion | None
     note: str
 

@@ -1,4 +1,4 @@
-"""`upskill-feedback.json`: comments that a browser saved from a report. It may be a stranger's, and is read strictly."""
+"""`upskill-feedback.json`: comments that a browser saved from a report. May be a stranger's, and is read strictly."""
 
 from pathlib import Path
 from typing import Annotated, Literal

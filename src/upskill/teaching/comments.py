@@ -24,10 +24,10 @@ _SUBJECTS: dict[Subject, str] = {
     "another version": "given with another version of the skill, which you do not see",
     "no skill": "given without any skill",
 }
-_CHECKS = {True: "its checks passed it", False: "its checks failed it", None: "its checks have changed since"}
+_CHECKS = {True: "its checks passed it", False: "its checks failed it", None: "what its checks say of it is not known"}
 
 
-def comments_text(comments: Sequence[CommentedAnswer], *, most: int = MOST_CHARACTERS) -> str:
+def comments_text(comments: Sequence[CommentedAnswer], *, most: int = MOST_CHARACTERS, end: str = "\n") -> str:
     """The comments, those that ask for a change first, within about so many characters; empty where there are none."""
     if not comments:
         return ""
@@ -36,7 +36,7 @@ def comments_text(comments: Sequence[CommentedAnswer], *, most: int = MOST_CHARA
     parts = [_one(number, comment, most // len(shown)) for number, comment in enumerate(shown, start=1)]
     if left := len(comments) - len(shown):
         parts.append(f"{left} more comment{'' if left == 1 else 's'} are not shown.")
-    return prompt("comments", comments="\n\n".join(parts)) + "\n"
+    return prompt("comments", comments="\n\n".join(parts)) + end
 
 
 def _one(number: int, comment: CommentedAnswer, most: int) -> str:

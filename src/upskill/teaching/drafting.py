@@ -110,7 +110,7 @@ def _question(
             task=quoted(material.task.strip() or IMPROVE),
             name=skill.name,
             skill=skill_text(skill),
-            material=comments_text(material.comments)
+            material=comments_text(material.comments, end="\n\n")
             + (seen if material.examples or material.documents or material.digest or lessons else ""),
             budget=f"{budget.tokens:,}",
             tokens=f"{budget.count(skill.body):,}",
