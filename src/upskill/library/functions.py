@@ -160,8 +160,8 @@ def generate(
     from, held out and negative ("10+32+4"), `output` is the folder of the skill. `feedback` is a file of comments on a
     run that `sources` names, `retire` are held-out cases to learn from with their comments. `anyway` writes it even if
     no skill can help these students, which else raises `StudentCannotProfit`. A draft with dangerous content is saved
-    only with `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with
-    `evaluate`; `resume_generate` continues a run.
+    only with `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are
+    as with `evaluate`; `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):
         raise UsageError(f"effort must be low or high, not {effort!r}")
