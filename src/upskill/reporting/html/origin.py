@@ -27,10 +27,10 @@ def origin(evaluation: Evaluation, facts: RunFacts, trials: int) -> str:
         ("Trials shown", f"{trials:,}"),
         ("Bought", f"{count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {spent(bought.cost)}"),
         ("Taken from earlier runs", count(bought.reused, "trial")),
-        ("How students worked", _harness(facts.harness)),
+        ("How students worked", _harness(facts.harness or "")),
         ("Sandbox", evaluation.sandbox or "nothing was executed"),
         ("Judge", "none" if evaluation.judge is None else evaluation.judge.model),
-        ("Skill", f"~{estimate_tokens(evaluation.skill.body):,} tokens, digest {facts.skill_digest[:19]}"),
+        ("Skill", f"~{estimate_tokens(evaluation.skill.body):,} tokens, digest {(facts.skill_digest or '')[:19]}"),
         *((f"Version of {name}", version) for name, version in facts.versions.items()),
     ]
     corrected = [

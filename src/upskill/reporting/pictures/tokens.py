@@ -48,7 +48,7 @@ def tokens_picture(reports: Sequence[StudentReport], ratios: Sequence[TokenRatio
         title="Tokens per task",
         says="Mean tokens per task in each arm. " + "; ".join(says[:6]) + ("." if says else ""),
         reading="Input and output together, the skill's own text included. The change is that of the typical case; it "
-        "is green where surely fewer tokens are used.",
+        "is blue where surely fewer tokens are used.",
         marks=marks,
         columns=("Student", "Arm", "Tokens per task", "Change in the typical case"),
         rows=tuple(rows),
@@ -70,7 +70,7 @@ def _change(ratio: TokenRatio | None) -> tuple[str, str]:
     said = f"{_times(ratio.typical)} tokens ({_range(interval)})"
     if interval.high < 1:
         return said, "good"
-    return said, "plain" if interval.low > 1 else "unsure"
+    return said, "mark" if interval.low > 1 else "unsure"
 
 
 def _range(interval: Interval) -> str:
