@@ -48,6 +48,14 @@ _DASHES = ("–", "—", "‑")
     metavar="SOURCE",
     help="A recording, `last` for the newest session here, a document, a repository, or a skill to improve.",
 )
+@click.option(
+    "--feedback",
+    metavar="FILE",
+    help="Comments saved from a report; the run that they are on is named with --from RUN.",
+)
+@click.option(
+    "--retire", multiple=True, metavar="CASE", help="A held-out case to learn from, with its comments; may be repeated."
+)
 @options.teacher("Who teaches.  [default: the strongest here]")
 @options.TEACHER_BASE_URL
 @click.option("--test-gen-model", metavar="MODEL", help="Who writes the cases.  [default: the teacher]")
@@ -93,6 +101,8 @@ def command(
     task: tuple[str, ...],
     examples: tuple[str, ...],
     sources: tuple[str, ...],
+    feedback: str | None,
+    retire: tuple[str, ...],
     no_eval: bool,
     output: str | None,
     counts: str | None,
@@ -117,7 +127,7 @@ def command(
     """Make a skill for TASK, from what the teacher knows or from a recording, and measure it on the students.
 
     With --from SKILL an existing skill is improved; its new version takes its place only if it is shown to be better
-    on cases that the teacher never saw.
+    on cases that the teacher never saw. With --from RUN --feedback FILE it is improved from comments on its answers.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, or the draft holds
     dangerous content that nobody agreed to, 2 wrong usage, 3 could
@@ -167,6 +177,8 @@ def command(
                     revisions=revisions,
                     effort=effort,
                     plan_file=plan_file,
+                    feedback=feedback,
+                    retire=retire,
                     anyway=anyway,
                     wait=not no_wait,
                     sandbox=sandbox,

@@ -43,7 +43,8 @@ from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.save import save_draft, shown_path
+from upskill.workflows.generating.save import save_draft
+from upskill.workflows.generating.shown_path import shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
