@@ -73,12 +73,12 @@ def _held_out(run: Path, reader: StoryReader) -> Report | None:
     if not (stage / RUN_FILE).is_file():
         return None
     if stage.resolve() != run.resolve() / HELD_OUT:
-        reader.problems.append(f"{HELD_OUT} leads out of the run folder and was not read")
+        reader.left_out(f"{HELD_OUT} leads out of the run folder and was not read")
         return None
     try:
         return read_report(stage)
     except UpskillError as error:
-        reader.problems.append(f"{HELD_OUT} could not be read: {error.message}")
+        reader.left_out(f"{HELD_OUT} could not be read: {error.message}")
         return None
 
 
