@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass, field
 
-from upskill.domain import Trial
+from upskill.domain import Files, Trial
+from upskill.domain.agent_step import AgentSteps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseText:
-    """One case as the map shows it."""
+    """One case as the report shows it."""
 
     id: str
     prompt: str | None
     """`None` where the case has changed since, or is gone."""
     use: str | None = None
-    files: tuple[str, ...] = ()
+    files: Files = field(default_factory=dict)
+    checks: tuple[tuple[str, str], ...] = ()
+    """Kind of each check, and what it asks for in words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +33,8 @@ class LoggedTrial:
     sample: str | None = None
     """Its name in that log."""
     tries: int = 1
+    steps: AgentSteps | None = None
+    """What a student with tools did; `None` where it has none, or the log is not here."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

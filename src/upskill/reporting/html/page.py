@@ -5,12 +5,16 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from upskill.domain import Evaluation
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.html.changed import changed_section
+from upskill.reporting.html.cost import spent
+from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.headline import headline_section, next_section
-from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.templating import render
-from upskill.reporting.html.trial_map import changed_section
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 
 CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
 
@@ -21,6 +25,9 @@ def report_page(
     *,
     cases: Sequence[CaseText] = (),
     trials: Iterable[LoggedTrial] = (),
+    paths: Sequence[StudentPath] = (),
+    ratios: Sequence[TokenRatio] = (),
+    enough: float = ENOUGH,
 ) -> str:
     """One HTML file. `evaluation` is `None` where a generate measured nothing on held-out cases.
 
@@ -35,7 +42,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=Markup(),
         next=next_section(evaluation),
-        details=Markup() if evaluation is None else Markup(origin(evaluation, facts, 0)),
+        details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
     return shell(f"{facts.skill}: upskill report", body, script=evaluation is not None)
 

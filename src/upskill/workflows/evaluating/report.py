@@ -8,17 +8,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from upskill import measuring, storage
+from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
-from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan
+from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan, harness_info
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
-from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
-from upskill.reporting.pictures import Picture, StudentPath, TokenRatio, asked_pictures
-from upskill.reporting.pictures.sufficient_students import ENOUGH
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
+from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
+from upskill.storage.engine_steps import StepReader
 from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
@@ -44,35 +47,49 @@ class Report:
     counted: frozenset[tuple[str, str, int]]
     """Student, case and repeat of what the verdict rests on."""
     shown: Mapping[int, int]
-    """Lines of the trials that the map shows, and how often each was tried."""
+    """Lines of the trials that the page shows, and how often each was tried."""
 
     def page(self) -> str:
         """The page. Reads the answers one at a time."""
         clean = redactor_from(os.environ).clean_own
-        return clean(report_page(self.evaluation, self.facts, cases=self.cases, trials=self._logged()))
+        page = report_page(
+            self.evaluation,
+            self.facts,
+            cases=self.cases,
+            trials=self._logged(),
+            paths=self.paths,
+            ratios=self.ratios,
+            enough=self.enough,
+        )
+        return clean(page)
 
     def pictures(self) -> tuple[Picture, ...]:
         """What `--plots` draws."""
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
     def _logged(self) -> Iterator[LoggedTrial]:
-        """The trials that are shown, each with its line and its place in the logs."""
-        log = RunFolder(path=self.run).trials
+        """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
+        folder = RunFolder(path=self.run)
         redactor = redactor_from(os.environ)
-        samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
+        samples = LogSamples(folder.logs, [case.id for case in self.cases])
         number = {student.name: place for place, student in enumerate(self.record.students, 1)}
-        for line, trial in enumerate(_readable(log.read()), 1):
-            if line not in self.shown:
-                continue
-            place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
-            yield LoggedTrial(
-                trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
-                line=line,
-                counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
-                log=None if place is None or trial.stored_at else place[0],
-                sample=None if place is None or trial.stored_at else place[1],
-                tries=self.shown[line],
-            )
+        most_steps = steps_for(len(self.shown)) if harness_info(self.record.harness).with_tools else 0
+        with StepReader(folder.logs, most_steps=most_steps) as reader:
+            for line, trial in enumerate(_readable(folder.trials.read()), 1):
+                if line not in self.shown:
+                    continue
+                place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
+                log, sample = (None, None) if place is None or trial.stored_at else place
+                steps = None if log is None or sample is None else reader.read(log, sample)
+                yield LoggedTrial(
+                    trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
+                    line=line,
+                    counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
+                    log=log,
+                    sample=sample,
+                    tries=self.shown[line],
+                    steps=steps.cleaned(redactor.clean_own) if steps is not None and redactor.knows_any else steps,
+                )
 
 
 def _readable(trials: Iterator[Trial]) -> Iterator[Trial]:
@@ -177,7 +194,14 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
 def _case_text(case_id: str, case: Case | None, clean: Callable[[str], str]) -> CaseText:
     if case is None:
         return CaseText(id=case_id, prompt=None)
-    return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
+    return CaseText(
+        id=case_id,
+        prompt=clean(case.prompt),
+        use=case.use,
+        # latin-1 decodes any bytes and gives the same bytes back.
+        files={path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in case.files.items()},
+        checks=tuple((check.kind, clean(checks.describe(check))) for check in case.checks),
+    )
 
 
 def _evaluation(
