@@ -11,11 +11,12 @@ from upskill.cli.output import (
     confirm,
     console,
     is_interactive,
+    next_lines,
     notes_of,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
-    show_next_steps,
+    rows_on_stderr,
 )
 from upskill.errors import EXIT_DONE, EXIT_FAILED, EXIT_INTERRUPTED, EXIT_NOT_SHOWN, UsageError
 
@@ -94,7 +95,7 @@ _DASHES = ("–", "—", "‑")
 @options.max_output_tokens("A student's longest answer.")
 @options.runs_dir()
 @options.JSON
-@options.QUIET
+@options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR
 def command(
@@ -136,7 +137,6 @@ def command(
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
-    from upskill.reporting.next_step import steps_after_generate
     from upskill.teaching.case_split import CaseCounts, read_counts
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.generating.generate import (
@@ -213,9 +213,7 @@ def command(
         print_lines("interrupted; everything that was bought is kept", line, err=True, wrap=False)
         print_lines(*notes_of(interrupted), err=True)
         return EXIT_INTERRUPTED
-    _show(generated, require, as_json=as_json, no_color=no_color)
-    if not (quiet or as_json):
-        show_next_steps(steps_after_generate(generated))
+    _show(generated, require, as_json=as_json, quiet=quiet, no_color=no_color)
     return exit_code(generated, require)
 
 
@@ -265,15 +263,21 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
     print_lines(*plan.lines)
 
 
-def _show(generated: "GenerateResult", required: "Required | None", *, as_json: bool, no_color: bool) -> None:
+def _show(
+    generated: "GenerateResult", required: "Required | None", *, as_json: bool, quiet: bool, no_color: bool
+) -> None:
+    from upskill.reporting.decision import decision
     from upskill.reporting.generated import generated_json, show_generated
-    from upskill.reporting.requirements import generate_requirements, not_met_lines
+    from upskill.reporting.next_step import step_after_generate
 
     if as_json:
         print_json(generated_json(generated, required))
-        return
-    show_generated(generated, console(no_color=no_color))
-    print_lines(*not_met_lines(generate_requirements(generated, required)))
+    elif quiet:
+        print_lines(decision(generated))
+    else:
+        after = next_lines(step_after_generate(generated), run=generated.run)
+        show_generated(generated, console(no_color=no_color), required=required, taken=rows_on_stderr(after))
+        print_lines(*after, err=True, wrap=False)
 
 
 def exit_code(generated: "GenerateResult", required: "Required | None") -> int:

@@ -89,7 +89,7 @@ def evaluate(
     if order.level is not None:
         terms = {student.name: LookTerms(level=order.level) for student in prepared.plan.students}
     prepared = replace(prepared, notes=(*prepared.notes, *look_notes(terms)))
-    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines, notes=prepared.note_lines)
     if prepared.estimate.is_much and not confirm(prepared.estimate):
         raise UsageError("nothing was run, nothing was spent")
     if parent is None:
@@ -233,8 +233,8 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
 
 def _schedule(student: Student, run: EvaluationRun) -> Schedule:
 
-    def after_pair(pair: measuring.Pair | measuring.DroppedPair, over: bool) -> None:
-        run.progress.pair_finished(student.name, pair, over=over)
+    def after_pair(pair: measuring.Pair | measuring.DroppedPair, decision: measuring.Decision | None) -> None:
+        run.progress.pair_finished(student.name, pair, decision=decision)
 
     terms = run.record.looks.get(student.name, measuring.FIRST_LOOK)
     return schedule_for(
