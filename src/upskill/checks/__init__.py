@@ -3,6 +3,8 @@
 `KINDS` is the registry: a new kind is a new module and one line here.
 """
 
+import json
+
 from upskill.checks.command import Command
 from upskill.checks.contains import Contains, Equals, Excludes
 from upskill.checks.file import File
@@ -43,6 +45,13 @@ def case_problems(case: Case) -> list[str]:
     """What is wrong with checks that only the whole case can show; asked once each check by itself is in order."""
     found = (problem for check in case.checks for problem in KINDS[check.kind].case_problems(check.spec, case))
     return list(dict.fromkeys(found))
+
+
+def describe(check: Check) -> str:
+    """What a check asks for, in words for a person who reads a result; any spec has a description."""
+    kind = KINDS.get(check.kind)
+    said = json.dumps(check.spec, ensure_ascii=False) if kind is None else kind.describe(check.spec)
+    return said if len(said) <= MOST_SEEN else said[:MOST_SEEN] + "…"
 
 
 def needs(case: Case) -> frozenset[Need]:
@@ -92,6 +101,7 @@ __all__ = [
     "Need",
     "case_problems",
     "check_problems",
+    "describe",
     "grade",
     "judge_questions",
     "needs",

@@ -95,6 +95,14 @@ class Command(ObjectKind):
             problems.append(f"`command`: `seconds` must be more than 0 and at most {MOST_SECONDS}")
         return problems + _limit_problems(spec.get("limits", {}))
 
+    def describe(self, spec: Json) -> str:
+        """The command as a shell reads it, and what it needs beside the answer."""
+        wanted = self.as_object(spec)
+        run, own = wanted.get("run"), wanted.get("files")
+        line = shlex.join(map(str, run)) if isinstance(run, list) else str(run)
+        beside = f", with its own {', '.join(own)}" if isinstance(own, dict) and own else ""
+        return f"{line}\nexits with {wanted.get('exit_code', 0)}{beside}"
+
     def needs(self, spec: Json) -> frozenset[Need]:
         """A sandbox; and files, unless the only block of a text or the text itself is all it looks at."""
         text_will_do = isinstance(spec, dict) and ("block" in spec or spec.get("take") == [])

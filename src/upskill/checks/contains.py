@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from upskill.checks.answer_text import forms_of
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Kind, Submission, shown, string_problems, strings_of
+from upskill.checks.kind import Kind, Submission, listed, shown, string_problems, strings_of
 from upskill.domain.answer_schemas import TEXT, TEXTS
 from upskill.domain.case import Json
 
@@ -91,6 +91,9 @@ class Contains(_WordsKind):
     )
     rules = ("White space counts as written.", "Fences and everything else in the answer are searched too.")
 
+    def describe(self, spec: Json) -> str:
+        return f"the answer contains {listed(strings_of(spec))}"
+
     def expected(self, spec: Json) -> list[str]:
         return strings_of(spec)
 
@@ -110,6 +113,9 @@ class Excludes(_WordsKind):
     only_forbids = True
     schema = TEXTS
     rules = Contains.rules
+
+    def describe(self, spec: Json) -> str:
+        return f"the answer does not contain {listed(strings_of(spec))}"
 
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Any string that is found is shown where it stands."""
@@ -133,6 +139,9 @@ class Equals(_WordsKind):
         "White space, one fence or one pair of backticks around the whole answer do not count.",
         "Everything else does: case, inner white space, a full stop, a word before it.",
     )
+
+    def describe(self, spec: Json) -> str:
+        return f"the whole answer is {listed(strings_of(spec))}"
 
     def expected(self, spec: Json) -> list[str]:
         return strings_of(spec)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from upskill.checks.answer_files import answer_files_of
 from upskill.checks.contains import find_token
 from upskill.checks.grading_context import CheckOutcome
-from upskill.checks.kind import Need, ObjectKind, Submission, shown, string_problems, strings_of, type_name
+from upskill.checks.kind import Need, ObjectKind, Submission, listed, shown, string_problems, strings_of, type_name
 from upskill.checks.regex import pattern_problems, search_any
 from upskill.domain.answer_schemas import TEXT, TEXTS, object_of
 from upskill.domain.case import Json
@@ -41,6 +41,13 @@ class File(ObjectKind):
         if "absent" in spec and len(spec) > 2:
             problems.append("`file`: a file that is `absent` says nothing; leave out the other keys")
         return problems
+
+    def describe(self, spec: Json) -> str:
+        wanted = self.as_object(spec)
+        asked = [f"{key} {listed(strings_of(wanted[key]))}" for key in ("contains", "excludes") if key in wanted]
+        asked += [f"matches the pattern {wanted['matches']}"] if "matches" in wanted else []
+        there = "is not there" if wanted.get("absent") else "is there"
+        return f"the file {wanted.get('path')} {' and '.join(asked) or there}"
 
     def needs(self, spec: Json) -> frozenset[Need]:
         return frozenset({"files"})

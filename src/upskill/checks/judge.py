@@ -66,6 +66,10 @@ class Judge(ObjectKind):
             problems.append('`judge`: `against` can only be "reference"')
         return problems
 
+    def describe(self, spec: Json) -> str:
+        than = "is never worse than the reference: " if _compares(spec) else ""
+        return f"the judge finds that the answer {than or 'meets: '}{'; '.join(criteria_of(spec))}"
+
     def needs(self, spec: Json) -> frozenset[Need]:
         return frozenset({"judge"})
 

@@ -3,6 +3,7 @@
 A kind owns its name and everything that others must know about it.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -60,6 +61,10 @@ class Kind(ABC):
     @abstractmethod
     def check(self, spec: Json, submission: Submission) -> CheckOutcome:
         """Whether one answer passes, and what was seen in it."""
+
+    def describe(self, spec: Json) -> str:
+        """What it asks for, in words for a person who reads a result."""
+        return spec if isinstance(spec, str) else json.dumps(spec, ensure_ascii=False)
 
     def needs(self, spec: Json) -> frozenset[Need]:
         """What must be there for it, beside the text of an answer."""
@@ -130,6 +135,11 @@ def type_name(value: Json) -> str:
     if isinstance(value, bool):
         return "true or false"
     return {int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}[type(value)]
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Texts in quotes, whole."""
+    return ", ".join(map(repr, texts))
 
 
 def strings_of(spec: Json) -> list[str]:

@@ -60,6 +60,9 @@ class Regex(Kind):
             return ["`regex` does not come to an end on an empty answer"]
         return []
 
+    def describe(self, spec: Json) -> str:
+        return f"the answer matches the pattern {spec}"
+
     def pattern(self, spec: Json) -> str:
         return str(spec)
 

@@ -10,8 +10,6 @@ from upskill.cli.output import print_document, print_lines
 from upskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from upskill.reporting.formats import Format
     from upskill.reporting.pictures import DrawnPicture, Picture
 
@@ -64,10 +62,10 @@ def _report(
     from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
     report = read_report(storage.evaluation_in(run), enough=enough)
-    addresses = _plots(report.pictures, plots, say=not printed) if plots is not None else {}
+    addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     if output is not None or open_it or not (plots or printed):
         target = output or run / REPORT_FILE
-        write_page(report.page(_drawn(report.pictures)), target)
+        write_page(report.page(), target)
         _say(target, open_it=open_it, quiet=bool(printed))
     for format in printed:
         day = report.record.started_at[:10]
@@ -86,22 +84,21 @@ def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, pl
     if plots is not None:
         _plots((picture,), plots, say=True)
     if output is not None or plots is None:
-        drawn = _drawn((picture,))
         target = output or folder / f"history-{_file_name(skill)}.html"
-        write_page(history_page(skill, picture, drawn.get(picture.name)), target)
+        write_page(history_page(skill, picture, _drawn(picture)), target)
         _say(target, open_it=open_it)
 
 
-def _drawn(pictures: "tuple[Picture, ...]") -> "Mapping[str, DrawnPicture]":
-    """The drawings by name; none, and a note, where they cannot be made."""
-    from upskill.reporting.pictures import Drawer
-    from upskill.workflows.evaluating.report import draw
+def _drawn(picture: "Picture") -> "DrawnPicture | None":
+    """The drawing; none, and a note, where it cannot be made."""
+    from upskill.reporting.pictures import Drawer, PictureFailed
 
-    with Drawer() as drawer:
-        drawn, problem = draw(pictures, drawer)
-    if problem is not None:
-        print_lines(f"note: {problem}", err=True)
-    return drawn
+    try:
+        with Drawer() as drawer:
+            return drawer.draw([picture])[picture.name]
+    except PictureFailed as error:
+        print_lines(f"note: the picture could not be drawn ({error}); the page has its table", err=True)
+        return None
 
 
 def _newest(folder: Path) -> Path:

@@ -54,17 +54,13 @@ class EvaluationResult:
 
     def report(self) -> Path:
         """The path of `report.html`, the page of the run. It is written where the run did not write it."""
-        from upskill.reporting.pictures import Drawer
-        from upskill.workflows.evaluating.report import REPORT_FILE, draw, read_report, write_page
+        from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
         if self._regraded is not None:
             raise UsageError("a report shows a run as it was graded then: there is none of a regraded run")
         page = self.run / REPORT_FILE
         if not page.exists():
-            report = read_report(self.run, evaluation=self.evaluation)
-            with Drawer() as drawer:
-                drawn, _ = draw(report.pictures, drawer)
-            write_page(report.page(drawn), page)
+            write_page(read_report(self.run, evaluation=self.evaluation).page(), page)
         return page
 
     def to_dict(self) -> dict[str, Json]:

@@ -48,6 +48,15 @@ class LogSamples:
         return None if name in self._ambiguous else self._found.get((student, name, arm, repeat))
 
 
+def open_log(path: Path) -> zipfile.ZipFile:
+    """A log whose members can be read. Raises what opening a zip file raises."""
+    with suppress(ImportError):
+        # Logs are packed with zstd. Older interpreters learn it from this package, which comes with the engine; a run
+        # that had nothing left to do has not loaded that.
+        import_module("zipfile_zstd")
+    return zipfile.ZipFile(path)
+
+
 def _member_name(case_id: str) -> str:
     """As the engine is told to name it."""
     return re.sub(r"[^\w.-]+", "_", case_id)[:60]
@@ -58,10 +67,6 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
 
     An engine that was killed leaves a log without its end. That is no reason to lose a run.
     """
-    with suppress(ImportError):
-        # Logs are packed with zstd. Older interpreters learn it from this package, which comes with the engine; a run
-        # that had nothing left to do has not loaded that.
-        import_module("zipfile_zstd")
     notes: list[str] = []
     for path in sorted(folder.glob("*.eval")):
         try:
@@ -74,7 +79,7 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
 
 
 def _clean(path: Path, clean: Callable[[str], str]) -> None:
-    with zipfile.ZipFile(path) as log:
+    with open_log(path) as log:
         members = log.infolist()
         if any(member.file_size > MOST_MEMBER_BYTES for member in members):
             raise zipfile.BadZipFile("no engine writes such a log")

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 from unit.reporting.evaluations import EVALUATIONS, errored, evaluation, scored
 from upskill.domain import Evaluation, Trial
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
-from upskill.reporting.pictures import DrawnPicture, asked_pictures
 
 FACTS = RunFacts(
+    skill="tarnctl",
     folder="2026-11-15-093042-tarnctl-1a2b3c",
     status="finished",
     started_at="2026-11-15T09:30:42+00:00",
@@ -31,7 +31,6 @@ def page(
     *,
     trials: Sequence[Trial] = (),
     prompts: dict[str, str | None] | None = None,
-    drawn: dict[str, DrawnPicture] | None = None,
     facts: RunFacts = FACTS,
 ) -> str:
     result = result or evaluation()
@@ -41,8 +40,6 @@ def page(
         facts,
         cases=[CaseText(id=case, prompt=prompt) for case, prompt in prompts.items()],
         trials=logged(trials),
-        pictures=asked_pictures(result),
-        drawn=drawn or {},
     )
 
 

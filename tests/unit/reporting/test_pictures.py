@@ -83,7 +83,7 @@ def test_saved_tokens_are_green_only_where_that_is_sure() -> None:
     picture = tokens_picture(reports, ratios)
     assert picture is not None
     colours = {mark["student"]: mark["change_colour"] for mark in picture.marks}
-    assert colours == {"sure": LIGHT["good"], "unsure": LIGHT["unsure"], "more": LIGHT["plain"]}
+    assert colours == {"sure": LIGHT["good"], "unsure": LIGHT["unsure"], "more": LIGHT["mark"]}
     said = {mark["student"]: mark["change"] for mark in picture.marks}
     assert said["sure"] == "40% fewer tokens (30% to 50% fewer)"
     assert said["unsure"] == "10% fewer tokens (30% fewer to 20% more)"

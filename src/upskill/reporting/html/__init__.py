@@ -3,5 +3,6 @@
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.page import report_page
 from upskill.reporting.html.shell import history_page
+from upskill.reporting.html.texts import steps_for
 
-__all__ = ["CaseText", "LoggedTrial", "RunFacts", "history_page", "report_page"]
+__all__ = ["CaseText", "LoggedTrial", "RunFacts", "history_page", "report_page", "steps_for"]

@@ -2,18 +2,21 @@
 
 from dataclasses import dataclass, field
 
-from upskill.domain import Trial
+from upskill.domain import Files, Trial
+from upskill.domain.agent_step import AgentSteps
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseText:
-    """One case as the map shows it."""
+    """One case as the report shows it."""
 
     id: str
     prompt: str | None
     """`None` where the case has changed since, or is gone."""
     use: str | None = None
-    files: tuple[str, ...] = ()
+    files: Files = field(default_factory=dict)
+    checks: tuple[tuple[str, str], ...] = ()
+    """Kind of each check, and what it asks for in words."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,12 +33,16 @@ class LoggedTrial:
     sample: str | None = None
     """Its name in that log."""
     tries: int = 1
+    steps: AgentSteps | None = None
+    """What a student with tools did; `None` where it has none, or the log is not here."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """Where the numbers come from."""
 
+    skill: str
+    """The name of the skill."""
     folder: str
     """The run folder, as it is named."""
     logs: str | None = None
@@ -45,9 +52,10 @@ class RunFacts:
     status: str
     started_at: str
     finished_at: str | None
-    harness: str
-    seed: int
-    skill_digest: str
+    harness: str | None = None
+    """`None`, as what follows, where nothing was measured."""
+    seed: int | None = None
+    skill_digest: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
     settings: tuple[tuple[str, str, str], ...] = ()
     """Name, value and origin of what was set."""

@@ -6,14 +6,21 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
+from markupsafe import Markup
+
 from upskill.reporting.html.elements import escaped, figure
+from upskill.reporting.html.templating import render
 from upskill.reporting.pictures import DrawnPicture, Picture
 from upskill.reporting.pictures.palette import DARK, LIGHT
 
+STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
+"""The frame first, then what each section adds."""
+SCRIPTS = ("changed.js", "feedback.js")
 
-def shell(title: str, body: str, *, script: bool) -> str:
-    """A whole page. `body` is HTML."""
-    style, code = _style(), _file("page.js") if script else ""
+
+def shell(title: str, body: Markup, *, script: bool) -> str:
+    """A whole page. No style and no script but ours can take effect on it."""
+    style, code = _style(), _joined(SCRIPTS) if script else ""
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -25,14 +32,8 @@ def shell(title: str, body: str, *, script: bool) -> str:
             "trusted-types 'none'",
         )
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{escaped(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
-        f"{f'<script>{code}</script>' if script else ''}\n</body>\n</html>\n"
-    )
+    page = render("shell.html", title=title, body=body, policy=Markup(policy), style=Markup(style), script=Markup(code))
+    return str(page)  # text from here on: what is added to it later is not to be escaped
 
 
 def _hash(text: str) -> str:
@@ -40,8 +41,10 @@ def _hash(text: str) -> str:
 
 
 @cache
-def _file(name: str) -> str:
-    return files("upskill.reporting.html").joinpath(name).read_text(encoding="utf-8")
+def _joined(names: tuple[str, ...]) -> str:
+    """Files of ours, one after the other; a section may have none of its own."""
+    found = (files("upskill.reporting.html").joinpath(name) for name in names)
+    return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
 
 
 @cache
@@ -55,7 +58,7 @@ def _style() -> str:
         for part in ("fill", "stroke")
     )
     schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{drawn}\n"
-    return schemes + _file("page.css")
+    return schemes + _joined(STYLES)
 
 
 def history_page(skill: str, picture: Picture, drawn: DrawnPicture | None) -> str:
@@ -65,4 +68,4 @@ def history_page(skill: str, picture: Picture, drawn: DrawnPicture | None) -> st
         f"<main>{figure(picture, drawn)}</main>"
         "<footer><p>Made by upskill. This file is whole: it loads nothing and sends nothing.</p></footer>"
     )
-    return shell(f"{skill}: history", body, script=False)
+    return shell(f"{skill}: history", Markup(body), script=False)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from upskill.domain import ArmSummary, Evaluation, StudentReport
 from upskill.domain.text import count
+from upskill.reporting.estimate_path import REASONS
 from upskill.reporting.html.elements import escaped, table
 from upskill.reporting.pictures.palette import verdict_colour
-from upskill.reporting.pictures.path import REASONS
 from upskill.reporting.wording import (
     arm_name,
     arm_percents,

@@ -5,23 +5,23 @@ LIGHT = {
     "muted": "#59636f",
     "grid": "#d1d9e0",
     "paper": "#ffffff",
-    "plain": "#0b63c4",
-    "good": "#19752f",
-    "bad": "#c11f2b",
+    "plain": "#24508c",
+    "good": "#0b63c4",
+    "bad": "#b04a00",
     "unsure": "#6e7782",
-    "mark": "#8a4a00",
+    "mark": "#3d444d",
 }
-"""Muted, plain, good, bad, unsure and mark can be read on paper: more than 4.5 to 1."""
+"""Good is blue and bad is orange, which everybody can tell apart. All but grid can be read on paper: 4.5 to 1."""
 DARK = {
     "ink": "#e8edf2",
     "muted": "#a3adb8",
     "grid": "#3a424c",
     "paper": "#10151b",
-    "plain": "#62a8ff",
-    "good": "#4cc764",
-    "bad": "#ff7b72",
+    "plain": "#a5c8f5",
+    "good": "#62a8ff",
+    "bad": "#ffa04d",
     "unsure": "#9aa4af",
-    "mark": "#e8a94c",
+    "mark": "#c9d1d9",
 }
 
 VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad", "invalid": "bad"}

@@ -33,7 +33,7 @@ from upskill.workflows.evaluating.record import (
     relative,
 )
 from upskill.workflows.evaluating.replay import planned_only
-from upskill.workflows.evaluating.report import drawer_for, keep_report
+from upskill.workflows.evaluating.report import keep_report
 from upskill.workflows.evaluating.reuse import Reuse, open_store
 from upskill.workflows.evaluating.schedule import ResumedSchedule, Schedule, schedule_for
 from upskill.workflows.evaluating.spending import PricedPlan, client_for, purchase_since
@@ -132,11 +132,10 @@ class _Execution:
 
 
 def run_and_report(run: EvaluationRun, *, resumed: bool) -> Evaluation:
-    if run.parent is not None:  # `upskill report` draws a part of a longer run when it is asked for
-        return _run(run, resumed=resumed)
-    with drawer_for(run.settings) as drawer:
-        evaluation = _run(run, resumed=resumed)
-        return keep_report(run.folder.path, evaluation, cases=run.prepared.plan.cases, drawer=drawer)
+    evaluation = _run(run, resumed=resumed)
+    if run.parent is not None or not run.settings.report:  # a longer run makes the page of all its parts
+        return evaluation
+    return keep_report(run.folder.path, evaluation, cases=run.prepared.plan.cases)
 
 
 def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:

@@ -4,29 +4,24 @@ import os
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from upskill import measuring, storage
+from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
-from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan
+from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan, harness_info
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
-from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page
-from upskill.reporting.pictures import (
-    Drawer,
-    DrawnPicture,
-    Picture,
-    PictureFailed,
-    TokenRatio,
-    asked_pictures,
-)
-from upskill.reporting.pictures.sufficient_students import ENOUGH
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
+from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
-from upskill.settings import Settings
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
+from upskill.storage.engine_steps import StepReader
 from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
@@ -44,44 +39,57 @@ class Report:
     evaluation: Evaluation
     facts: RunFacts
     cases: tuple[CaseText, ...]
-    pictures: tuple[Picture, ...]
+    paths: tuple[StudentPath, ...]
+    ratios: tuple[TokenRatio, ...]
+    enough: float
+    """The pass rate at which a student is good enough."""
     record: RunRecord
     counted: frozenset[tuple[str, str, int]]
     """Student, case and repeat of what the verdict rests on."""
     shown: Mapping[int, int]
-    """Lines of the trials that the map shows, and how often each was tried."""
+    """Lines of the trials that the page shows, and how often each was tried."""
 
-    def page(self, drawn: Mapping[str, DrawnPicture]) -> str:
-        """The page, with these drawings in it. Reads the answers one at a time."""
+    def page(self) -> str:
+        """The page. Reads the answers one at a time."""
         clean = redactor_from(os.environ).clean_own
         page = report_page(
             self.evaluation,
             self.facts,
             cases=self.cases,
             trials=self._logged(),
-            pictures=self.pictures,
-            drawn=drawn,
+            paths=self.paths,
+            ratios=self.ratios,
+            enough=self.enough,
         )
         return clean(page)
 
+    def pictures(self) -> tuple[Picture, ...]:
+        """What `--plots` draws."""
+        return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
+
     def _logged(self) -> Iterator[LoggedTrial]:
-        """The trials that are shown, each with its line and its place in the logs."""
-        log = RunFolder(path=self.run).trials
+        """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
+        folder = RunFolder(path=self.run)
         redactor = redactor_from(os.environ)
-        samples = LogSamples(RunFolder(path=self.run).logs, [case.id for case in self.cases])
+        samples = LogSamples(folder.logs, [case.id for case in self.cases])
         number = {student.name: place for place, student in enumerate(self.record.students, 1)}
-        for line, trial in enumerate(_readable(log.read()), 1):
-            if line not in self.shown:
-                continue
-            place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
-            yield LoggedTrial(
-                trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
-                line=line,
-                counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
-                log=None if place is None or trial.stored_at else place[0],
-                sample=None if place is None or trial.stored_at else place[1],
-                tries=self.shown[line],
-            )
+        most_steps = steps_for(len(self.shown)) if harness_info(self.record.harness).with_tools else 0
+        with StepReader(folder.logs, most_steps=most_steps) as reader:
+            for line, trial in enumerate(_readable(folder.trials.read()), 1):
+                if line not in self.shown:
+                    continue
+                place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
+                log, sample = (None, None) if place is None or trial.stored_at else place
+                steps = None if log is None or sample is None else reader.read(log, sample)
+                yield LoggedTrial(
+                    trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
+                    line=line,
+                    counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
+                    log=log,
+                    sample=sample,
+                    tries=self.shown[line],
+                    steps=steps.cleaned(redactor.clean_own) if steps is not None and redactor.knows_any else steps,
+                )
 
 
 def _readable(trials: Iterator[Trial]) -> Iterator[Trial]:
@@ -121,13 +129,14 @@ def read_report(
     if evaluation is None:
         evaluation = _evaluation(run, record, plan, trials, replays, problems)
     clean = redactor_from(os.environ).clean_own
-    ratios = _ratios(plan, mine, replays)
     return Report(
         run=run,
         evaluation=evaluation,
         facts=_facts(run, record, problems),
         cases=tuple(_case_text(reference.id, known.get(reference.id), clean) for reference in record.cases),
-        pictures=asked_pictures(evaluation, paths=[one.path for one in replays.values()], ratios=ratios, enough=enough),
+        paths=tuple(one.path for one in replays.values()),
+        ratios=tuple(_ratios(plan, mine, replays)),
+        enough=enough,
         record=record,
         counted=frozenset(
             (trial.student, trial.case_id, trial.repeat)
@@ -185,7 +194,14 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
 def _case_text(case_id: str, case: Case | None, clean: Callable[[str], str]) -> CaseText:
     if case is None:
         return CaseText(id=case_id, prompt=None)
-    return CaseText(id=case_id, prompt=clean(case.prompt), use=case.use, files=tuple(sorted(case.files)))
+    return CaseText(
+        id=case_id,
+        prompt=clean(case.prompt),
+        use=case.use,
+        # latin-1 decodes any bytes and gives the same bytes back.
+        files={path: clean(data.decode("latin-1")).encode("latin-1", "replace") for path, data in case.files.items()},
+        checks=tuple((check.kind, clean(checks.describe(check))) for check in case.checks),
+    )
 
 
 def _evaluation(
@@ -266,6 +282,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
     logs = RunFolder(path=run).logs.absolute()
     here = logs.is_relative_to(Path.cwd())
     return RunFacts(
+        skill=record.skill_name,
         folder=run.name,
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder in which this report was made" if here else "from any folder",
@@ -290,36 +307,21 @@ def _plain(value: object) -> str:
     return ", ".join(str(one) for one in value) if isinstance(value, list | tuple) else str(value)
 
 
-def drawer_for(settings: Settings) -> AbstractContextManager[Drawer | None]:
-    """The process that draws, which loads its library while students work; `None` where no report is wanted."""
-    return Drawer() if settings.report else nullcontext()
-
-
-def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case], drawer: Drawer | None) -> Evaluation:
+def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case]) -> Evaluation:
     """Write `report.html` into the run folder. A failure becomes a note: the result does not change."""
-    if drawer is None:
-        return evaluation
     trials = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
     if trials > MOST_TRIALS:
         later = f"{REPORT_FILE} of {trials:,} trials takes a while and was not made; `upskill report` makes it"
         return replace(evaluation, notes=(*evaluation.notes, later))
     try:
-        report = read_report(run, evaluation=evaluation, cases=cases)
-        drawn, problem = draw(report.pictures, drawer)
-        write_page(report.page(drawn), run / REPORT_FILE)
+        write_page(read_report(run, evaluation=evaluation, cases=cases).page(), run / REPORT_FILE)
     except KeyboardInterrupt:
-        problem = f"{REPORT_FILE} was not written: you did not want to wait; `upskill report` makes it"
-    except Exception as error:  # noqa: BLE001 - a fault in a picture must not take the result with it
+        problem = f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
+    except Exception as error:  # noqa: BLE001 - a fault in the page must not take the result with it
         problem = f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
-    return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
-
-
-def draw(pictures: Sequence[Picture], drawer: Drawer) -> tuple[Mapping[str, DrawnPicture], str | None]:
-    """The drawings; or none, and why."""
-    try:
-        return drawer.draw(pictures), None
-    except PictureFailed as error:
-        return {}, f"the pictures could not be drawn ({error}); the report has their tables"
+    else:
+        return evaluation
+    return replace(evaluation, notes=(*evaluation.notes, problem))
 
 
 def write_page(page: str, target: Path) -> None:

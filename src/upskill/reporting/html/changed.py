@@ -1,0 +1,272 @@
+"""What changed: every case and model as a row, hurt and helped first; a row opens its pair. The data is compact JSON,
+every text once; `changed.js` makes the rows from it as somebody looks at them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from upskill.domain import DEFAULT_HARNESS, Arm, Errored, Evaluation, Files, Trial, harness_info
+from upskill.domain.agent_step import AgentStep, AgentSteps
+from upskill.domain.case import Json
+from upskill.domain.text import readable_text
+from upskill.domain.trial import ARMS
+from upskill.reporting.html.change import (
+    CHANGES,
+    ERRORED,
+    FAILED,
+    PASSED,
+    ChangedRow,
+    changed_row,
+    counted,
+    in_order,
+    scope,
+)
+from upskill.reporting.html.elements import json_in_html
+from upskill.reporting.html.facts import CaseText, LoggedTrial
+from upskill.reporting.html.templating import render
+from upskill.reporting.html.texts import STEPS_ROOM, Texts, longest_for, room_for
+from upskill.reporting.wording import arm_name
+
+FILES_SHOWN = 10
+FILES_NAMED = 50
+FILE_BYTES = 32_000
+"""Of a longer file only its name and size."""
+SAW_CHARACTERS = 1_500
+ROWS_WITHOUT_SCRIPT = 1_000
+Signs = dict[int, str]
+"""Per arm, a sign for each repeat."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedData:
+    """What the script of the page reads, and the same in short for a reader without scripts."""
+
+    json: dict[str, Json]
+    rows: tuple[ChangedRow, ...]
+    """In the order of the page."""
+    signs: Mapping[tuple[int, int], Signs]
+    """By student and case."""
+    arms: tuple[str, ...]
+    after: str
+    """The arm that the verdict is about."""
+    compared: bool
+    trials: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Gathered:
+    """What grows while the trials are read, one at a time."""
+
+    texts: Texts
+    grades: dict[tuple[tuple[str, bool, int], ...], int] = field(default_factory=dict)
+    logs: dict[str, int] = field(default_factory=dict)
+    originals: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Text of a case's own file, by case and path, where some student changed it."""
+    trials: list[Json] = field(default_factory=list)
+    ends: dict[tuple[int, int], dict[int, dict[int, int]]] = field(default_factory=dict)
+    signs: dict[tuple[int, int], Signs] = field(default_factory=dict)
+
+
+def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: Iterable[LoggedTrial]) -> Markup:
+    """Its controls are there from the start. `trials` may come one at a time."""
+    expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+    data = changed_data(evaluation, cases, trials, expected=expected)
+    students = [report.student.name for report in evaluation.students]
+    return render(
+        "changed.html",
+        students=students,
+        counted=counted(data.rows, compared=data.compared),
+        scope=scope(len({row.case for row in data.rows}), len(students)),
+        compared=data.compared,
+        after=data.after,
+        arms=data.arms,
+        rows=list(_without_script(data, cases, students)),
+        more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
+        data=Markup(json_in_html(data.json)),
+    )
+
+
+def changed_data(
+    evaluation: Evaluation, cases: Sequence[CaseText], logged: Iterable[LoggedTrial], *, expected: int
+) -> ChangedData:
+    """Numbers in place of names, every text once. `expected` is how many trials there will be, about."""
+    students = [report.student.name for report in evaluation.students]
+    harness = evaluation.students[0].harness if evaluation.students else DEFAULT_HARNESS
+    number_of_student = {name: number for number, name in enumerate(students)}
+    number_of_case = {case.id: number for number, case in enumerate(cases)}
+    ran = {arm.arm for report in evaluation.students for arm in report.arms}
+    arms = [arm for arm in ARMS if arm in ran]
+    compared = _compared(evaluation, arms)
+    found = _Gathered(texts=Texts(longest=longest_for(expected)))
+    known = _cases(evaluation, cases, found.texts)
+    stepped = False
+    for one in logged:
+        trial = one.trial
+        if trial.arm not in arms or trial.case_id not in number_of_case or trial.student not in number_of_student:
+            continue
+        place = (number_of_student[trial.student], number_of_case[trial.case_id])
+        _add(found, one, place, arms.index(trial.arm), cases[place[1]])
+        stepped = stepped or one.steps is not None
+    rows = in_order(changed_row(*place, ends, compared) for place, ends in found.ends.items())
+    titles = arm_titles(arms, harness)
+    json: dict[str, Json] = {
+        "students": list(students),
+        "arms": [[arm, title] for arm, title in zip(arms, titles, strict=True)],
+        "compared": None if compared is None else list(compared),
+        "tools": harness_info(harness).with_tools,
+        "cases": known,
+        "rows": [[row.student, row.case, CHANGES.index(row.change), row.repeat] for row in rows],
+        "grades": [[[kind, passed, saw] for kind, passed, saw in grade] for grade in found.grades],
+        "logs": list(found.logs),
+        "originals": [[case, path, text] for (case, path), text in found.originals.items()],
+        "trials": found.trials,
+        "texts": found.texts.cut_to(room_for(len(found.trials)) + (STEPS_ROOM if stepped else 0)),
+    }
+    return ChangedData(
+        json=json,
+        rows=tuple(rows),
+        signs=found.signs,
+        arms=titles,
+        after=titles[compared[1] if compared else -1] if titles else "",
+        compared=compared is not None,
+        trials=len(found.trials),
+    )
+
+
+def arm_titles(arms: Sequence[Arm], harness: str) -> tuple[str, ...]:
+    """The arms as the two sides of a pair are called."""
+    plain: dict[Arm, str] = {"baseline": "without the skill"}
+    if "previous" in arms:
+        return tuple("old version" if arm == "previous" else "new version" for arm in arms)
+    if "offered" not in arms:
+        plain["with_skill"] = "with the skill"
+    return tuple(plain.get(arm) or arm_name(arm, harness) for arm in arms)
+
+
+def _compared(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[int, int] | None:
+    """Which two arms the verdict compares, the older first; `None` where nothing was compared."""
+    if not evaluation.students or not evaluation.students[0].lifts:
+        return None
+    measured, against = evaluation.students[0].compared
+    return (arms.index(against), arms.index(measured)) if measured in arms and against in arms else None
+
+
+def _cases(evaluation: Evaluation, cases: Sequence[CaseText], texts: Texts) -> list[Json]:
+    states = {one.case_id: one for one in evaluation.case_states}
+    return [
+        [
+            case.id,
+            None if case.prompt is None else texts.add(case.prompt),
+            states[case.id].state if case.id in states else "",
+            list(states[case.id].labels) if case.id in states else [],
+            case.use or "",
+            list[Json](sorted(case.files)),
+            [[kind, texts.add(said)] for kind, said in case.checks],
+        ]
+        for case in cases
+    ]
+
+
+def _add(found: _Gathered, one: LoggedTrial, place: tuple[int, int], arm: int, case: CaseText) -> None:
+    trial = one.trial
+    state, detail = _outcome(trial, found)
+    signs = found.signs.setdefault(place, {})
+    signs[arm] = signs.get(arm, "") + "✗✓!"[state]
+    ends = found.ends.setdefault(place, {})
+    if one.counted:
+        ends.setdefault(arm, {})[trial.repeat] = state
+    found.trials.append(
+        [
+            *place,
+            arm,
+            trial.repeat,
+            state,
+            detail,
+            found.texts.add(trial.answer) if trial.answer else -1,
+            one.line,
+            trial.usage.input_tokens,
+            trial.usage.output_tokens,
+            None if trial.usage.cost is None else float(f"{trial.usage.cost:.3g}"),
+            None if trial.seconds is None else round(trial.seconds, 1),
+            found.logs.setdefault(one.log, len(found.logs)) if one.log else -1,
+            one.sample or 0,
+            _more(one, found, place[1], case),
+        ]
+    )
+
+
+def _outcome(trial: Trial, found: _Gathered) -> tuple[int, Json]:
+    """The state, and what is behind it: the number of the grade, with the end where it is unusual; or the fault."""
+    outcome = trial.outcome
+    if isinstance(outcome, Errored):
+        return ERRORED, [outcome.fault, found.texts.add(outcome.message[:SAW_CHARACTERS])]
+    seen = tuple((one.kind, one.passed, found.texts.add(one.saw[:SAW_CHARACTERS])) for one in outcome.grade.results)
+    number = found.grades.setdefault(seen, len(found.grades))
+    return (PASSED if outcome.passed else FAILED), (number if outcome.end == "answered" else [number, outcome.end])
+
+
+def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Json:
+    """What most trials have nothing of; 0 then."""
+    trial = one.trial
+    more: dict[str, Json] = {}
+    if not one.counted:
+        more["late"] = True
+    if one.tries > 1:
+        more["tries"] = one.tries
+    if trial.turns:
+        more["turns"] = trial.turns
+    if trial.stored_at:
+        more["stored"] = trial.stored_at
+    if trial.skill_use is not None:
+        more["loaded"] = trial.skill_use.loaded
+        more["read"] = list(trial.skill_use.files)
+    if trial.removed:
+        more["removed"] = list(trial.removed)
+    if trial.files:
+        more["files"] = _files(trial.files, found, number, case.files)
+    if one.steps is not None:
+        more["steps"] = _steps(one.steps, trial.answer, found.texts)
+    return more or 0
+
+
+def _files(files: Files, found: _Gathered, number: int, given: Files) -> Json:
+    """Name, size and text of the first files; of the others the name and size."""
+    listed: list[Json] = []
+    for path, data in sorted(files.items())[:FILES_NAMED]:
+        text = _shown(data) if len(listed) < FILES_SHOWN else None
+        listed.append([path, len(data), -1 if text is None else found.texts.add(text)])
+        if text is not None and path in given and (number, path) not in found.originals:
+            original = _shown(given[path])
+            found.originals[number, path] = -1 if original is None else found.texts.add(original)
+    return [listed, len(files)]
+
+
+def _shown(data: bytes) -> str | None:
+    return readable_text(data) if len(data) <= FILE_BYTES else None
+
+
+def _steps(steps: AgentSteps, answer: str, texts: Texts) -> Json:
+    """Each step as a list, and how many are left out after the first ones. The answer itself is shown elsewhere."""
+    all_steps = [*steps.first, *steps.last]
+    if all_steps and all_steps[-1].kind == "says" and answer.strip().startswith(all_steps[-1].text):
+        all_steps.pop()
+    gap: Json = [len(steps.first), steps.left_out] if steps.left_out else 0
+    return [[_step(step, texts) for step in all_steps], gap]
+
+
+def _step(step: AgentStep, texts: Texts) -> Json:
+    if step.kind == "says":
+        return [texts.add(step.text)]
+    seconds = None if step.seconds is None else round(step.seconds, 1)
+    arguments, output = (texts.add(text) if text else -1 for text in (step.arguments, step.output))
+    return [step.tool, arguments, output, step.failed, seconds]
+
+
+def _without_script(
+    data: ChangedData, cases: Sequence[CaseText], students: Sequence[str]
+) -> Iterator[tuple[str, str, str, list[str]]]:
+    for row in data.rows[:ROWS_WITHOUT_SCRIPT]:
+        signs = data.signs[row.student, row.case]
+        cells = [signs.get(arm, "") for arm in range(len(data.arms))]
+        yield cases[row.case].id, students[row.student], row.change, cells
