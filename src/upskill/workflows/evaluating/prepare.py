@@ -18,6 +18,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.storage.skill_meta import cases_written_for
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_for, needed_judge
@@ -126,7 +127,7 @@ def prepare(
     case_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = _counted(order, case_file.cases)
+    counted = _counted(order, skill, case_file.cases)
     _ceiling_cases(order, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
@@ -193,8 +194,10 @@ def _untyped(students: Mapping[str, Endpoint], judge: Endpoint | None) -> tuple[
     return (*untyped_lines("students are", students.values()), *untyped_lines("the judge is", judges))
 
 
-def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
-    counted = cases_that_count(cases, every_case=order.every_case, only=order.only)
+def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
+    # Cases that were written for this version of the skill came after it: it holds nothing that was learned from them.
+    learned = order.case_file is not None or cases_written_for(order.skill) != skill.digest
+    counted = cases_that_count(cases, every_case=order.every_case, only=order.only, learned=learned)
     if order.only is not None:
         return counted
     once = without_copies(counted.cases)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -333,8 +333,10 @@ def write_missing_cases(
         progress.note(line)
     for student in students:
         probe(student)
+    # Negative cases do not count in an evaluation, so none are bought for one.
+    counts = replace(CaseCounts(), negative=0)
     found = cases_for_skill(
-        CasesOrder(skill=order.skill, sandbox=order.sandbox),
+        CasesOrder(skill=order.skill, counts=counts, sandbox=order.sandbox),
         settings=settings,
         progress=progress,
         confirm=confirm,
