@@ -7,6 +7,7 @@ from markupsafe import Markup
 from upskill.domain import Evaluation
 from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
+from upskill.reporting.html.feedback import feedback_section
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
@@ -35,6 +36,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=Markup(),
         next=next_section(evaluation),
+        feedback=Markup() if evaluation is None else feedback_section(facts, cases),
         details=Markup() if evaluation is None else Markup(origin(evaluation, facts, 0)),
     )
     return shell(f"{facts.skill}: upskill report", body, script=evaluation is not None)
