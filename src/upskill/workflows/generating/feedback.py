@@ -129,6 +129,8 @@ def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
     """The evaluation that was commented on: the run itself, or one in a `generate`."""
     inner = sorted(path.parent for path in run.glob(f"trials/*/{RUN_FILE}"))
     found = [one for one in (run, *inner) if (one / RUN_FILE).is_file() and name_of_run(one) == feedback.run]
+    if not found and name_of_run(run) == feedback.run:  # the page of a whole `generate`
+        found = [storage.evaluation_in(run)]
     if not found:
         raise UsageError(
             on_one_line(f"{file}: these are comments on the run {feedback.run}, not on {name_of_run(run)}"),
