@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
+from unit.reporting.pages import page
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
-from upskill.reporting.html.summary import summary
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
@@ -109,7 +109,7 @@ def test_every_form_names_the_arm_that_lost_answers() -> None:
     assert "refused requests: 0 baseline, 3 with skill" in shown(found, width=100)
     assert said in markdown_report(found, day="2026-11-15")
     assert 'name="lost_answers" value="2 baseline, 46 with skill"' in junit_report(found, ())
-    assert "Lost answers: 2 baseline, 46 with skill." in summary(found)
+    assert "Lost answers: 2 baseline, 46 with skill." in page(found)
     written: Any = evaluation_json(found)
     assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
     assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]
@@ -142,7 +142,7 @@ def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
     for found in (one, several):
         assert said in "\n".join(shown(found, width=400))
         assert said in markdown_report(found, day="d")
-        assert said in summary(found)
+        assert said in page(found)
     assert "once it is given" not in "\n".join(shown(one, width=400))
     assert "figures in a row are: baseline, then with skill, then ceiling" in "\n".join(shown(several))
     assert "lift_ceiling" in junit_report(one, [])
