@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from upskill.reporting.html.summary import summary
 
 from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
 from unit.reporting.pages import page
