@@ -7,12 +7,12 @@ import re
 from dataclasses import replace
 
 import pytest
+from upskill.reporting.html.trial_map import Texts, map_data, room_for
 
 from unit.reporting.evaluations import CASE_STATES, lift, report
 from unit.reporting.pages import EVALUATIONS, FACTS, Parsed, errored, evaluation, logged, page, scored
 from upskill.domain import Evaluation
 from upskill.reporting.html.facts import CaseText
-from upskill.reporting.html.trial_map import Texts, map_data, room_for
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!--]]><svg onload=alert(3)>\u202e\x00\ud800"
