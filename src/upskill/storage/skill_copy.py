@@ -17,7 +17,7 @@ from upskill.storage.skill_files import find_files
 
 SKILL_COPY = "skill.json"
 MOST_FILES = 100
-MOST_FILE_BYTES = 100_000
+MOST_FILE_BYTES = 200_000
 MOST_BYTES = 500_000
 """Of all texts together."""
 _COPY = TypeAdapter(SkillText)
@@ -25,7 +25,8 @@ _COPY = TypeAdapter(SkillText)
 
 def skill_text(folder: Path, skill: Skill, *, note: str | None = None) -> SkillText:
     """The text of a skill folder, as far as it is short; `skill` is what was read from it."""
-    sources = {file.path: file.source for file in find_files(folder.resolve(), [])}
+    root = folder.parent if folder.name == SKILL_FILE else folder
+    sources = {file.path: file.source for file in find_files(root.resolve(), [])}
     room, texts = MOST_BYTES, {}
     for file in sorted(skill.files, key=lambda one: one.path != SKILL_FILE)[: MOST_FILES + 1]:
         if file.size <= min(room, MOST_FILE_BYTES) and file.path in sources:

@@ -44,6 +44,7 @@ from upskill.workflows.generating.plan import (
     plan_generate,
     read_own_cases,
 )
+from upskill.workflows.generating.report import keep_generate_report
 from upskill.workflows.generating.resuming import TypedGenerate, resume_command, resumed_order
 from upskill.workflows.generating.stages import PROFILE, PROFILE_RECORD, GenerateStages
 from upskill.workflows.generating.teachers import with_absolute_handoff
@@ -176,18 +177,27 @@ def _run_stages(
         progress.run_created(folder.path)
         stages = GenerateStages(folder, record, inputs, progress=progress, accept=accept)
         try:
-            return stages.run()
+            result = stages.run()
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with `{resume_command(folder.path)}`"
             told = _explained(error, inputs, folder, stages.exhausted)
             _record_end(folder, stages, told, "interrupted" if resumable else "failed")
+            if (problem := _report(folder, inputs)) is not None:
+                progress.note(f"note: {problem}")
             if stages.best_draft is not None:
                 told.add_note(stages.best_draft)
             if told is error:
                 raise
             raise told from None
+        problem = _report(folder, inputs)
+        return result if problem is None else replace(result, notes=(*result.notes, problem))
+
+
+def _report(folder: TeachingFolder, inputs: GenerateInputs) -> str | None:
+    """Leave a page in the run folder, however the run ended; returns why there is none, in words."""
+    return keep_generate_report(folder.path) if inputs.settings.values.report else None
 
 
 def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder, cap: Cap | None) -> BaseException:
