@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from upskill.reporting.html.summary import summary
 
 from unit.reporting.evaluations import agent_report, arm, evaluation, lift, report
 from upskill.domain import Evaluation
 from upskill.reporting.generated import attempt_lines
-from upskill.reporting.html.summary import summary
 from upskill.reporting.markdown import markdown_report
 from upskill.reporting.notebook import evaluation_table
 from upskill.reporting.pictures.cost import cost_picture
