@@ -82,3 +82,5 @@ class Glance:
     scripted: bool
     """Whether scripts answered in place of models."""
     next_step: NextStep | None
+    rows_are: str = "model"
+    """What a row stands for."""
