@@ -15,14 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from upskill.domain import CheckResult, Errored, Grade, Scored, Trial, Usage
-from upskill.reporting.pictures import Drawer
 from upskill.settings import resolve_settings
 from upskill.storage import RunFolder, create_run
 from upskill.trials import Requests
 from upskill.workflows.evaluating import resume
 from upskill.workflows.evaluating.prepare import EvaluationOrder, PreparedEvaluation, prepare
 from upskill.workflows.evaluating.record import first_record
-from upskill.workflows.evaluating.report import draw, read_report, write_page
+from upskill.workflows.evaluating.report import read_report, write_page
 
 STUDENTS = {
     # What each is good for: baseline, with skill, dollars per thousand tokens, and tokens for one without the skill.
@@ -42,25 +41,18 @@ WORDS = tuple(TEXT.split())
 def main() -> None:
     """Write, report, open."""
     folder = Path(sys.argv[1])
-    print("| trials | read and written, s | drawn, s | MB | opened, s | scrolled to its end, s | a trial opened, ms |")
-    print("|---|---|---|---|---|---|---|")
+    print("| trials | read and written, s | MB | opened, s | scrolled to its end, s | a pair opened, ms |")
+    print("|---|---|---|---|---|---|")
     for trials in map(int, sys.argv[2:] or ["2000", "20000"]):
         run = write_run(folder / str(trials), trials=trials)
         started = time.perf_counter()
         report = read_report(run)
-        read = time.perf_counter() - started
-        started = time.perf_counter()
-        with Drawer() as drawer:
-            drawn, problem = draw(report.pictures, drawer)
-        assert problem is None, problem
-        took = time.perf_counter() - started
-        started = time.perf_counter()
         page = run / "report.html"
-        write_page(report.page(drawn), page)
-        read += time.perf_counter() - started
+        write_page(report.page(), page)
+        read = time.perf_counter() - started
         size = page.stat().st_size / 1e6
         opened, scrolled, clicked = _opened(page)
-        print(f"| {trials:,} | {read:.1f} | {took:.1f} | {size:.2f} | {opened:.1f} | {scrolled:.1f} | {clicked:.0f} |")
+        print(f"| {trials:,} | {read:.1f} | {size:.2f} | {opened:.1f} | {scrolled:.1f} | {clicked:.0f} |")
 
 
 def write_run(
@@ -152,22 +144,22 @@ def _answered(trial: Trial, draw: random.Random, characters: int) -> Trial:
 
 
 def _opened(page: Path) -> Iterator[float]:
-    """Seconds until the page can be used, seconds to scroll to its very end, milliseconds to open a trial."""
+    """Seconds until the page can be used, seconds to scroll to its very end, milliseconds to open a pair."""
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
     from pages.browser import Browser
 
     scroll = """new Promise((done) => { const from = performance.now(); let last = -1; const step = () => {
         scrollTo(0, document.documentElement.scrollHeight);
-        const now = document.querySelectorAll("#map tbody tr").length + scrollY;
+        const now = document.querySelectorAll("#pairs li").length + scrollY;
         if (now === last) done((performance.now() - from) / 1000); else { last = now; setTimeout(step, 120); } };
         step(); })"""
-    click = """(() => { const from = performance.now(); document.querySelector("#map button").click();
-        const shown = document.querySelectorAll("dialog[open] pre").length;
+    click = """(() => { const from = performance.now(); document.querySelector("#pairs button").click();
+        const shown = document.querySelectorAll("dialog[open] .side").length;
         return shown ? performance.now() - from : -1; })()"""
     with Browser() as browser:
         started = time.perf_counter()
         browser.open(page)
-        browser.run("document.querySelector('#map button').textContent")
+        browser.run("document.querySelector('#pairs button').textContent")
         yield time.perf_counter() - started
         yield browser.run(scroll)
         yield browser.run(click)

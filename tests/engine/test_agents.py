@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from engine.agents import call, is_first, shell, tool_call, turns
 from engine.conftest import CommandResult, Make, Run
 from provider import Behaviour, ReceivedRequest
 from upskill.domain import Errored, Scored, Trial
+from upskill.workflows.evaluating.report import read_report
 
 
 def by_arm(ran: CommandResult) -> dict[str, Trial]:
@@ -34,6 +37,21 @@ def test_an_agent_works_in_its_sandbox_and_what_it_leaves_is_kept(skill: Make, r
         assert dict(trial.files) == {"port.txt": b"7413\n", "sub/raw": b"\xff\x00", "notes/a.md": b"hello\n"}
         assert trial.turns == 4
     assert [arm.arm for arm in ran.evaluation.students[0].arms] == ["baseline", "offered", "with_skill"]
+
+
+def test_the_report_has_the_steps_of_an_agent_without_keys_of_ones_own(
+    skill: Make, run: Run, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "hf_" + "Zq7x" * 9
+    student = script(*turns(shell(f"echo {key}"), call("read_file", path="missing"), "done"))
+    ran = run(skill(CASE), [student], harness="agent")
+    page = read_report(ran.run).page()
+    assert f"echo {key}" in page, "it would be there"
+    assert "missing: no such file" in page
+    monkeypatch.setenv("HF_TOKEN", key)
+    page = read_report(ran.run).page()
+    assert key not in page
+    assert "echo [redacted" in page
 
 
 # What the arms see

@@ -27,7 +27,7 @@ ARMS: tuple[Arm, ...] = ("baseline", "with_skill")
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 CASES = {f"case-{number}": f"Question {number}" for number in range(150)}
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
-OPEN_TRIAL = "document.querySelector('#map button').click()"
+OPEN_PAIR = "document.querySelector('#pairs button').click()"
 
 
 def _put(control: str, value: str) -> str:
@@ -104,14 +104,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_report_has_no_serious_finding_in_any_look(folder: Path, browser: Browser) -> None:
-    # Most rows of the map are alike, and each costs the audit time.
+    # Most rows are alike, and each costs the audit time.
     first = f"{OPEN_ALL}; {_put('by-text', 'case-10')}; new Promise((done) => setTimeout(done, 400))"
     assert serious(audit(folder / "report.html", browser=browser, looks=LOOKS, first=first)) == []
-
-
-@pytest.mark.parametrize("look", [Look(width=DESK), Look(width=PHONE, scheme="dark")], ids=["desk", "phone"])
-def test_an_open_trial_has_no_serious_finding(look: Look, folder: Path, browser: Browser) -> None:
-    assert serious(audit(folder / "report.html", browser=browser, looks=(look,), first=OPEN_TRIAL)) == []
 
 
 def test_the_history_has_no_serious_finding(folder: Path, browser: Browser) -> None:
@@ -120,7 +115,7 @@ def test_the_history_has_no_serious_finding(folder: Path, browser: Browser) -> N
 
 def test_nothing_of_a_stranger_runs_and_nothing_is_fetched(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html")
-    browser.run(OPEN_TRIAL)
+    browser.run(OPEN_PAIR)
     shown = browser.run("document.querySelector('dialog[open]').textContent")
     assert HOSTILE in shown, "shown as the text it is"
     assert "script" not in browser.run("document.title")
@@ -165,43 +160,7 @@ def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser)
     assert colours[0] != colours[1]
 
 
-def test_the_map_is_walked_by_keyboard(folder: Path, browser: Browser) -> None:
-    browser.open(folder / "report.html")
-    assert browser.run("document.querySelectorAll('#map [tabindex=\"0\"]').length") == 1, "one stop for the Tab key"
-    browser.run("document.querySelector('#map button').focus()")
-    for key in ("ArrowDown", "ArrowRight"):
-        browser.run(
-            f"document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}', bubbles: true}}))"
-        )
-    assert browser.run("document.activeElement.getAttribute('aria-label')").startswith("case-1, baseline, run 2")
-    browser.run("document.activeElement.click()")
-    assert browser.run("document.activeElement.id") == "trial-title"
-    for _ in range(2):
-        browser.run("[...document.querySelectorAll('dialog button')].find((one) => one.textContent === 'Next').click()")
-    assert "with skill, run 2" in browser.run("document.getElementById('trial-title').textContent")
-    browser.run("document.querySelector('dialog button').click()")
-    assert browser.run("document.querySelector('dialog').open") is False
-
-
-def test_the_map_draws_what_is_looked_at_and_finds_what_is_sought(folder: Path, browser: Browser) -> None:
-    browser.open(folder / "report.html", Look(width=DESK))
-    rows = "document.querySelectorAll('#map tbody tr').length"
-    assert browser.run(rows) < len(CASES)
-    settled = "new Promise((done) => setTimeout(done, 400))"
-    for _ in range(3):
-        browser.run("scrollTo(0, document.documentElement.scrollHeight)")
-        browser.run(settled)
-    assert browser.run(rows) == len(CASES)
-    browser.run(_put("by-text", "question 149"))
-    browser.run(settled)
-    assert browser.run("document.getElementById('found').textContent") == "1 of 150 cases"
-    browser.run(_put("by-text", ""))
-    browser.run(_put("by-kind", "errored"))
-    browser.run(settled)
-    assert browser.run("document.querySelector('#map tbody th').firstChild.textContent") == "case-1"
-
-
-def test_without_scripts_the_figures_and_a_map_of_signs_are_there(folder: Path, browser: Browser) -> None:
+def test_without_scripts_the_figures_and_a_table_of_signs_are_there(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html", Look(script=False))
     text = browser.run("document.body.innerText")
     assert "helps: +25 points" in text.lower()

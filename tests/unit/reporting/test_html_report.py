@@ -9,10 +9,8 @@ from dataclasses import replace
 import pytest
 
 from unit.reporting.evaluations import CASE_STATES, lift, report
-from unit.reporting.pages import EVALUATIONS, FACTS, Parsed, errored, evaluation, logged, page, scored
-from upskill.domain import Evaluation
-from upskill.reporting.html.facts import CaseText
-from upskill.reporting.html.trial_map import Texts, map_data, room_for
+from unit.reporting.pages import EVALUATIONS, FACTS, Parsed, errored, evaluation, page, scored
+from upskill.reporting.html.texts import room_for
 
 HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&<!--]]><svg onload=alert(3)>\u202e\x00\ud800"
@@ -68,36 +66,8 @@ def test_hostile_text_anywhere_stays_text() -> None:
     assert any("<img src=x" in str(text) for text in data["texts"])
 
 
-def test_the_map_holds_every_trial_and_each_text_once() -> None:
-    trials = [scored(repeat=repeat, arm=arm) for repeat in (1, 2, 3) for arm in ("baseline", "with_skill")]
-    data = map_data(evaluation(), [CaseText(id="c1", prompt="Which?")], logged(trials), expected=6).json
-    assert len(data["trials"]) == 6  # type: ignore[arg-type]
-    assert sorted(data["texts"]) == sorted(["Which?", "It is 9.0.", "found", "not there"])  # type: ignore[arg-type,type-var]
-    assert len(data["grades"]) == 1  # type: ignore[arg-type]
 
 
-def test_a_student_that_a_run_does_not_know_is_left_out() -> None:
-    data = map_data(evaluation(), [CaseText(id="c1", prompt="")], logged([scored(student="ghost")]), expected=1)
-    assert data.trials == 0
-
-
-def test_long_texts_share_the_room_and_short_ones_stay_whole() -> None:
-    texts = Texts()
-    short, long = texts.add("short"), [texts.add(f"{number}" * 5000) for number in range(8)]
-    cut = texts.cut_to(10_000)
-    assert cut[short] == "short"
-    for number in long:
-        entry = cut[number]
-        assert isinstance(entry, list)
-        beginning, length = entry
-        assert length == 5000
-        assert 1_000 < len(str(beginning)) < 1_300
-
-
-def test_two_long_texts_with_one_beginning_stay_two() -> None:
-    texts = Texts(longest=10)
-    assert texts.add("a" * 11) != texts.add("a" * 12)
-    assert texts.cut_to(1_000) == [["a" * 10, 11], ["a" * 10, 12]]
 
 
 def test_a_page_of_two_thousand_long_answers_is_under_three_megabytes() -> None:
@@ -118,14 +88,6 @@ def test_a_page_of_two_thousand_long_answers_is_under_three_megabytes() -> None:
     assert room_for(2000) < 2_000_000
 
 
-def test_a_cut_answer_says_where_the_whole_is() -> None:
-    trials = [scored(repeat=repeat, answer=f"{repeat}" * 9_000) for repeat in range(1, 400)]
-    data = json.loads(Parsed(page(trials=trials)).scripts[0][1])
-    cut = [text for text in data["texts"] if isinstance(text, list)]
-    assert len(cut) == 399
-    assert all(length == len(str(int(beginning[0]))) * 9_000 or length > 9_000 for beginning, length in cut)
-    assert [trial[7] for trial in data["trials"]] == list(range(1, 400))
-
 
 def test_a_run_that_was_cut_short_says_so_first() -> None:
     text = Parsed(page(replace(EVALUATIONS["interrupted"]))).text
@@ -138,15 +100,6 @@ def test_without_drawings_the_tables_stand_open() -> None:
     assert [details for details in parsed.named("details") if "open" in details]
 
 
-def test_a_late_trial_is_pale() -> None:
-    late = [replace(one, counted=False) for one in logged([scored()])]
-    data = map_data(evaluation(), [CaseText(id="c1", prompt="")], late, expected=1)
-    assert data.json["trials"][0][-1] == {"late": True}  # type: ignore[index]
-
-
-def test_nothing_compared_offers_no_filter_that_compares() -> None:
-    result: Evaluation = EVALUATIONS["no baseline"]
-    assert json.loads(Parsed(page(result, trials=[scored()])).scripts[0][1])["measured"] is None
 
 
 @pytest.mark.parametrize(

@@ -75,12 +75,14 @@ def _own_colours() -> str:
 def _drawing(glance: Glance, layout: _Layout, *, head: str = "", paper: bool = False) -> str:
     height = layout.top + layout.row * len(glance.rows) + 34
     says = _escaped(" ".join(glance.sentences))
-    size = f' xmlns="http://www.w3.org/2000/svg" width="{layout.width}" height="{height}"' if paper else ""
-    ground = '<rect width="100%" height="100%" style="fill:var(--paper)"/>' if paper else ""
+    margin = 16 if paper else 0
+    width, tall = layout.width + 2 * margin, height + 2 * margin
+    size = f' xmlns="http://www.w3.org/2000/svg" width="{width}" height="{tall}"' if paper else ""
+    ground = f'<rect x="{-margin}" y="{-margin}" width="{width}" height="{tall}" class="ground"/>' if paper else ""
     hatch = f"hatch-{layout.kind}"
     body = "".join(_parts(glance, layout, height)).replace('class="none"', f'fill="url(#{hatch})" class="none"')
     return (
-        f'<svg class="dumbbell {layout.kind}"{size} viewBox="0 0 {layout.width} {height}" role="img" '
+        f'<svg class="dumbbell {layout.kind}"{size} viewBox="{-margin} {-margin} {width} {tall}" role="img" '
         f'aria-label="{says}">{head}<defs><pattern id="{hatch}" width="7" height="7" patternUnits="userSpaceOnUse" '
         f'patternTransform="rotate(45)"><path class="hatch" d="M0 0V7"/></pattern></defs>{ground}{body}</svg>'
     )
@@ -104,7 +106,7 @@ def _head(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
     bottom = height - 34
     for rate in (0.0, 0.5, 1.0):
         x = layout.x(rate)
-        anchor = "middle" if layout is _WIDE else ("start", "middle", "end")[int(rate * 2)]
+        anchor = ("start", "middle", "end")[int(rate * 2)]
         yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
         yield _text(f"{rate:.0%}", x, layout.top - 9, "small", anchor=anchor)
     if layout is _WIDE:
@@ -173,7 +175,7 @@ def _key(glance: Glance, layout: _Layout, y: int) -> Iterator[str]:
     for mark, words in _key_parts(glance, layout):
         yield mark.format(x=x + 6, y=y - 4, left=x - 2, right=x + 16)
         yield _text(words, x + 22, y, "small")
-        x += 40 + 6.7 * cell_len(words)
+        x += 44 + 7 * cell_len(words)
     yield "</g>"
 
 

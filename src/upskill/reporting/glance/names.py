@@ -24,8 +24,10 @@ def unique_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
     ]
 
 
-def fitted(name: str, most: int) -> str:
+def fitted(name: str, most: int, dots: str = "…") -> str:
     """The name in at most so many cells of a terminal, cut in the middle: models differ at both ends."""
+    if len(name) > 2 * most:  # marks that combine take no cell, however many there are
+        name = name[:most] + name[-most:]
     if cell_len(name) <= most:
         return name
     tail_cells = (most - 1) * 2 // 3
@@ -33,7 +35,7 @@ def fitted(name: str, most: int) -> str:
     tail = name
     while cell_len(tail) > tail_cells:
         tail = tail[1:]
-    return f"{head}…{tail}"
+    return f"{head}{dots}{tail}"
 
 
 def is_scripted(model: str) -> bool:

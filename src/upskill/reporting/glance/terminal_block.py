@@ -1,6 +1,7 @@
 """A glance for a terminal: the sentences, a line per model with a dumbbell in it, and a key. Prints nothing."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -29,14 +30,16 @@ def style_of(verdict: str) -> str:
 def terminal_lines(glance: Glance, console: Console) -> list[Text]:
     """The sentences, a line for each row and a key: no line is wider than the console, 80 columns at least."""
     width = max(80, console.width)
-    lines = [part for one in glance.sentences for part in Text(one, style="bold").wrap(console, width)]
+    sentences = [Text(_encodable(one, console), style="bold") for one in glance.sentences]
+    lines = [part for one in sentences for part in one.wrap(console, width)]
     if glance.rows:
         plain = not can_draw(console, _NEEDED)
-        lines += _rows(glance.rows, width, plain=plain)
-        lines += [_key(glance, width, plain=plain)] if any(row.after is not None for row in glance.rows) else []
+        rows = [replace(row, name=_encodable(row.name, console)) for row in glance.rows]
+        lines += _rows(rows, width, plain=plain)
+        lines += [_key(glance, width, plain=plain)] if any(row.after is not None for row in rows) else []
     for line in lines:
         line.rstrip()
-    return [_encodable(line, console) for line in lines]
+    return lines
 
 
 def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
@@ -65,13 +68,13 @@ def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
 
 def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: Glyphs) -> Text:
     style = style_of(row.verdict)
-    name, bar = fitted(row.name, widths[0]), drawn(row, widths[1], glyphs)
+    name = fitted(row.name, widths[0], dots="~" if glyphs is ASCII else "…")
+    bar = drawn(row, widths[1], glyphs)
     line = Text(name + " " * (widths[0] - cell_len(name) + _GAP))
     line.append(bar, style=style)
     for number, (cell, width) in enumerate(zip(cells, widths[2:], strict=True)):
         if width:
             line.append(" " * _GAP + cell + " " * (width - cell_len(cell)), style=style if number == 2 else "")
-    line.rstrip()
     return line
 
 
@@ -91,13 +94,6 @@ def _key(glance: Glance, width: int, *, plain: bool) -> Text:
     return Text("   ".join(parts), style="dim")
 
 
-def _encodable(line: Text, console: Console) -> Text:
-    """The line in characters that the console can carry."""
-    try:
-        line.plain.encode(console.encoding)
-    except UnicodeEncodeError:
-        line = line.copy()
-        line.plain = line.plain.translate(_PLAIN).encode(console.encoding, "replace").decode(console.encoding)
-    except LookupError:
-        pass
-    return line
+def _encodable(text: str, console: Console) -> str:
+    """The text in characters that the console can carry."""
+    return text if can_draw(console, text) else text.translate(_PLAIN).encode("ascii", "replace").decode("ascii")

@@ -3,6 +3,7 @@
 // Whenever a pair is shown, document receives "pair-opened" with {case, use, student, repeat, sides}; each side has the
 // name of its arm, its element (to which controls may be appended) and its trial {line, state, answer}.
 (() => {
+  if (!document.getElementById("data")) return; // a generate that measured nothing
   const data = JSON.parse(document.getElementById("data").textContent);
   const [list, dialog, form, byStudent, byKind, byText, found] = ["pairs", "pair", "filters", "by-student", "by-kind", "by-text", "found"].map((id) => document.getElementById(id));
   const CHUNK = 40;
@@ -97,11 +98,12 @@
   function line(row, at) {
     const known = data.cases[row[1]];
     const name = make("span", [
-      make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` }), " ", make("strong", known[0]),
+      make("strong", known[0]),
       ...(data.students.length > 1 ? [" ", make("span", data.students[row[0]], { class: "model" })] : []),
       ...tagsOf(known).flatMap((tag) => [" ", make("span", tag, { class: "tag" })]),
     ], { class: "case" });
-    const opener = make("button", [name, ...pairArms.map((arm) => excerpt(row, arm))], { type: "button", class: "row", tabindex: "-1" });
+    const change = make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` });
+    const opener = make("button", [change, " ", name, " ", ...pairArms.map((arm) => excerpt(row, arm))], { type: "button", class: "row", tabindex: "-1" });
     opener.dataset.at = at;
     return make("li", opener);
   }
@@ -113,19 +115,25 @@
     const title = make("span", data.arms[arm][1], { class: "arm" });
     if (!trial) return make("span", [title, " ", make("span", "not asked", { class: "muted" })], { class: "half" });
     const scored = mine.filter((one) => one[4] !== ERRORED);
-    const tally = scored.length > 1 ? `${scored.filter((one) => one[4] === PASSED).length} of ${scored.length} passed` : ENDS[trial[4]];
+    const tally = scored.length > 1 ? `${scored.filter((one) => one[4] === PASSED).length} of ${scored.length}` : "";
     const why = trial[4] === FAILED ? firstFailed(trial) : null;
+    const end = [SIGNS[trial[4]], tally ? ` ${tally}` : "", make("span", ` ${tally ? "passed" : ENDS[trial[4]]}`, { class: "word" })];
     return make("span", [
-      make("span", [title, " ", make("span", `${SIGNS[trial[4]]} ${tally}`, { class: `end ${CLASSES[trial[4]]}` })], { class: "says-who" }), " ",
-      make("span", beginning(trial), { class: "quote" }),
-      ...(why ? [" ", make("span", why, { class: "why" })] : []),
+      title, " ", make("span", end, { class: `end ${CLASSES[trial[4]]}` }), " ",
+      make("span", [make("span", beginning(trial, trialOf(row, arm === before ? after : before, row[3])), { class: "quote" }), ...(why ? [" ", make("span", why, { class: "why" })] : [])]),
     ], { class: "half" });
   }
 
-  function beginning(trial) {
+  // Agents often end in the same words; then the first file they left tells more.
+  function beginning(trial, partner) {
     if (trial[4] === ERRORED) return `Nothing was measured: ${trial[5][0]}`;
-    const words = trial[6] < 0 ? "" : text(trial[6]).slice(0, 600).replace(/^\s*(```|~~~).*$/gm, "").replace(/\s+/g, " ").trim();
-    return words ? `“${words.length > 170 ? `${words.slice(0, 169)}…` : words}”` : "No words.";
+    const file = !partner || partner[6] === trial[6] ? trial[14].files?.[0].find((one) => one[2] >= 0) : undefined;
+    if (file) return `${file[0]}: ${inShort(file[2])}`;
+    return trial[6] < 0 ? "No answer." : `“${inShort(trial[6])}”`;
+  }
+  function inShort(at) {
+    const words = text(at).slice(0, 600).replace(/^\s*(```|~~~).*$/gm, "").replace(/\s+/g, " ").trim();
+    return words.length > 170 ? `${words.slice(0, 169)}…` : words;
   }
 
   const gradeOf = (trial) => data.grades[Array.isArray(trial[5]) ? trial[5][0] : trial[5]];
@@ -260,7 +268,7 @@
   }
 
   const call = ([tool, given, output, failed, seconds]) => [
-    make("p", [make("code", tool), failed ? make("span", " ✗ failed", { class: "end fail" }) : null, seconds === null ? null : make("span", ` ${number(seconds)} s`, { class: "muted" })]),
+    make("p", [make("code", tool), failed ? make("span", " ✗ failed", { class: "end fail" }) : null, !seconds ? null : make("span", ` ${number(seconds)} s`, { class: "muted" })]),
     given < 0 ? null : block(given, "", undefined),
     output < 0 ? quiet("No output.") : make("div", block(output, "", undefined), { class: "output" }),
   ];

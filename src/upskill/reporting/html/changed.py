@@ -48,9 +48,8 @@ class ChangedData:
     signs: Mapping[tuple[int, int], Signs]
     """By student and case."""
     arms: tuple[str, ...]
-    after: str
-    """The arm that the verdict is about."""
-    compared: bool
+    sides: tuple[str, ...]
+    """The two arms that the verdict compares, the one it is about last; one arm where nothing was compared."""
     trials: int
 
 
@@ -76,10 +75,10 @@ def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: I
     return render(
         "changed.html",
         students=students,
-        counted=counted(data.rows, compared=data.compared),
+        counted=counted(data.rows, compared=len(data.sides) > 1),
         scope=scope(len({row.case for row in data.rows}), len(students)),
-        compared=data.compared,
-        after=data.after,
+        compared=len(data.sides) > 1,
+        sides=data.sides,
         arms=data.arms,
         rows=list(_without_script(data, cases, students)),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
@@ -128,8 +127,7 @@ def changed_data(
         rows=tuple(rows),
         signs=found.signs,
         arms=titles,
-        after=titles[compared[1] if compared else -1] if titles else "",
-        compared=compared is not None,
+        sides=tuple(titles[arm] for arm in compared) if compared else titles[-1:],
         trials=len(found.trials),
     )
 

@@ -13,6 +13,8 @@ class CaseText:
     id: str
     prompt: str | None
     """`None` where the case has changed since, or is gone."""
+    digest: str | None = None
+    """Of the case as it was in the run."""
     use: str | None = None
     files: Files = field(default_factory=dict)
     checks: tuple[tuple[str, str], ...] = ()
@@ -43,6 +45,10 @@ class RunFacts:
 
     skill: str
     """The name of the skill."""
+    skill_folder: str | None = None
+    """Where the skill is, seen from where the page is made; `None` where it is not, or is another by now."""
+    resume: str | None = None
+    """The command that resumes the run, where more must be typed than the run."""
     folder: str
     """The run folder, as it is named."""
     logs: str | None = None

@@ -100,9 +100,14 @@ class PreparedEvaluation:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Calls, price, time, the detectable lift and notes, for a person."""
+        """What it takes, for a person: calls, price and time, then the detectable lift."""
+        return self.estimate.words, self.estimate.detectable
+
+    @property
+    def note_lines(self) -> tuple[str, ...]:
+        """What a person may want to know before it runs; most of it is said with the result too."""
         notes = (*(note for note in self.notes if note not in self.untyped), *_few_cases_hint(self.order, self.plan))
-        return self.estimate.words, self.estimate.detectable, *(f"note: {note}" for note in notes)
+        return tuple(f"note: {note}" for note in notes)
 
 
 def prepare(

@@ -14,7 +14,7 @@ from upskill.storage.teaching_runs import TeachingFolder
 from upskill.teaching.case_split import split_cases, without_doubles
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand
+from upskill.workflows.generating.plan import GenerateInputs
 from upskill.workflows.generating.write_cases import write_cases_for
 from upskill.workflows.progress import RunProgress
 
@@ -35,6 +35,8 @@ class CaseStage:
         self._profile, self._count = profile, count
         self.notes: list[str] = []
         """For a person: what was dropped, and what is odd about the cases."""
+        self.dropped: list[str] = []
+        """Cases that were written and not used, a line each with the reason."""
 
     def run(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are final before the draft is written."""
@@ -47,7 +49,7 @@ class CaseStage:
         cases = own.cases
         if self._inputs.writes_cases:
             self._progress.stage_begun("Generating test cases...")
-            cases = self._written(ask, cases_by_hand(cases))
+            cases = self._written(ask, self._inputs.staying(cases))
         cases = split_cases(cases, self._inputs.order.counts)
         self.notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
@@ -82,7 +84,8 @@ class CaseStage:
             count=self._count,
             known=by_hand,
         )
-        self.notes += (f"dropped: {dropped}" for dropped in written.dropped)
+        for dropped in written.dropped:
+            self._drop(dropped)
         return self._joined(by_hand, written.cases, planned=plan is not None)
 
     def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
@@ -97,11 +100,15 @@ class CaseStage:
         new: list[Case] = []
         for case, double in without_doubles(written, known=by_hand):
             if double is not None:
-                self.notes.append(f"dropped: {case.id} asks the same as {double.id}")
+                self._drop(f"{case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
         sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
         return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
+
+    def _drop(self, line: str) -> None:
+        self.dropped.append(line)
+        self.notes.append(f"dropped: {line}")
 
 
 def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:

@@ -55,6 +55,10 @@ class GenerateOrder:
     effort: Literal["low", "high"] = "low"
     plan_file: str | None = None
     """A plan of facts: used where it exists, else written there for a person to edit, before any case is bought."""
+    feedback: str | None = None
+    """A file of comments on a run, which is one of the sources."""
+    retire: tuple[str, ...] = ()
+    """Held-out cases that are learned from from now on, because a person commented on them."""
     anyway: bool = False
     """Go on where aptitude says that no skill can help."""
     wait: bool = True

@@ -10,7 +10,9 @@ from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.student_profile import StudentProfile
+from upskill.domain.text import count
 from upskill.errors import UsageError
+from upskill.measuring import FEWEST_CASES
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
@@ -23,6 +25,7 @@ from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.fact_plan import read_plan_file
+from upskill.workflows.generating.feedback import AppliedFeedback, apply_feedback, with_comments
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -58,6 +61,8 @@ class GenerateInputs:
     """Cases that were named, or that the skill has."""
     profile: StudentProfile | None = None
     """What writers are told of the students, before there are cases; `None` where nothing is measured."""
+    feedback: AppliedFeedback | None = None
+    """What comments of a person change; `None` without any, and in a run that is resumed, which has saved it."""
 
     @property
     def writes_cases(self) -> bool:
@@ -68,6 +73,16 @@ class GenerateInputs:
         if self.order.case_file is not None or not self.order.counts.total:
             return False
         return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
+
+    @property
+    def cases_that_stay(self) -> tuple[Case, ...]:
+        """Those beside which a teacher writes others: what a person wrote, or commented on."""
+        return self.staying(self.own_cases)
+
+    def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Of these cases, those that a person wrote or commented on."""
+        commented = {one.case_id for one in self.gathered.material.comments}
+        return tuple(case for case in cases if case.use is None or case.id in commented)
 
     @property
     def drafts(self) -> bool:
@@ -134,6 +149,8 @@ class GeneratePlan:
             lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
         if self.inputs.order.evaluate:
             lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+        if self.inputs.feedback is not None:
+            lines.append(self.inputs.feedback.line)
         if self.inputs.profile is not None:
             lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
@@ -175,6 +192,9 @@ def plan_generate(
     settings = with_cap(settings)
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
+    feedback = apply_feedback(order)
+    if feedback is not None:
+        order = feedback.order
     skill = improved_skill(order)
     target = target_for(order, settings, skill=skill)
     if target.in_place and not order.evaluate:
@@ -182,7 +202,7 @@ def plan_generate(
             f"{skill}: a skill is not replaced by one that nobody measured",
             hint="leave out --no-eval, or name another folder for the new one with -o",
         )
-    own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate)
+    own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate, feedback=feedback)
     gathered = gather(
         order.task,
         examples=order.examples,
@@ -192,6 +212,8 @@ def plan_generate(
         progress=progress,
         piped=piped,
     )
+    if feedback is not None:
+        gathered = with_comments(gathered, feedback)
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note, needs_keys=needs_keys)
@@ -203,8 +225,11 @@ def plan_generate(
         roles=roles,
         settings=recorded_cap(settings, roles),
         own_cases=own,
+        feedback=feedback,
     )
     _check_plan_file(inputs)
+    if feedback is not None:
+        inputs = _with_enough_held_out(inputs)
     values = roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
@@ -235,6 +260,18 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
     if not inputs.writes_cases:
         raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
     read_plan_file(file, inputs.gathered.material, inputs.order.counts)
+
+
+def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
+    """Raises where comments leave no case to test a new version on; says so where they leave few."""
+    left = uses_of(split_cases(inputs.own_cases, inputs.order.counts))["held_out"]
+    if inputs.writes_cases or not inputs.order.evaluate or left >= FEWEST_CASES:
+        return inputs
+    more = 'add cases with `"use": "held-out"` that nobody has commented on'
+    if not left:
+        raise UsageError("every case is learned from: none is left to test a new version on", hint=more)
+    note = f"only {count(left, 'held-out case')} left to test a new version on: {more}"
+    return replace(inputs, gathered=replace(inputs.gathered, notes=(*inputs.gathered.notes, note)))
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
@@ -280,7 +317,7 @@ def _counts(inputs: GenerateInputs) -> CaseCounts:
     wanted, own = inputs.order.counts, inputs.own_cases
     if not inputs.writes_cases:
         return CaseCounts(**uses_of(split_cases(own, wanted)))
-    there = uses_of(split_cases(cases_by_hand(own), wanted))
+    there = uses_of(split_cases(inputs.cases_that_stay, wanted))
     return replace(wanted, learn=wanted.learn + there["learn"], held_out=wanted.held_out + there["held_out"])
 
 
@@ -296,14 +333,12 @@ def topics_of(cases: Sequence[Case]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """Those that a person wrote, which stay beside those that a teacher writes."""
-    return tuple(case for case in cases if case.use is None)
-
-
-def read_own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
+def read_own_cases(
+    order: GenerateOrder, skill: Path | None, *, judge: bool, feedback: AppliedFeedback | None = None
+) -> tuple[Case, ...]:
     """Cases that were named, or that the skill has. `judge` says whether there is one to ask."""
     if skill is None and order.case_file is None:
         return ()
     found = find_cases(skill or Path(), None if order.case_file is None else Path(order.case_file), judge=judge)
-    return () if found is None else found.cases
+    cases = () if found is None else found.cases
+    return cases if feedback is None else feedback.applied(cases)

@@ -1,0 +1,46 @@
+"""What a check asks for, in words: what a person who reads a result needs to judge it."""
+
+import pytest
+
+from upskill.checks import KINDS, MOST_SEEN, describe
+from upskill.domain import Check
+from upskill.domain.case import Json
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "said"),
+    [
+        ("contains", ["7413", "tarn.kdl"], "the answer contains '7413', 'tarn.kdl'"),
+        ("excludes", "systemctl", "the answer does not contain 'systemctl'"),
+        ("equals", "7413", "the whole answer is '7413'"),
+        ("regex", r"\b47\b", r"the answer matches the pattern \b47\b"),
+        ("file", "a.txt", "the file a.txt is there"),
+        ("file", {"path": "a.txt", "absent": True}, "the file a.txt is not there"),
+        ("file", {"path": "a", "contains": "x", "matches": "^y"}, "the file a contains 'x' and matches the pattern ^y"),
+        ("command", "make check | tail", "make check | tail\nexits with 0"),
+        (
+            "command",
+            {"run": ["python3", "check it.py"], "exit_code": 2, "files": {"check it.py": "pass"}},
+            "python3 'check it.py'\nexits with 2, with its own check it.py",
+        ),
+        ("json", {"at": "a.b", "equals": 1}, '{"at": "a.b", "equals": 1}'),
+        ("python", "units", "units"),
+        ("judge", {"statements": ["It is short.", "It is polite."]}, "the judge finds that the answer meets: "
+         "It is short.; It is polite."),
+        ("of another version", {"a": "ü"}, '{"a": "ü"}'),
+    ],
+)  # fmt: skip
+def test_a_check_is_described_by_what_it_asks_for(kind: str, spec: Json, said: str) -> None:
+    assert describe(Check(kind=kind, spec=spec)) == said
+
+
+def test_a_long_description_is_cut() -> None:
+    assert len(describe(Check(kind="contains", spec="x" * 10_000))) == MOST_SEEN + 1
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize(
+    "spec", [None, 1, "", [], {}, [None], {"run": None, "files": [1]}, {"path": {}, "contains": 1}]
+)
+def test_any_spec_has_a_description(kind: str, spec: Json) -> None:
+    assert isinstance(describe(Check(kind=kind, spec=spec)), str)

@@ -1,0 +1,117 @@
+"""Steps of agents out of the engine's logs: in their order, within bounds, and nothing where a log cannot be read."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from upskill.domain.agent_step import AgentStep, AgentSteps
+from upskill.storage import engine_steps
+from upskill.storage.engine_steps import MOST_CHARACTERS, StepReader
+
+LOG, SAMPLE = "2026_thing-1_abc.eval", "000001-port-offered-1"
+
+
+def said(text: object, *calls: tuple[str, str, dict[str, Any]]) -> dict[str, Any]:
+    made = [{"id": name, "function": tool, "arguments": arguments} for name, tool, arguments in calls]
+    return {"role": "assistant", "content": text, "tool_calls": made}
+
+
+def result(name: str, content: object, **more: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": name, "content": content, **more}
+
+
+def write(folder: Path, *messages: dict[str, Any], **more: Any) -> None:
+    sample = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}, *messages], **more}
+    with zipfile.ZipFile(folder / LOG, "w") as log:
+        log.writestr(f"samples/{SAMPLE}_epoch_1.json", json.dumps(sample))
+
+
+def read(folder: Path, most: int = 40) -> AgentSteps | None:
+    with StepReader(folder, most_steps=most) as reader:
+        return reader.read(LOG, SAMPLE)
+
+
+def test_words_and_calls_come_in_their_order_with_what_came_back(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        said("I look.", ("a", "shell", {"command": "ls"}), ("b", "write_file", {"path": "x", "content": "y\n"})),
+        result("a", "notes.txt"),
+        result("b", "", error={"type": "permission", "message": "not here"}),
+        said([{"type": "reasoning", "reasoning": "hidden"}, {"type": "text", "text": "Done."}]),
+        events=[{"event": "tool", "id": "a", "working_time": 0.25}, {"event": "model"}],
+    )
+    assert read(tmp_path) == AgentSteps(
+        first=(
+            AgentStep(kind="says", text="I look."),
+            AgentStep(kind="tool", tool="shell", arguments="ls", output="notes.txt", seconds=0.25),
+            AgentStep(
+                kind="tool", tool="write_file", arguments="path: x\ncontent: y\n", output="not here", failed=True
+            ),
+            AgentStep(kind="says", text="Done."),
+        )
+    )
+
+
+def test_a_text_that_the_engine_keeps_elsewhere_is_found(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        said("", ("a", "shell", {"command": "attachment://1"})),
+        result("a", "attachment://2"),
+        attachments={"1": "echo", "2": "out"},
+    )
+    steps = read(tmp_path)
+    assert steps is not None
+    assert [(step.arguments, step.output) for step in steps.first] == [("echo", "out")]
+
+
+def test_of_many_steps_the_first_and_last_are_read_and_the_rest_counted(tmp_path: Path) -> None:
+    write(tmp_path, *(said(f"{number}") for number in range(100)))
+    steps = read(tmp_path, most=6)
+    assert steps is not None
+    assert [step.text for step in steps.first] == ["0", "1", "2", "3"]
+    assert [step.text for step in steps.last] == ["98", "99"]
+    assert steps.left_out == 94
+
+
+def test_a_long_text_is_cut(tmp_path: Path) -> None:
+    write(tmp_path, said("x" * 50_000))
+    steps = read(tmp_path)
+    assert steps is not None
+    assert len(steps.first[0].text) == MOST_CHARACTERS
+
+
+@pytest.mark.parametrize("sample", ["[]", '{"messages": 1}', '{"messages": [{}]}', '{"messages": ["x"]}', "{", "1"])
+def test_a_sample_of_another_shape_has_no_steps(tmp_path: Path, sample: str) -> None:
+    with zipfile.ZipFile(tmp_path / LOG, "w") as log:
+        log.writestr(f"samples/{SAMPLE}_epoch_1.json", sample)
+    assert read(tmp_path) is None
+
+
+def test_a_log_that_is_cut_or_gone_has_no_steps(tmp_path: Path) -> None:
+    assert read(tmp_path) is None
+    (tmp_path / LOG).write_bytes(b"PK\x03\x04 cut")
+    assert read(tmp_path) is None
+
+
+def test_where_no_steps_are_wanted_no_log_is_opened(tmp_path: Path) -> None:
+    write(tmp_path, said("x"))
+    reader = StepReader(tmp_path, most_steps=0)
+    assert reader.read(LOG, SAMPLE) is None
+    assert reader._open == {}
+
+
+def test_when_much_was_read_the_rest_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, said("x" * 500))
+    monkeypatch.setattr(engine_steps, "MOST_BYTES", 1_000)
+    with StepReader(tmp_path, most_steps=9) as reader:
+        assert reader.read(LOG, SAMPLE) is not None
+        assert reader.read(LOG, SAMPLE) is None
+
+
+def test_every_text_of_a_step_is_cleaned() -> None:
+    step = AgentStep(kind="tool", text="key", tool="key", arguments="key", output="key")
+    cleaned = AgentSteps(first=(step,), last=(step,)).cleaned(lambda text: text.replace("key", "[redacted]"))
+    assert "key" not in str(cleaned)
