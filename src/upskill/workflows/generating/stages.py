@@ -327,7 +327,7 @@ class GenerateStages:
         found = () if unchanged else self._search.search(copy)
         if not (unchanged or old_stays):
             found = self._agreed(found, copy)
-            meta = replace(meta, findings=found)
+            meta = replace(meta, findings=found, digest=storage.read_skill(copy).digest)
             place, skill = save_draft(inputs, best, meta, cases, copy=copy, previous=self._folder.previous)
         result = GenerateResult(
             skill=skill or storage.read_skill(copy),
