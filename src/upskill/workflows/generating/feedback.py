@@ -99,14 +99,16 @@ def apply_feedback(order: GenerateOrder) -> AppliedFeedback | None:
     sorted_out.require_some(file)
     shown = _commented_answers(sorted_out.used, answers, record, version)
     typed = tuple(one for one in others if skill_in(one) is None)
+    retired = frozenset(case.digest for case in sorted_out.learn if case.use == "held-out")
+    elsewhere = f"{case_file}: still has retired cases as held-out; change their `use` to learn there"
     return AppliedFeedback(
         order=replace(order, sources=(str(skill.resolve()), *typed), case_file=case_file),
         skill=skill,
         run=feedback.run,
         comments=shown,
         learn=frozenset(case.digest for case in sorted_out.learn),
-        retired=frozenset(case.digest for case in sorted_out.learn if case.use == "held-out"),
-        notes=(*sorted_out.notes, *_doubts(shown, skill)),
+        retired=retired,
+        notes=(*sorted_out.notes, *([visible(elsewhere)] if retired and case_file else []), *_doubts(shown, skill)),
     )
 
 
@@ -122,7 +124,10 @@ def _run_of(order: GenerateOrder) -> tuple[Path, list[str]]:
 
 
 def _is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in (RUN_FILE, TEACHING_FILE))
+    try:
+        return any((path / name).is_file() for name in (RUN_FILE, TEACHING_FILE))
+    except OSError:  # a name no file system could hold
+        return False
 
 
 def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
