@@ -19,7 +19,7 @@ from upskill.measuring.guarded import GuardedSequential
 from upskill.measuring.looks import NextLook, look_terms, recorded_look, tallies_of
 from upskill.measuring.pairs import Losses
 from upskill.measuring.verdict import only_if_both
-from upskill.reporting.pictures.sufficient_students import ENOUGH, lowest_rate
+from upskill.reporting.sufficient_students import ENOUGH, lowest_rate
 
 POPULATIONS = ("B55", "half", "het", "skew")
 """Cases without any lift in the mean."""

@@ -51,7 +51,8 @@ def command(
             raise UsageError(f"--history looks at all runs of a skill; leave out RUN and {flags}")
         _history(history, folder, output=output, open_it=open_it, plots=plots)
         return
-    _report(run or _newest(folder), output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
+    newest = run or _newest(folder, measured=bool(plots or printed))
+    _report(newest, output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
 
 
 def _report(
@@ -61,15 +62,26 @@ def _report(
     from upskill.reporting.formats import Result
     from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
-    report = read_report(storage.evaluation_in(run), enough=enough)
-    addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     if output is not None or open_it or not (plots or printed):
         target = output or run / REPORT_FILE
-        write_page(report.page(), target)
+        write_page(_page(run, enough=enough), target)
         _say(target, open_it=open_it, quiet=bool(printed))
+    if not (plots or printed):
+        return
+    report = read_report(storage.evaluation_in(run), enough=enough)
+    addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
         print_document(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)))
+
+
+def _page(run: Path, *, enough: float) -> str:
+    from upskill.storage.run_folders import TEACHING_FILE
+    from upskill.workflows.evaluating.report import read_report
+    from upskill.workflows.generating.report import read_generate_report
+
+    is_generate = (run / TEACHING_FILE).is_file()
+    return read_generate_report(run).page() if is_generate else read_report(run, enough=enough).page()
 
 
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
@@ -101,11 +113,12 @@ def _drawn(picture: "Picture") -> "DrawnPicture | None":
         return None
 
 
-def _newest(folder: Path) -> Path:
+def _newest(folder: Path, *, measured: bool) -> Path:
+    """The newest run; with `measured`, not a `generate` that measured nothing on held-out cases."""
     from upskill import storage
 
-    measured = (run for run in storage.past_runs(folder) if run.results or run.sentence is None)
-    newest = next((Path(run.folder) for run in measured), None)
+    wanted = (run for run in storage.past_runs(folder) if not measured or run.results or run.sentence is None)
+    newest = next((Path(run.folder) for run in wanted), None)
     if newest is None:
         raise UsageError(
             f"{folder}: no run is here", hint="name a run folder, or make one: upskill eval SKILL -m MODEL"

@@ -12,6 +12,27 @@ STATUSES = ("hurts", "invalid", "not measured", "not proven", "undecided", "no d
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class StudentScore:
+    """How many learn cases one student passed with a draft."""
+
+    student: str
+    passed: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedAnswer:
+    """An answer to a learn case that failed, shortened for a report."""
+
+    case_id: str
+    student: str
+    prompt: str
+    answer: str
+    saw: tuple[str, ...]
+    """What each check saw."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptSummary:
     """One draft on the learn cases, which say nothing about other cases."""
 
@@ -21,6 +42,17 @@ class AttemptSummary:
     """Trials with the skill that were scored, of all students together."""
     presentation: str = "prose"
     """The form of the draft's body: prose, examples, questions or table."""
+    revises: int | None = None
+    """The number of the attempt that it was made from; `None` for the first."""
+    chosen: bool = False
+    """Whether it is the best on learn cases, the only one that held-out cases are used for."""
+    draft: str | None = None
+    """Where the draft lies, seen from the run folder."""
+    by_student: tuple[StudentScore, ...] = ()
+    failures: tuple[FailedAnswer, ...] = ()
+    """The first few answers that failed."""
+    edits: tuple[str, ...] = ()
+    """The edits that made it, a line each; empty where the body was written anew."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,6 +7,7 @@ _ACTS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U
 BYTES_PER_TOKEN = 4
 """Bytes of UTF-8 per token, for estimates."""
 MINUS = "\N{MINUS SIGN}"
+_NEXT_TO_ZERO = 0.0005
 LONGEST_LINE = 400
 """Characters of foreign text in a message."""
 
@@ -81,3 +82,12 @@ def points(share: float) -> str:
     if rounded == 0 and abs(share) > 1e-12:  # below that it is what sums of fractions leave behind
         return f"{share * 100:+.1f}".replace("-", MINUS)
     return f"{rounded:+d}".replace("-", MINUS) if rounded else "0"
+
+
+def points_range(low: float, high: float) -> str:
+    """Two ends in points. An end that was cut next to zero has no figure: it only excludes zero."""
+    if 0 < low < _NEXT_TO_ZERO:
+        return f"above 0 to {points(high)}"
+    if -_NEXT_TO_ZERO < high < 0:
+        return f"{points(low)} to below 0"
+    return f"{points(low)} to {points(high)}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from upskill.domain import Interval, Lift, Verdict
-from upskill.domain.text import count, points
+from upskill.domain.text import count, points, points_range
 from upskill.measuring.copies import collapse_copies
 from upskill.measuring.decision import Claim, Decision, Reason, Side, side_of
 from upskill.measuring.intervals import (
@@ -31,7 +31,6 @@ A cap was set before the run and knows nothing of the outcome, so what was run u
 
 _ABOVE_ZERO = 1e-9
 """Where an interval is cut on the verdict's side: the design has excluded zero, and shown no more than that."""
-_NEXT_TO_ZERO = 0.0005
 FEWEST_PAIRS = 3
 """Where every answer is a coin flip, two wins of two come up once in sixteen times, three of three in sixty-four."""
 FEWEST_CASES_NO_WORSE = 35
@@ -265,20 +264,12 @@ def these(cases: int) -> str:
 
 def figures(lift: Lift, interval: Interval) -> str:
     """The lift, its interval with what that promises, and its number of pairs."""
-    return f"{points(lift.mean)} points ({_confidence(lift)} {_range(interval)}, {count(lift.pairs, 'pair')})"
+    ends = points_range(interval.low, interval.high)
+    return f"{points(lift.mean)} points ({_confidence(lift)} {ends}, {count(lift.pairs, 'pair')})"
 
 
 def _confidence(lift: Lift) -> str:
     return f"{round(lift.confidence * 100, 1):g}% CI"
-
-
-def _range(interval: Interval) -> str:
-    # An interval cut at zero has no figure at that end: the verdict says that zero is excluded, and no more.
-    if 0 < interval.low < _NEXT_TO_ZERO:
-        return f"above 0 to {points(interval.high)}"
-    if -_NEXT_TO_ZERO < interval.high < 0:
-        return f"{points(interval.low)} to below 0"
-    return f"{points(interval.low)} to {points(interval.high)}"
 
 
 def _surviving(judgement: Judgement, pairing: Pairing, level: Level, *, min_lift: float | None) -> Judgement:

@@ -15,6 +15,7 @@ from upskill.domain.finding import Finding
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
+from upskill.reporting.decision import decision
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
@@ -125,6 +126,7 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         "revision": generated.revision,
         "status": generated.status,
         "sentence": generated.sentence,
+        "decision": decision(generated),
         "proven": generated.proven,
         "teacher": generated.teacher,
         "students": [
@@ -133,7 +135,16 @@ def generated_json(generated: GenerateResult, required: Required | None = None) 
         ],
         "cases": {"learn": learn, "held_out": held_out, "negative": negative},
         "attempts": [
-            {"number": one.number, "passed": one.passed, "of": one.of, "presentation": one.presentation}
+            {
+                "number": one.number,
+                "passed": one.passed,
+                "of": one.of,
+                "presentation": one.presentation,
+                "revises": one.revises,
+                "chosen": one.chosen,
+                "draft": one.draft,
+                "edits": list(one.edits),
+            }
             for one in generated.attempts
         ],
         "refined": generated.refined,

@@ -1,11 +1,15 @@
-"""What a person may want to type next, after a result."""
+"""What a person may want to type next, after a result: one command, chosen by what was found."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from math import ceil
 from shlex import quote
 from typing import NamedTuple
 
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
+
+_UNKNOWN_SKILL = "SKILL"
+"""What stands for the skill's folder where that is not known."""
 
 
 class NextStep(NamedTuple):
@@ -15,26 +19,55 @@ class NextStep(NamedTuple):
     command: str
 
 
-def next_steps(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> Iterator[NextStep]:
-    """At most two commands, the most useful first.
+def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> NextStep:
+    """The one command that the result calls for.
 
     `skill` is the folder as it was typed, where it is known; `resume` the command that resumes the run, where more must
-    be typed than the run.
+    be typed than the run. First comes what mends a run without a verdict, then what mends the skill, then what would
+    decide an open question; where everything is shown, what keeps it so.
     """
-    run = quote(evaluation.run)
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    verdicts = {report.verdict for report in evaluation.students}
     if (why := _why_resume(evaluation)) is not None:
-        yield NextStep(why, resume or f"upskill eval --resume {run}")
-    elif any(map(_lost_too_much, evaluation.students)):
-        yield NextStep("ask anew, with a sound server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
-    elif skill is not None and _in_doubt(evaluation):
-        yield NextStep("what to change in the test cases", f"upskill cases check {quote(skill)}")
-    yield _report(run)
+        return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
+    if any(map(_lost_too_much, evaluation.students)):
+        return NextStep("ask again, with a stable server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
+    if None in verdicts:
+        return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
+    if _cases_in_doubt(evaluation):
+        return NextStep("see what to change in the test cases", f"upskill cases check {folder}")
+    if verdicts & {"hurts"}:
+        return NextStep("let the teacher revise the skill", f"upskill generate --from {folder}")
+    if "undecided" in verdicts:
+        return _decide(evaluation, folder)
+    if "no difference" in verdicts:
+        return NextStep("let the teacher revise the skill", f"upskill generate --from {folder}")
+    return _keep_proven(evaluation, folder)
+
+
+def next_steps(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> Iterator[NextStep]:
+    """The command that the result calls for, and the one that shows every answer."""
+    yield next_step(evaluation, skill=skill, resume=resume)
+    yield _report(quote(evaluation.run))
 
 
 def steps_after_generate(generated: GenerateResult) -> Iterator[NextStep]:
-    """How to look at what was measured, where something was."""
+    """What a `generate` calls for, and how to look at what was measured, where something was."""
+    if (step := step_after_generate(generated)) is not None:
+        yield step
     if generated.evaluation is not None:
         yield _report(quote(generated.run))
+
+
+def step_after_generate(generated: GenerateResult) -> NextStep | None:
+    """The one command for what a `generate` came to; `None` where the old version stays and nothing was measured."""
+    if generated.saved is None:
+        return None if generated.evaluation is None else _report(quote(generated.run))
+    saved = quote(generated.saved)
+    if generated.evaluation is not None:
+        return next_step(generated.evaluation, skill=generated.saved)
+    students = "".join(f" -m {quote(name)}" for name in generated.students)
+    return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
 
 
 def _report(run: str) -> NextStep:
@@ -44,22 +77,55 @@ def _report(run: str) -> NextStep:
 def _why_resume(evaluation: Evaluation) -> str | None:
     """What a resumed run would do, where one would do something."""
     if evaluation.interrupted:
-        return "go on where it stopped"
+        return "resume where it stopped"
     if any(report.stopped == "budget" for report in evaluation.students):
-        return "go on where it stopped, for as much again"
+        return "resume where it stopped, for as much again"
     if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
-        return "put again what errored, and only that"
+        return "retry only what errored"
     return None
 
 
 def _lost_too_much(report: StudentReport) -> bool:
-    """Whether answers were lost, and to run again what errored would not bring back a verdict."""
+    """Whether answers were lost, and a retry of what errored would not bring back a verdict."""
     return report.verdict == "invalid" and report.end != "endpoint down" and any(arm.lost for arm in report.arms)
 
 
-def _in_doubt(evaluation: Evaluation) -> bool:
-    """Whether the test cases may be to blame: some were left out, or a comparison came to nothing."""
+def _cases_in_doubt(evaluation: Evaluation) -> bool:
+    """Whether the test cases may be to blame: some were left out, or no difference was found on unproven ones."""
     if any(state.state == "rejected" for state in evaluation.case_states):
         return True
-    open_ones = any(report.verdict in ("undecided", "no difference") for report in evaluation.students)
-    return open_ones and any(state.state == "unproven" or state.labels for state in evaluation.case_states)
+    small = any(report.verdict == "no difference" for report in evaluation.students)
+    return small and any(state.state == "unproven" or state.labels for state in evaluation.case_states)
+
+
+def _decide(evaluation: Evaluation, folder: str) -> NextStep:
+    """More cases where there are too few to speak of new ones; otherwise twice the repeats."""
+    undecided = [report for report in evaluation.students if report.verdict == "undecided"]
+    if any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided):
+        return NextStep(
+            "write more cases: there are too few to decide", f"upskill cases write {folder} -o more-cases.json"
+        )
+    done = max(report.lifts[0].pairs for report in undecided) / max(1, evaluation.cases)
+    repeats = max(3, 2 * ceil(done))
+    return NextStep(
+        "decide it with more repeats of each case", f"{_eval(evaluation, folder, {'undecided'})} --runs {repeats}"
+    )
+
+
+def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
+    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again."""
+    verdicts = {report.verdict for report in evaluation.students}
+    if verdicts != {"helps"}:
+        return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
+    wide = all(report.claim == "cases like these" for report in evaluation.students)
+    required = "helps" if wide else "helps-here"
+    return NextStep("keep it proven, in CI", f"{_eval(evaluation, folder, verdicts)} --require {required}")
+
+
+def _eval(evaluation: Evaluation, folder: str, verdicts: Container[str | None]) -> str:
+    """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
+    students = [report.student for report in evaluation.students if report.verdict in verdicts]
+    models = "".join(f" -m {quote(student.name)}" for student in students)
+    addresses = {student.endpoint for student in students}
+    address = addresses.pop() if len(addresses) == 1 else None
+    return f"upskill eval {folder}{models}" + (f" --base-url {quote(address)}" if address else "")

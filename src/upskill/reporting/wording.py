@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from upskill.domain import Arm, Interval, Lift, StudentReport, harness_info
 from upskill.domain.evaluation import shown_interval
-from upskill.domain.text import count
+from upskill.domain.text import count, points_range
 from upskill.domain.text import points as points
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def widest_name(arms: Iterable[Arm], harness: str) -> int:
 
 def between(interval: Interval | None) -> str:
     """An interval in points; a dash where there are too few cases to say."""
-    return "–" if interval is None else f"{points(interval.low)} to {points(interval.high)}"
+    return "–" if interval is None else points_range(interval.low, interval.high)
 
 
 def confidence_interval(lift: Lift, interval: Interval | None) -> str:

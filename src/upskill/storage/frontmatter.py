@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[a-z][a-z0-9_-]
 """A name or a key that every reader takes for the same text without quotes."""
 
 
-class SkillText(NamedTuple):
+class SkillParts(NamedTuple):
     """`SKILL.md` taken apart, with what had to be forgiven."""
 
     frontmatter: dict[str, object]
@@ -30,7 +30,7 @@ class SkillText(NamedTuple):
     notes: tuple[str, ...]
 
 
-def parse_skill_text(text: str) -> SkillText:
+def parse_skill_text(text: str) -> SkillParts:
     """Split `SKILL.md`. Raises `ValueError` with a sentence when there is no usable frontmatter."""
     text = text.removeprefix("\ufeff")
     match = _FENCE.match(text)
@@ -54,7 +54,7 @@ def parse_skill_text(text: str) -> SkillText:
         notes = ("the frontmatter is not valid YAML; values with a colon were read as if quoted",)
     if not isinstance(loaded, dict):
         raise ValueError("the frontmatter of SKILL.md is not a list of `key: value` lines")
-    return SkillText(loaded, body, notes)
+    return SkillParts(loaded, body, notes)
 
 
 class _Loader(yaml.BaseLoader):

@@ -22,7 +22,7 @@ from upskill.domain.skill import (
 )
 from upskill.domain.text import on_one_line
 from upskill.errors import EngineError, UsageError
-from upskill.storage.frontmatter import SkillText, one_line, parse_skill_text, render_skill_text
+from upskill.storage.frontmatter import SkillParts, one_line, parse_skill_text, render_skill_text
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE
 from upskill.storage.skill_files import FoundFile, describe, find_files, skill_invalid
 
@@ -85,7 +85,7 @@ def _nearby_skills(folder: Path) -> str:
     return "a skill is a folder with a SKILL.md in it"
 
 
-def _parsed(found: list[FoundFile], problems: list[str]) -> SkillText | None:
+def _parsed(found: list[FoundFile], problems: list[str]) -> SkillParts | None:
     """`SKILL.md` taken apart; `None` when it cannot be, with the reason among the problems."""
     source = next((file.source for file in found if file.path == SKILL_FILE), None)
     if source is None:
@@ -106,7 +106,7 @@ def _parsed(found: list[FoundFile], problems: list[str]) -> SkillText | None:
     return None
 
 
-def _description(parsed: SkillText, problems: list[str]) -> str:
+def _description(parsed: SkillParts, problems: list[str]) -> str:
     raw = parsed.frontmatter.get("description", "")
     if not isinstance(raw, str):
         problems.append("the description in SKILL.md must be a text, not a list or a table")

@@ -1,31 +1,53 @@
 """The run folder of a `generate`: every stage in a file of its own, written when the stage ends.
 
 `generate.json` (what was asked, of whom, under which settings, and what came of it), `teacher.jsonl` (every answer of
-a teacher), `material.json`, `plan.json` (of facts), `cases.json`, `lessons.json`, `drafts/N/<name>/` with
-`drafts/N/sources.json`, `previous/` (the skill that is improved, as it was), `no-skill/` (one that says
-nothing), and `trials/<stage>/`, each of them an ordinary run folder.
+a teacher), `material.json`, `plan.json` (of facts), `cases.json`, `lessons.json`, `attempts.json` (each draft on the
+learn cases), `drafts/N/<name>/` with `drafts/N/sources.json`, `previous/` (the skill that is improved, as it was),
+`no-skill/` (one that says nothing), and `trials/<stage>/`, each of them an ordinary run folder.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from upskill.domain import Case
 from upskill.domain.draft import Draft, SectionSource
+from upskill.domain.evaluation import Purchase
 from upskill.domain.finding import Finding
+from upskill.domain.generated import AttemptSummary
+from upskill.errors import EngineError
 from upskill.storage.cases import CheckProblems, read_case_file, write_case_file
 from upskill.storage.draft_folder import read_draft, write_draft
 from upskill.storage.journal import Journal
 from upskill.storage.plain_files import read_plain
-from upskill.storage.records import keep_text, read_record, record_text, write_text
+from upskill.storage.records import first_problem, keep_text, read_record, record_text, write_text
 from upskill.storage.run_folders import JOURNAL_FILE, TEACHING_FILE, TEACHING_FORMAT
 from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
 from upskill.storage.skills import copy_skill
 
 _SOURCES = TypeAdapter(tuple[SectionSource, ...])
+ATTEMPTS_FILE = "attempts.json"
 _NO_SKILL = Draft(name="no-skill", description="Stands where there is no skill.", body="Nothing.\n")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeachingEnd:
+    """How a `generate` ended that has no result, and what it had spent by then."""
+
+    reason: str
+    """In words, for a person."""
+    teacher: Purchase
+    students: Purchase
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefiningRecord:
+    """`attempts.json`: each draft on the learn cases, and why refining ended; `None` while it goes on."""
+
+    attempts: tuple[AttemptSummary, ...] = ()
+    stopped: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +74,14 @@ class TeachingRecord:
     results: dict[str, JsonValue] | None = None
     findings: tuple[Finding, ...] = ()
     """What a search found in the draft that was, or would have been, saved."""
+    dropped: tuple[str, ...] = ()
+    """Cases that were written and not used, a line each with the reason."""
+    end: TeachingEnd | None = None
+    """Null while it runs, and where there are results."""
 
 
 _RECORD = TypeAdapter(TeachingRecord)
+_REFINING = TypeAdapter(RefiningRecord)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,6 +148,19 @@ class TeachingFolder:
         write_draft(folder.parent, draft)
         write_text(folder.parent / "sources.json", record_text(_SOURCES, draft.sources))
         return folder
+
+    def write_attempts(self, refining: RefiningRecord) -> None:
+        """Keep how each draft did so far."""
+        self.save(ATTEMPTS_FILE, record_text(_REFINING, refining))
+
+    def read_attempts(self) -> RefiningRecord | None:
+        """How each draft did; `None` if none was measured. Raises `EngineError` where the file is damaged."""
+        if (text := self.saved(ATTEMPTS_FILE)) is None:
+            return None
+        try:
+            return _REFINING.validate_json(text)
+        except ValidationError as error:
+            raise EngineError(f"{ATTEMPTS_FILE}: cannot be read: {first_problem(error)}") from None
 
     def no_skill(self) -> Path:
         """A skill that says nothing: evaluations without any skill name this one."""

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
+from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
 from upskill.reporting.html.summary import summary
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
-from upskill.reporting.next_step import next_steps
 from upskill.reporting.terminal import show_evaluation
 
 CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
@@ -102,22 +101,6 @@ def test_errors_come_last_under_everything_else() -> None:
     assert lines[-3].startswith("Run kept in ")
 
 
-def test_the_next_command_fits_what_happened() -> None:
-    (only,) = next_steps(evaluation(), skill="skills/x")
-    assert only.command.startswith("upskill report runs/2026-11-15-093042-tarnctl-1a2b3c")
-    first, _ = next_steps(evaluation(end=RunEnd(interrupted=True)))
-    assert first.command.startswith("upskill eval --resume runs/")
-    undecided = evaluation(report(verdict="undecided"), case_states=CASE_STATES)
-    first, _ = next_steps(undecided, skill="my skills/x")
-    assert first.command.startswith("upskill cases check 'my skills/x'")
-    invalid = replace(undecided, students=(report(verdict="invalid"),))
-    assert next(next_steps(invalid)).what == "put again what errored, and only that"
-    lossy = report(verdict="invalid", arms=(arm("baseline"), replace(arm("with_skill"), lost=12)))
-    assert next(next_steps(replace(invalid, students=(lossy,)))).command == "upskill eval … --fresh"
-    down = replace(invalid, students=(replace(lossy, end="endpoint down"),))
-    assert next(next_steps(down)).command.startswith("upskill eval --resume runs/")
-
-
 def test_every_form_names_the_arm_that_lost_answers() -> None:
     arms = (replace(arm("baseline"), lost=2), replace(arm("with_skill"), lost=46, refused=3))
     found = evaluation(report(verdict="invalid", arms=arms))
@@ -130,14 +113,6 @@ def test_every_form_names_the_arm_that_lost_answers() -> None:
     written: Any = evaluation_json(found)
     assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
     assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]
-
-
-@pytest.mark.parametrize("verdict", ["undecided", "invalid"])
-def test_what_a_budget_stopped_can_go_on_and_nothing_is_said_of_errors(verdict: str) -> None:
-    stopped = evaluation(report(verdict=verdict, stopped="budget"), case_states=CASE_STATES)
-    first, _ = next_steps(stopped, skill="skills/x")
-    assert first.what == "go on where it stopped, for as much again"
-    assert first.command.startswith("upskill eval --resume runs/")
 
 
 def test_figures_that_do_not_fit_beside_each_other_stand_under_each_other() -> None:

@@ -3,6 +3,7 @@
 // Whenever a pair is shown, document receives "pair-opened" with {case, use, student, repeat, sides}; each side has the
 // name of its arm, its element (to which controls may be appended) and its trial {line, state, answer}.
 (() => {
+  if (!document.getElementById("data")) return; // a generate that measured nothing
   const data = JSON.parse(document.getElementById("data").textContent);
   const [list, dialog, form, byStudent, byKind, byText, found] = ["pairs", "pair", "filters", "by-student", "by-kind", "by-text", "found"].map((id) => document.getElementById(id));
   const CHUNK = 40;

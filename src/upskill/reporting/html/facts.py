@@ -45,6 +45,10 @@ class RunFacts:
 
     skill: str
     """The name of the skill."""
+    skill_folder: str | None = None
+    """Where the skill is, seen from where the page is made; `None` where it is not, or is another by now."""
+    resume: str | None = None
+    """The command that resumes the run, where more must be typed than the run."""
     folder: str
     """The run folder, as it is named."""
     logs: str | None = None

@@ -1,17 +1,25 @@
 """The report of a run: the order of its sections. What each one shows is its own module's matter."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
 from upskill.domain import Evaluation
+from upskill.domain.skill_text import SkillText
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.glance import Glance, glance, glance_of_nothing
 from upskill.reporting.html.changed import changed_section
+from upskill.reporting.html.cost import spent
+from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.feedback import feedback_section
 from upskill.reporting.html.headline import headline_section, next_section
-from upskill.reporting.html.origin import origin, spent
 from upskill.reporting.html.shell import shell
+from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 
 CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
 
@@ -22,34 +30,49 @@ def report_page(
     *,
     cases: Sequence[CaseText] = (),
     trials: Iterable[LoggedTrial] = (),
+    skill: SkillText | None = None,
+    story: TeachingStory | None = None,
+    paths: Sequence[StudentPath] = (),
+    ratios: Sequence[TokenRatio] = (),
+    enough: float = ENOUGH,
 ) -> str:
     """One HTML file. `evaluation` is `None` where a generate measured nothing on held-out cases.
 
     `trials` may come one at a time; their answers are held only as far as they are shown.
     """
+    answer = _glance(evaluation, facts, story)
     body = render(
         "page.html",
-        line=_line(evaluation, facts),
-        scripted=False,
-        first=_first(evaluation, facts),
-        headline=headline_section(evaluation),
+        line=_line(evaluation, facts, story),
+        scripted=answer.scripted,
+        first=_first(evaluation, facts, story),
+        headline=headline_section(answer),
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
-        skill=Markup(),
-        next=next_section(evaluation),
+        skill=skill_section(skill, story),
+        next=next_section(answer),
         feedback=Markup() if evaluation is None else feedback_section(facts, cases),
-        details=Markup() if evaluation is None else Markup(origin(evaluation, facts, 0)),
+        details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
-    return shell(f"{facts.skill}: upskill report", body, script=evaluation is not None)
+    return shell(f"{facts.skill}: upskill report", body, script=True)
 
 
-def _line(evaluation: Evaluation | None, facts: RunFacts) -> list[str]:
+def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> Glance:
+    """The answer. After a generate the decision comes first, and what to do next follows from it."""
+    decision, step = (None, None) if story is None else (story.decision, story.next_step)
+    if evaluation is None:
+        return glance_of_nothing(facts.skill, decision or "Nothing was measured.", step)
+    answer = glance(evaluation, skill=facts.skill_folder, resume=facts.resume, decision=decision)
+    return answer if story is None else replace(answer, next_step=step)
+
+
+def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What this page is of, when it was made and what it cost."""
-    kind = "skill evaluation" if evaluation is not None else "skill generation"
+    kind = "skill evaluation" if story is None else "skill generation"
     cost = [] if evaluation is None or not evaluation.bought.calls else [spent(evaluation.bought.cost)]
     return [facts.skill, kind, facts.started_at[:10], *cost]
 
 
-def _first(evaluation: Evaluation | None, facts: RunFacts) -> list[str]:
+def _first(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What a reader must know before the result: that it is not whole, or could not be read as a whole."""
     cut_short = facts.status != "finished" or (evaluation is not None and evaluation.interrupted)
-    return [*([CUT_SHORT] if cut_short else []), *facts.problems]
+    return [*([CUT_SHORT] if cut_short else []), *facts.problems, *(() if story is None else story.problems)]

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
+from upskill.reporting.glance import dumbbell_css
 from upskill.reporting.html.elements import escaped, figure
 from upskill.reporting.html.templating import render
 from upskill.reporting.pictures import DrawnPicture, Picture
@@ -15,7 +16,7 @@ from upskill.reporting.pictures.palette import DARK, LIGHT
 
 STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
 """The frame first, then what each section adds."""
-SCRIPTS = ("changed.js", "feedback.js")
+SCRIPTS = ("page.js", "changed.js", "feedback.js")
 
 
 def shell(title: str, body: Markup, *, script: bool) -> str:
@@ -58,7 +59,7 @@ def _style() -> str:
         for part in ("fill", "stroke")
     )
     schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{drawn}\n"
-    return schemes + _joined(STYLES)
+    return schemes + dumbbell_css() + _joined(STYLES)
 
 
 def history_page(skill: str, picture: Picture, drawn: DrawnPicture | None) -> str:

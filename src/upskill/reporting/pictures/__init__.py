@@ -6,20 +6,14 @@ command pays for it that draws nothing, and whatever it does to itself, the resu
 
 from upskill.reporting.pictures.drawer import Drawer, asked_pictures
 from upskill.reporting.pictures.history import Version, history_picture
-from upskill.reporting.pictures.picture import DrawnPicture, PathPoint, Picture, PictureFailed, StudentPath, TokenRatio
-from upskill.reporting.pictures.sufficient_students import SufficientStudent, cheapest_sufficient
+from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed
 
 __all__ = [
     "Drawer",
     "DrawnPicture",
-    "PathPoint",
     "Picture",
     "PictureFailed",
-    "StudentPath",
-    "SufficientStudent",
-    "TokenRatio",
     "Version",
     "asked_pictures",
-    "cheapest_sufficient",
     "history_picture",
 ]

@@ -10,14 +10,15 @@ from upskill.domain.text import count
 from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.pictures.sufficient_students import (
+from upskill.reporting.sufficient_students import (
     ENOUGH,
-    SufficientStudent,
     by_cost,
     cheapest_sufficient,
+    cheapest_words,
     use_per_task,
+    use_words,
 )
-from upskill.reporting.wording import arm_name, arm_percents, dollars, percent, short_names
+from upskill.reporting.wording import arm_name, arm_percents, short_names
 
 HEIGHT = 320
 HEAD = "M0,-1.3L0.6,0.8L0,0.4L-0.6,0.8Z"
@@ -37,7 +38,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         places = [(use_per_task(arm, cost=cost), report.rate(arm.arm)) for arm in known]
         shown = arm_percents(report)
         rows += [
-            (report.student.name, arm_name(arm.arm, report.harness), shown[arm.arm], _use(use, cost=cost))
+            (report.student.name, arm_name(arm.arm, report.harness), shown[arm.arm], use_words(use, cost=cost))
             for arm, (use, _) in zip(known, places, strict=True)
         ]
         # What a student with tools does once the skill is given has no arrow, but may be the cheapest.
@@ -46,7 +47,7 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
                 report.student.name,
                 arm_name(arm.arm, report.harness),
                 shown[arm.arm],
-                _use(use_per_task(arm, cost=cost), cost=cost),
+                use_words(use_per_task(arm, cost=cost), cost=cost),
             )
             for arm in report.arms
             if arm.arm not in (*report.compared, "ceiling") and arm.pass_rate is not None
@@ -77,12 +78,12 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         name="cost",
         title=f"Pass rate against {unit} per task",
         says=f"Pass rate and {unit} per task of {count(len(marks), 'student')}. "
-        + _verdict(best, enough, reports, cost=cost),
+        + cheapest_words(reports, enough=enough),
         reading="An arrow leads from the baseline (hollow) to the skill (filled); up is better, left is cheaper. The "
         "pale bar is where the lift's interval says the pass rate with the skill could be. "
         f"The dashed line is the pass rate that counts as enough, {enough:.0%}; "
         "`upskill report --enough RATE` sets another. "
-        + _verdict(best, enough, reports, cost=cost)
+        + cheapest_words(reports, enough=enough)
         + (f" {unpriced} of unknown price are not shown." if unpriced else "")
         + ("" if cost else " No price is known here, so tokens stand for cost."),
         marks=marks,
@@ -91,33 +92,11 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
             "enough": enough,
             "best": None if best is None else [best.use, best.pass_rate],
             "surely": best is not None and best.surely,
-            "aside": best is not None and _aside(best, reports) is not None,
+            "aside": best is not None and best.aside is not None,
         },
         columns=("Student", "Arm", "Pass rate", "Cost per task" if cost else "Tokens per task"),
         rows=tuple(rows),
     )
-
-
-def _use(use: float | None, *, cost: bool) -> str:
-    if cost:
-        return dollars(use)
-    return "unknown" if use is None else f"{use:,.0f}"
-
-
-def _aside(best: SufficientStudent, reports: Sequence[StudentReport]) -> str | None:
-    """What people call its arm, where that is at neither end of the student's arrow."""
-    report = next(report for report in reports if report.student.name == best.student)
-    return None if best.arm in report.compared else arm_name(best.arm, report.harness)
-
-
-def _verdict(best: SufficientStudent | None, enough: float, reports: Sequence[StudentReport], *, cost: bool) -> str:
-    if best is None:
-        return f"No student reached a pass rate of {enough:.0%}."
-    aside = _aside(best, reports)
-    how = "" if best.arm == "baseline" else " with the skill" if aside is None else f" ({aside}: the point by itself)"
-    sure = "" if best.surely else ", though so few trials leave room for less"
-    use = dollars(best.use) if cost else f"{best.use:,.0f} tokens"
-    return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {percent(best.pass_rate)} for {use} a task{sure}."
 
 
 def chart(picture: Picture, canvas: Canvas) -> Chart:

@@ -13,13 +13,15 @@ from types import TracebackType
 from typing import Self
 
 from upskill.domain import Evaluation
+from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.pictures.cases import cases_picture
 from upskill.reporting.pictures.cost import cost_picture
 from upskill.reporting.pictures.lift import lift_picture
 from upskill.reporting.pictures.path import path_picture
-from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed, StudentPath, TokenRatio
-from upskill.reporting.pictures.sufficient_students import ENOUGH
+from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed
 from upskill.reporting.pictures.tokens import tokens_picture
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 
 SECONDS = 120
 """Drawing takes one or two. What takes so much longer will not end."""

@@ -5,28 +5,15 @@ from typing import Any
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
+from upskill.reporting.estimate_path import REASONS, StudentPath
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
 from upskill.reporting.pictures.palette import LIGHT, verdict_colour
-from upskill.reporting.pictures.picture import Picture, StudentPath
+from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.wording import between, points, short_names
 
 HEIGHT = 120
 MOST_STUDENTS = 8
-REASONS = {
-    "decided": "it was decided",
-    "no difference": "the lift is surely small",
-    "min lift": "the lift asked for is shown or excluded",
-    "withdrawn": "a boundary was crossed, and the claim did not hold",
-    "futile": "the rest of the plan would not have decided",
-    "copies": "repeats were copies of the first answers",
-    "regraded": "the run stopped there with its earlier grades",
-    "judge": "it was decided as judged; the judge's errors leave it open",
-    "cap": "the plan was run to its end",
-    "budget": "the budget was reached",
-    "interrupted": "it was interrupted",
-}
-"""Why a sequential design stopped, after `because`."""
-_ROUNDS = "Upright lines are the ends of rounds, in which every case was put once. "
+_ROUNDS = "Upright lines are the ends of rounds, in which every case was asked once. "
 
 
 def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Picture | None:
@@ -42,7 +29,7 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
         last = path.points[-1]
         dropped = report.lifts[0].dropped if report.lifts else 0
         cut_short = evaluation.interrupted and last.pairs + dropped < path.cap
-        ended = REASONS["interrupted"] if cut_short else "every planned pair was run"
+        ended = REASONS["interrupted"] if cut_short else "the plan was complete"
         why = REASONS.get(report.stopped or "", ended)
         said = f"{report.verdict} after {last.pairs} of at most {path.cap} pairs, because {why}"
         says.append(f"{path.student}: {said}")
@@ -69,10 +56,10 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
         return None
     return Picture(
         name="path",
-        title="The way to the verdict",
+        title="How the estimate settled",
         says="How the lift and its intervals moved with each pair. " + "; ".join(says) + ".",
-        reading="The line is the lift so far; the band its interval on these very cases, the paler one on cases like "
-        "these. "
+        reading="The line is the lift so far; the band its interval on these cases, the paler one on new cases of "
+        "this kind. "
         + (_ROUNDS if any(mark["round"] for mark in marks) else "")
         + "The point is the end."
         + (f" The first {MOST_STUDENTS} students are shown." if len(paths) > MOST_STUDENTS else ""),

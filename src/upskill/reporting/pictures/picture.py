@@ -1,8 +1,7 @@
-"""A picture before and after it is drawn, and what pictures show beyond the result itself."""
+"""A picture before and after it is drawn."""
 
 from dataclasses import dataclass, field
 
-from upskill.domain import Interval
 from upskill.domain.case import Json
 
 WIDTHS = {"wide": 470, "narrow": 262}
@@ -38,33 +37,3 @@ class DrawnPicture:
     wide: str
     narrow: str
     png: bytes | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PathPoint:
-    """The estimate after so many pairs."""
-
-    pairs: int
-    mean: float
-    these_cases: Interval
-    cases_like_these: Interval | None
-    round_end: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StudentPath:
-    """How one student's estimate moved, pair by pair, to the end."""
-
-    student: str
-    points: tuple[PathPoint, ...]
-    cap: int
-    """The most pairs there could have been."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TokenRatio:
-    """Tokens of the measured arm for one token of the other, in the typical case."""
-
-    student: str
-    typical: float
-    interval: Interval | None

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from upskill.domain import ArmSummary, Interval, StudentReport
+from upskill.domain import ArmSummary, StudentReport
 from upskill.domain.case import Json
 from upskill.reporting.pictures.canvas import Canvas, Chart
 from upskill.reporting.pictures.palette import LIGHT
-from upskill.reporting.pictures.picture import Picture, TokenRatio
+from upskill.reporting.pictures.picture import Picture
+from upskill.reporting.token_change import TokenRatio, token_change
 from upskill.reporting.wording import arm_name, short_names
 
 BAR, HEAD, GAP = 22, 24, 14
@@ -65,31 +66,9 @@ def _change(ratio: TokenRatio | None) -> tuple[str, str]:
     if ratio is None:
         return "", "unsure"
     interval = ratio.interval
-    if interval is None:
-        return f"{_times(ratio.typical)} tokens", "unsure"
-    said = f"{_times(ratio.typical)} tokens ({_range(interval)})"
-    if interval.high < 1:
-        return said, "good"
-    return said, "mark" if interval.low > 1 else "unsure"
-
-
-def _range(interval: Interval) -> str:
-    """Both ends; where they lie on the same side, its word stands once."""
-    low, high = _times(interval.low), _times(interval.high)
-    if low == high:
-        return low
-    if interval.high < 1:
-        return f"{high.removesuffix(' fewer')} to {low}"
-    if low.rpartition(" ")[2] == high.rpartition(" ")[2]:
-        low = low.rpartition(" ")[0]
-    return f"{low} to {high}".removesuffix(" the")
-
-
-def _times(ratio: float) -> str:
-    if ratio >= 2:
-        return f"{ratio:.1f}× the"
-    change = round((ratio - 1) * 100)
-    return "as many" if change == 0 else f"{abs(change)}% {'more' if change > 0 else 'fewer'}"
+    if interval is not None and interval.high < 1:
+        return token_change(ratio), "good"
+    return token_change(ratio), "mark" if interval is not None and interval.low > 1 else "unsure"
 
 
 def chart(picture: Picture, canvas: Canvas) -> Chart:

@@ -15,6 +15,7 @@ from upskill.models import MeteredClient, Spending
 from upskill.redaction import redactor_from
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage.runs import RunFolder, RunRecord, Status, now
+from upskill.storage.skill_copy import keep_skill_text, skill_text
 from upskill.workflows.evaluating.conclude import cut_short_by, students_end, summarise
 from upskill.workflows.evaluating.execute import clean_logs, execute
 from upskill.workflows.evaluating.judge import identity, judge_report
@@ -97,6 +98,8 @@ def evaluate(
         folder = storage.run_folder_at(parent.folder.path)
     record = replace(first_record(prepared, settings, folder), looks=terms)
     folder.write_record(record)
+    if parent is None:  # a longer run keeps its drafts itself
+        keep_skill_text(folder.path, skill_text(order.skill, prepared.skill))
     ledger = None if earlier is None else earlier.ledger
     run = EvaluationRun(prepared, settings.values, folder, record, progress, client, parent, ledger)
     evaluation = run_and_report(run, resumed=False)

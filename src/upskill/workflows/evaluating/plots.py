@@ -1,6 +1,7 @@
 """Pictures as files, and the history of a skill over its versions, which is one of them."""
 
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from upskill import storage
@@ -11,9 +12,14 @@ from upskill.reporting.read_evaluation import UnreadableResult
 from upskill.storage import RunRecord
 from upskill.workflows.evaluating.report import recorded_evaluation
 
+NEEDED = {"altair": "altair", "vl_convert": "vl-convert-python"}
+"""The modules that draw, and the packages of the extra `plots` that bring them."""
+
 
 def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
     """Draw every picture as SVG and PNG. Raises `EngineError`."""
+    if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
+        raise EngineError(f"--plots needs {' and '.join(missing)}", hint=f"python -m pip install {' '.join(missing)}")
     try:
         with Drawer() as drawer:
             return dict(drawer.draw(pictures, png=True))

@@ -9,7 +9,7 @@ from upskill.domain.look import LookTerms
 from upskill.errors import EngineError
 from upskill.measuring import FIRST_LOOK, CaseTally, DroppedPair, Level, Pair, Pairing, measure_lift, tallies_of
 from upskill.measuring.copies import collapse_copies
-from upskill.reporting.pictures import PathPoint, StudentPath
+from upskill.reporting.estimate_path import PathPoint, StudentPath
 from upskill.storage import RunRecord
 from upskill.storage.run_folders import RUN_FILE, TRIALS_FILE
 from upskill.workflows.evaluating.schedule import AfterPair, Schedule, SequentialSchedule, ignore_pair, schedule_for

@@ -10,19 +10,24 @@ from pathlib import Path
 
 from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
-from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Skill, Trial, TrialPlan, harness_info
+from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Trial, TrialPlan, harness_info
+from upskill.domain.skill_text import SkillText
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
+from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
-from upskill.reporting.pictures import Picture, StudentPath, TokenRatio, asked_pictures
-from upskill.reporting.pictures.sufficient_students import ENOUGH
+from upskill.reporting.html.story import TeachingStory
+from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.reporting.token_change import TokenRatio
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.storage.engine_steps import StepReader
 from upskill.storage.run_folders import name_of_run
-from upskill.storage.runs import CaseReference
+from upskill.storage.runs import CaseReference, SettingRecord
 from upskill.workflows.evaluating.conclude import by_student, summarise
+from upskill.workflows.evaluating.measured_skill import measured_skill, skill_of
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
 
@@ -48,11 +53,25 @@ class Report:
     """Student, case and repeat of what the verdict rests on."""
     shown: Mapping[int, int]
     """Lines of the trials that the page shows, and how often each was tried."""
+    skill: SkillText | None
+    story: TeachingStory | None = None
+    """How a `generate` came to the skill; `None` for an evaluation of its own."""
 
     def page(self) -> str:
         """The page. Reads the answers one at a time."""
         clean = redactor_from(os.environ).clean_own
-        return clean(report_page(self.evaluation, self.facts, cases=self.cases, trials=self._logged()))
+        page = report_page(
+            self.evaluation,
+            self.facts,
+            cases=self.cases,
+            trials=self._logged(),
+            skill=self.skill,
+            story=self.story,
+            paths=self.paths,
+            ratios=self.ratios,
+            enough=self.enough,
+        )
+        return clean(page)
 
     def pictures(self) -> tuple[Picture, ...]:
         """What `--plots` draws."""
@@ -120,6 +139,7 @@ def read_report(
     if evaluation is None:
         evaluation = _evaluation(run, record, plan, trials, replays, problems)
     clean = redactor_from(os.environ).clean_own
+    skill = measured_skill(run, record, problems)
     return Report(
         run=run,
         evaluation=evaluation,
@@ -135,6 +155,7 @@ def read_report(
             if trial.student in replays and replays[trial.student].schedule.counts(trial)
         ),
         shown=_shown(trials),
+        skill=skill,
     )
 
 
@@ -213,7 +234,7 @@ def _evaluation(
     return summarise(
         plan,
         trials,
-        skill=_skill(run, record),
+        skill=skill_of(measured_skill(run, record, [])),
         run=run.as_posix(),
         schedules={name: one.schedule for name, one in replays.items()},
         cut_short=lambda _: "interrupted",
@@ -238,21 +259,19 @@ def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluatio
     return read_evaluation(
         record.results,
         run=name,
-        skill=_skill(run, record),
+        skill=skill_of(measured_skill(run, record, [])),
         students=record.students,
         min_lift=record.min_lift,
         end=record.end,
     )
 
 
-def _skill(run: Path, record: RunRecord) -> Skill:
-    """The skill as it is now, if it is what was measured; otherwise only its name."""
-    with suppress(UpskillError):
-        if is_inside(run, run / record.skill_source):
-            skill = storage.read_skill(run / record.skill_source)
-            if skill.digest == record.skill_digest:
-                return skill
-    return Skill(name=record.skill_name, description="", body="", digest=record.skill_digest)
+def _skill_folder(run: Path, record: RunRecord) -> str | None:
+    """The folder of the skill, as it is typed from here."""
+    folder = run / record.skill_source
+    if not is_inside(run, folder) or not folder.is_dir():
+        return None
+    return Path(os.path.relpath(folder)).as_posix()
 
 
 def _ratios(plan: TrialPlan, trials: Mapping[str, list[Trial]], replays: Mapping[str, Replay]) -> list[TokenRatio]:
@@ -275,6 +294,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
     here = logs.is_relative_to(Path.cwd())
     return RunFacts(
         skill=record.skill_name,
+        skill_folder=_skill_folder(run, record),
         folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder in which this report was made" if here else "from any folder",
@@ -285,12 +305,17 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
         seed=record.seed,
         skill_digest=record.skill_digest,
         versions=record.versions,
-        settings=tuple(
-            (name, _plain(setting.value), setting.origin)
-            for name, setting in record.settings.items()
-            if setting.origin != "default"
-        ),
+        settings=settings_shown(record.settings),
         problems=tuple(problems),
+    )
+
+
+def settings_shown(settings: Mapping[str, SettingRecord]) -> tuple[tuple[str, str, str], ...]:
+    """Name, value and origin of what is not the default."""
+    return tuple(
+        (name, _plain(setting.value), setting.origin)
+        for name, setting in settings.items()
+        if setting.origin != "default"
     )
 
 

@@ -35,6 +35,8 @@ class CaseStage:
         self._profile, self._count = profile, count
         self.notes: list[str] = []
         """For a person: what was dropped, and what is odd about the cases."""
+        self.dropped: list[str] = []
+        """Cases that were written and not used, a line each with the reason."""
 
     def run(self, ask: Ask) -> tuple[Case, ...]:
         """All cases, each with its use. They are final before the draft is written."""
@@ -82,7 +84,8 @@ class CaseStage:
             count=self._count,
             known=by_hand,
         )
-        self.notes += (f"dropped: {dropped}" for dropped in written.dropped)
+        for dropped in written.dropped:
+            self._drop(dropped)
         return self._joined(by_hand, written.cases, planned=plan is not None)
 
     def _joined(self, by_hand: Sequence[Case], written: Sequence[Case], *, planned: bool) -> tuple[Case, ...]:
@@ -97,11 +100,15 @@ class CaseStage:
         new: list[Case] = []
         for case, double in without_doubles(written, known=by_hand):
             if double is not None:
-                self.notes.append(f"dropped: {case.id} asks the same as {double.id}")
+                self._drop(f"{case.id} asks the same as {double.id}")
             else:
                 new.append(case if case.id not in known else replace(case, id=f"{case.id}-{case.digest[:6]}"))
         sideless = (case if planned or case.use == "negative" else replace(case, use=None) for case in new)
         return with_merged_families((*by_hand, *sideless), by_hand=by_hand)
+
+    def _drop(self, line: str) -> None:
+        self.dropped.append(line)
+        self.notes.append(f"dropped: {line}")
 
 
 def _few_families(cases: Sequence[Case]) -> tuple[str, ...]:

@@ -44,6 +44,7 @@ from upskill.workflows.generating.plan import (
     plan_generate,
     read_own_cases,
 )
+from upskill.workflows.generating.report import keep_generate_report
 from upskill.workflows.generating.resuming import TypedGenerate, resume_command, resumed_order
 from upskill.workflows.generating.stages import PROFILE, PROFILE_RECORD, GenerateStages
 from upskill.workflows.generating.teachers import with_absolute_handoff
@@ -173,23 +174,32 @@ def _run_stages(
     folder: TeachingFolder, record: TeachingRecord, inputs: GenerateInputs, progress: RunProgress, accept: Accept
 ) -> GenerateResult:
     with storage.only_one_in(folder.path), asking_in(_handoffs(inputs, folder)):
-        record = replace(record, status="running", finished_at=None)
+        record = replace(record, status="running", finished_at=None, end=None)
         folder.write_record(record)
         progress.run_created(folder.path)
         stages = GenerateStages(folder, record, inputs, progress=progress, accept=accept)
         try:
-            return stages.run()
+            result = stages.run()
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
-            _record_end(folder, stages.record, "interrupted" if resumable else "failed")
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
                 error.hint = f"what was bought is kept; go on with `{resume_command(folder.path)}`"
             told = _explained(error, inputs, folder, stages.exhausted)
+            _record_end(folder, stages, told, "interrupted" if resumable else "failed")
+            if (problem := _report(folder, inputs)) is not None:
+                progress.note(f"note: {problem}")
             if stages.best_draft is not None:
                 told.add_note(stages.best_draft)
             if told is error:
                 raise
             raise told from None
+        problem = _report(folder, inputs)
+        return result if problem is None else replace(result, notes=(*result.notes, problem))
+
+
+def _report(folder: TeachingFolder, inputs: GenerateInputs) -> str | None:
+    """Leave a page in the run folder, however the run ended; returns why there is none, in words."""
+    return keep_generate_report(folder.path) if inputs.settings.values.report else None
 
 
 def _explained(error: BaseException, inputs: GenerateInputs, folder: TeachingFolder, cap: Cap | None) -> BaseException:
@@ -217,10 +227,11 @@ def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     )
 
 
-def _record_end(folder: TeachingFolder, record: TeachingRecord, status: Status) -> None:
+def _record_end(folder: TeachingFolder, stages: GenerateStages, error: BaseException, status: Status) -> None:
     """Where a disk is full, what happened matters more than that it could not be recorded; it can still be resumed."""
+    reason = error.message if isinstance(error, UpskillError) else status
     with suppress(EngineError):
-        folder.write_record(replace(record, status=status, finished_at=now()))
+        folder.write_record(replace(stages.record, status=status, finished_at=now(), end=stages.ended_by(reason)))
 
 
 def _unanswered(error: NoAnswer, folder: TeachingFolder, cap: Cap | None) -> UpskillError:

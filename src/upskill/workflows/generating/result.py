@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 
 from upskill.domain import Case
-from upskill.domain.generated import AttemptSummary
+from upskill.domain.generated import AttemptSummary, FailedAnswer, StudentScore
+from upskill.domain.text import shortened
+from upskill.teaching.failures import Failure, choose
 from upskill.workflows.evaluating.notes import cap_notes
+from upskill.workflows.generating.attempts import Attempt
 from upskill.workflows.generating.plan import uses_of
 from upskill.workflows.generating.prove import Proof
-from upskill.workflows.generating.refine import RefineResult
+
+MOST_SHOWN = 400
+"""Characters of a prompt, an answer or what a check saw, in the record of an attempt."""
+MOST_CHECKS = 4
 
 
 def is_settled(proof: Proof) -> bool:
@@ -24,16 +30,38 @@ def measured_notes(proof: Proof | None) -> tuple[str, ...]:
     return tuple(note for note in evaluation.notes if note not in noted_elsewhere)
 
 
-def attempt_summaries(refined: RefineResult | None) -> tuple[AttemptSummary, ...]:
-    """How each attempt did on the learn cases."""
+def attempt_summary(attempt: Attempt, *, best: Attempt, draft: str) -> AttemptSummary:
+    """How an attempt did on the learn cases; `draft` is where it lies, seen from the run folder."""
+    return AttemptSummary(
+        number=attempt.number,
+        passed=attempt.passes,
+        of=len(attempt.passed),
+        presentation=attempt.presentation,
+        revises=attempt.revises,
+        chosen=attempt.number == best.number,
+        draft=draft,
+        by_student=_scores(attempt),
+        failures=tuple(map(_failed, choose(attempt.failures))),
+        edits=tuple(map(str, attempt.edits)),
+    )
+
+
+def _scores(attempt: Attempt) -> tuple[StudentScore, ...]:
+    students = dict.fromkeys(student for student, _ in attempt.passed)
     return tuple(
-        AttemptSummary(
-            number=attempt.number,
-            passed=attempt.passes,
-            of=len(attempt.passed),
-            presentation=attempt.presentation,
-        )
-        for attempt in (refined.attempts if refined is not None else ())
+        StudentScore(student=name, passed=sum(mine), of=len(mine))
+        for name in students
+        if (mine := [passed for (student, _), passed in attempt.passed.items() if student == name])
+    )
+
+
+def _failed(failure: Failure) -> FailedAnswer:
+    return FailedAnswer(
+        case_id=failure.case_id,
+        student=failure.student,
+        prompt=shortened(failure.prompt, MOST_SHOWN),
+        answer=shortened(failure.answer, MOST_SHOWN),
+        saw=tuple(shortened(one, MOST_SHOWN) for one in failure.saw[:MOST_CHECKS]),
     )
 
 

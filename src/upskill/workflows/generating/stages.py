@@ -12,7 +12,7 @@ from upskill import storage
 from upskill.domain import Cap, Case, Lesson, estimate_tokens
 from upskill.domain.draft import Draft
 from upskill.domain.finding import Finding
-from upskill.domain.generated import GenerateResult, worst_of
+from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens, StudentProfile
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.models import Ask, Endpoint, ServedModel, Teacher
@@ -24,7 +24,7 @@ from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
-from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord
+from upskill.storage.teaching_runs import RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
@@ -41,7 +41,7 @@ from upskill.workflows.generating.plan import GenerateInputs, topics_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
 from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
-from upskill.workflows.generating.result import attempt_summaries, counted_cases, is_settled, measured_notes
+from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.save import save_draft
 from upskill.workflows.generating.shown_path import shown_path
@@ -81,6 +81,7 @@ class GenerateStages:
         self._profile = inputs.profile
         """What writers are told of the students; each stage that learns more of them replaces it."""
         self._count: CountTokens = counter_for(inputs.roles.served) if inputs.profile is not None else estimate_tokens
+        self._attempts: tuple[AttemptSummary, ...] = ()
         self.best_draft: str | None = None
         """The best new draft so far, for a person: where it lies and how it did. `None` before there is one."""
 
@@ -127,6 +128,8 @@ class GenerateStages:
         stage = CaseStage(self._folder, self._inputs, profile=self._profile, count=self._count, progress=self._progress)
         cases = stage.run(ask)
         self._notes += stage.notes
+        if stage.dropped:
+            self.record = replace(self.record, dropped=tuple(stage.dropped))
         self._ended("cases")
         return cases
 
@@ -213,7 +216,7 @@ class GenerateStages:
             return None
 
         def on_attempt(attempt: Attempt, best: Attempt) -> None:
-            self._folder.keep_draft(attempt.draft)
+            self._keep_attempt(attempt, best)
             self._note_best(best.draft, f"{best.share} passed")
             if attempt.presentation != PROSE and not attempt.edits:
                 self._progress.note(f"the same content as {attempt.presentation}:")
@@ -242,12 +245,20 @@ class GenerateStages:
             on_attempt=on_attempt,
         )
         best = refined.best
+        self._folder.write_attempts(RefiningRecord(attempts=self._attempts, stopped=refined.stopped))
         if refined.note is not None:
             self._notes.append(refined.note)
         if len(refined.attempts) > 1:
             self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
         self._ended("refined")
         return refined
+
+    def _keep_attempt(self, attempt: Attempt, best: Attempt) -> None:
+        """Keep a draft and how it did, for the report of the run."""
+        draft = self._folder.keep_draft(attempt.draft).relative_to(self._folder.path).as_posix()
+        earlier = (replace(one, chosen=one.number == best.number) for one in self._attempts)
+        self._attempts = (*earlier, attempt_summary(attempt, best=best, draft=draft))
+        self._folder.write_attempts(RefiningRecord(attempts=self._attempts))
 
     def _prove(self, best: Draft, cases: Sequence[Case], measure: StageMeasurer) -> Proof | None:
         """The one test that claims rest on."""
@@ -329,7 +340,7 @@ class GenerateStages:
             claims=claims,
             proven=proof is not None and proof.proven,
             evaluation=None if proof is None else proof.evaluation,
-            attempts=attempt_summaries(refined),
+            attempts=self._attempts,
             refined=None if refined is None else refined.stopped,
             teacher=inputs.roles.teacher.name,
             students=_names(inputs.roles) if inputs.order.evaluate else (),
@@ -370,6 +381,10 @@ class GenerateStages:
             return ()
         run = Path(shown_path(self._folder.path))
         return (f"stopped at {cap}; go on with: {resume_command(run, *cap.option)}",)
+
+    def ended_by(self, reason: str) -> TeachingEnd:
+        """The end of a run without a result."""
+        return TeachingEnd(reason=reason, teacher=self._spending.by_teacher, students=self._spending.by_students)
 
     @property
     def exhausted(self) -> Cap | None:

@@ -6,6 +6,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from upskill.domain import Arm, ArmSummary, StudentReport
+from upskill.reporting.wording import arm_name, dollars, percent
 
 ENOUGH = 0.8
 """A pass rate that is called sufficient where nobody says otherwise."""
@@ -22,6 +23,8 @@ class SufficientStudent:
     pass_rate: float
     use: float
     """Dollars, or tokens, per task."""
+    aside: str | None
+    """The name of its arm, where that is neither of the two that are compared."""
     surely: bool
     """Whether the pass rate is high enough also at the low end of what the trials allow, for the best of so many."""
 
@@ -35,6 +38,26 @@ def use_per_task(arm: ArmSummary, *, cost: bool) -> float | None:
     return arm.cost if cost else arm.tokens
 
 
+def use_words(use: float | None, *, cost: bool) -> str:
+    """What an answer takes; unknown is said, never 0."""
+    if cost:
+        return dollars(use)
+    return "unknown" if use is None else f"{use:,.0f}"
+
+
+def cheapest_words(reports: Iterable[StudentReport], *, enough: float) -> str:
+    """Which model to take at that pass rate, in a sentence."""
+    reports = list(reports)
+    best = cheapest_sufficient(reports, enough=enough)
+    if best is None:
+        return f"No model reached a pass rate of {enough:.0%}."
+    how = "" if best.arm == "baseline" else " with the skill" if best.aside is None else f" ({best.aside})"
+    sure = "" if best.surely else "; so few answers leave room for less"
+    use = dollars(best.use) if by_cost(reports) else f"{best.use:,.0f} tokens"
+    passed = percent(best.pass_rate)
+    return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {passed} for {use} an answer{sure}."
+
+
 def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENOUGH) -> SufficientStudent | None:
     """The cheapest student, with or without the skill, at that pass rate; `None` if there is none."""
     reports = list(reports)
@@ -45,6 +68,7 @@ def cheapest_sufficient(reports: Iterable[StudentReport], *, enough: float = ENO
             arm=arm.arm,
             pass_rate=arm.pass_rate,
             use=use,
+            aside=None if arm.arm in report.compared else arm_name(arm.arm, report.harness),
             surely=lowest_rate(arm.passed, arm.trials, of=len(reports)) >= enough,
         )
         for report in reports

@@ -1,0 +1,59 @@
+"""What a `generate` decided, in one sentence: what was saved or which version stays, and on what evidence."""
+
+from upskill.domain import Evaluation, StudentReport
+from upskill.domain.evaluation import shown_interval
+from upskill.domain.generated import GenerateResult
+from upskill.domain.text import count
+from upskill.reporting.wording import confidence_interval, points
+
+_NEW = {
+    "helps": "helps",
+    "hurts": "hurts",
+    "no difference": "makes no difference",
+    "cheaper": "saves tokens without a lift",
+    "undecided": "was not shown to help",
+}
+_REVISION = {
+    **_NEW,
+    "helps": "is better",
+    "hurts": "is worse",
+    "undecided": "was not shown to be better",
+}
+
+
+def decision(generated: GenerateResult) -> str:
+    """The decision with its reason: the first sentence of the report, and in the record for every later one."""
+    if generated.saved is None:
+        return f"The old version stays: {_evidence(generated, subject='the revision')}."
+    what = "The new version was saved" if generated.revision else "The skill was saved"
+    if generated.evaluation is None:
+        return f"{what}, {generated.reason}."
+    return f"{what}{':' if generated.proven else ', but'} {_evidence(generated, subject='it')}."
+
+
+def _evidence(generated: GenerateResult, *, subject: str) -> str:
+    evaluation = generated.evaluation
+    if evaluation is None:
+        return generated.reason.removeprefix("not proven: ")
+    if len(evaluation.students) > 1:
+        return f"{subject} {_of_several(generated, evaluation)}"
+    (report,) = evaluation.students
+    words = (_REVISION if generated.revision else _NEW).get(report.verdict or "")
+    if words is None or (report.verdict == "helps" and not generated.proven):
+        return generated.reason  # which says what speaks against it, or why there is no verdict
+    return f"{subject} {words} on {count(evaluation.cases, 'held-out case')}{_figures(report)}"
+
+
+def _figures(report: StudentReport) -> str:
+    if not report.lifts:
+        return ""
+    lift = report.lifts[0]
+    interval = shown_interval(claim=report.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
+    return f" ({points(lift.mean)} points, {confidence_interval(lift, interval)})"
+
+
+def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:
+    helped, hurt = (sum(one.status == side for one in generated.claims) for side in ("helps", "hurts"))
+    better, worse = ("is better for", "worse for") if generated.revision else ("helps", "hurts")
+    models = f"{better} {helped} of {len(generated.claims)} models and {worse} {hurt or 'none'}"
+    return f"{models} on {count(evaluation.cases, 'held-out case')}"

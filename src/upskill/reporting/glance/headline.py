@@ -1,0 +1,108 @@
+"""The answer in one or two sentences: first what was found, then the best of several models, or why nothing was."""
+
+from collections.abc import Sequence
+
+from upskill.domain import Arm, Evaluation, harness_info
+from upskill.domain.text import count
+from upskill.reporting.glance.values import GlanceRow
+
+_SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
+
+
+def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> tuple[str, ...]:
+    """The answer first. Undecided and without a verdict are said at the beginning of their sentence."""
+    if not rows:
+        return ("Nothing was measured.",)
+    subject = _subject(evaluation)
+    found = [_one(subject, rows[0], evaluation.cases)] if len(rows) == 1 else _several(subject, rows, evaluation.cases)
+    if evaluation.interrupted:
+        return ("The run was interrupted, so this is not final.", *found)
+    return tuple(found)
+
+
+def arm_words(evaluation: Evaluation) -> tuple[str, str]:
+    """What stands before the comparison and after it, as people say it."""
+    if not evaluation.students:
+        return "without the skill", "with the skill"
+    report = evaluation.students[0]
+    measured, against = report.compared
+    if against == "previous":
+        return "old version", "new version"
+    names: dict[Arm, str] = {"offered": "with the skill offered", "ceiling": "with the passage itself"}
+    offered = harness_info(report.harness).with_tools and measured == "with_skill"
+    return "without the skill", "with the skill given" if offered else names.get(measured, "with the skill")
+
+
+def _subject(evaluation: Evaluation) -> str:
+    measured, against = evaluation.students[0].compared
+    return "The new version" if against == "previous" else _SUBJECTS.get(measured, "The skill")
+
+
+def _one(subject: str, row: GlanceRow, cases: int) -> str:
+    change = f"from {row.before_text} to {row.after_text} of {count(cases, 'case')}, {lift_words(row)}"
+    match row.verdict:
+        case "helps" | "hurts":
+            return f"{subject} {row.verdict} {row.name}: {change}."
+        case "no difference":
+            return f"{subject} makes no difference for {row.name}: {change}."
+        case "cheaper":
+            tokens = "fewer tokens" if row.tokens is None else f"{row.tokens} tokens per answer"
+            return f"{subject} makes {row.name} cheaper and no worse: {tokens}, {change}."
+        case "undecided" if row.clarity == "unclear":
+            return f"Undecided: {row.name} goes {change}."
+        case "not compared":
+            return f"Not compared: {row.name} passes {row.after_text} of {count(cases, 'case')}; {row.why}."
+        case _:
+            return f"No verdict: {row.why}."
+
+
+def lift_words(row: GlanceRow) -> str:
+    """The lift and its interval as words: `+89 points (95% CI +35 to +100)`."""
+    unit = "point" if row.lift in ("+1", "−1") else "points"
+    reach = f" {row.reach}" if row.reach else ""
+    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends}{reach})" if row.ends else "")
+
+
+def _several(subject: str, rows: Sequence[GlanceRow], cases: int) -> list[str]:
+    said = [f"{_counted(subject, rows)}."]
+    if (helped := _with(rows, "helps")) and (best := _best(helped)) is not None:
+        of = count(cases, "case")
+        said.append(f"Best: {best.name} goes from {best.before_text} to {best.after_text} of {of}.")
+    missing = [row for row in rows if row.clarity == "none" and row.verdict == "no verdict"]
+    if missing and len(missing) < len(rows):
+        said.append(f"No verdict for {_listed(missing)}: {missing[0].why}.")
+    return said
+
+
+def _best(rows: Sequence[GlanceRow]) -> GlanceRow | None:
+    known = [row for row in rows if row.before is not None and row.after is not None]
+    return max(known, key=lambda row: (row.after or 0) - (row.before or 0), default=None)
+
+
+def _counted(subject: str, rows: Sequence[GlanceRow]) -> str:
+    """How many are helped and how many are hurt; where that is nobody, what else was found."""
+    all_of, helped, hurt = len(rows), len(_with(rows, "helps")), len(_with(rows, "hurts"))
+    if helped and hurt:
+        return f"{subject} helps {helped} of {all_of} models and hurts {hurt}"
+    if helped or hurt:
+        acts, number = ("helps", helped) if helped else ("hurts", hurt)
+        return f"{subject} {acts} {f'all {all_of}' if number == all_of else f'{number} of {all_of}'} models"
+    for verdict, said in (("undecided", "Undecided"), ("no verdict", "No verdict"), ("not compared", "Not compared")):
+        if len(_with(rows, verdict)) == all_of:
+            why = f": {rows[0].why}" if rows[0].why else ""
+            return f"{said} for all {all_of} models{why}"
+    others = ("undecided", "no difference", "no verdict", "not compared")
+    counts = ", ".join(f"{len(found)} {verdict}" for verdict in others if (found := _with(rows, verdict)))
+    if cheaper := len(_with(rows, "cheaper")):
+        rest = f"; {counts}" if counts else ""
+        return f"{subject} makes {cheaper} of {all_of} models cheaper and no worse{rest}"
+    return f"No effect shown on {all_of} models: {counts}"
+
+
+def _with(rows: Sequence[GlanceRow], verdict: str) -> list[GlanceRow]:
+    return [row for row in rows if row.verdict == verdict]
+
+
+def _listed(rows: Sequence[GlanceRow]) -> str:
+    names = [row.name for row in rows[:3]] + ([f"{len(rows) - 3} more"] if len(rows) > 3 else [])
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,140 @@
+"""A row for each model of an evaluation. Rates, lift and interval come from the same pairs, in the same rounding."""
+
+from upskill.domain import Evaluation, Lift, StudentReport
+from upskill.domain.text import count
+from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
+from upskill.reporting.wording import arm_name, arm_percents, between, confidence, points
+
+
+def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
+    """A row for each student, in the order of the evaluation."""
+    names = unique_names([report.student.name for report in evaluation.students])
+    return tuple(
+        row_of(report, name=name, cases=evaluation.cases)
+        for report, name in zip(evaluation.students, names, strict=True)
+    )
+
+
+def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
+    """One student. Where there is no verdict there are no figures either, and the row says why."""
+    lift = report.lifts[0] if report.lifts else None
+    clarity = _clarity(report)
+    if clarity == "none":
+        return _empty(report, name=name)
+    shown = arm_percents(report)
+    measured, against = report.compared
+    interval = report.interval
+    return GlanceRow(
+        model=report.student.name,
+        name=name,
+        before=report.rate(against),
+        after=report.rate(measured),
+        before_text=shown.get(against, "–"),
+        after_text=shown.get(measured, "–"),
+        lift=None if lift is None else points(lift.mean),
+        interval=None if lift is None or interval is None else _named_interval(lift, between(interval)),
+        confidence=USUAL if lift is None else confidence(lift),
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        reach=_reach(report, cases),
+        other_interval=None if lift is None else _other(report, lift, cases),
+        verdict=report.verdict or "not compared",
+        sign=SIGNS.get(report.verdict or "", NO_SIGN),
+        clarity=clarity,
+        pairs=0 if lift is None else lift.pairs,
+        tokens=_tokens(report),
+        why=None,
+    )
+
+
+def _empty(report: StudentReport, *, name: str) -> GlanceRow:
+    """A student without a verdict. Only what was not compared keeps the one rate that it has."""
+    compared = report.verdict is not None
+    after = None if compared else report.rate(report.compared[0])
+    return GlanceRow(
+        model=report.student.name,
+        name=name,
+        before=None,
+        after=after,
+        before_text="–",
+        after_text="–" if after is None else arm_percents(report)[report.compared[0]],
+        lift=None,
+        interval=None,
+        reach="",
+        other_interval=None,
+        verdict="no verdict" if compared else "not compared",
+        sign=NO_SIGN,
+        clarity="none",
+        pairs=report.lifts[0].pairs if report.lifts else 0,
+        tokens=None if compared else _tokens(report),
+        why=why_none(report),
+    )
+
+
+def why_none(report: StudentReport) -> str:
+    """Why there is no verdict, from what was counted."""
+    if report.verdict is None:
+        return "nothing was asked without the skill"
+    if report.verdict == "undecided":
+        return "no pair was complete"
+    asked = sum(arm.trials + arm.errored for arm in report.arms)
+    errored = sum(arm.errored for arm in report.arms)
+    if report.end == "endpoint down":
+        return f"the server stopped answering after {count(asked - errored, 'answer')}"
+    if errored:
+        return f"{errored:,} of {count(asked, 'answer')} {'was' if errored == 1 else 'were'} lost{_faults(report)}"
+    for what, counts in (
+        ("answers were lost on the way", [arm.lost for arm in report.arms]),
+        ("requests were refused", [arm.refused for arm in report.arms]),
+    ):
+        if any(counts):
+            arms = zip(counts, report.arms, strict=True)
+            return f"{what}: {', '.join(f'{one:,} {arm_name(arm.arm, report.harness)}' for one, arm in arms)}"
+    return "no pair was complete" if not report.lifts else "too few pairs were complete"
+
+
+def _faults(report: StudentReport) -> str:
+    """The most frequent fault, in brackets."""
+    faults = [fault for arm in report.arms for fault in arm.faults]
+    return f" ({max(faults, key=lambda fault: fault[1])[0]})" if faults else ""
+
+
+def _clarity(report: StudentReport) -> Clarity:
+    if report.verdict in (None, "invalid") or not report.lifts:
+        return "none"
+    return "unclear" if report.verdict == "undecided" else "clear"
+
+
+def _named_interval(lift: Lift, ends: str) -> str:
+    """The ends, and before them the confidence where that is not the usual one."""
+    return ends if confidence(lift) == USUAL else f"{confidence(lift)} {ends}"
+
+
+def _narrow(report: StudentReport) -> bool:
+    return bool(report.lifts) and (report.claim == "these cases" or report.lifts[0].cases_like_these is None)
+
+
+def _reach(report: StudentReport, cases: int) -> str:
+    return f"on {_these(cases)}" if _narrow(report) else ""
+
+
+def _these(cases: int) -> str:
+    return "this 1 case" if cases == 1 else f"these {cases} cases"
+
+
+def _other(report: StudentReport, lift: Lift, cases: int) -> str:
+    if not _narrow(report):
+        return f"on {_these(cases)}: {confidence(lift)} {between(lift.these_cases)}"
+    if lift.cases_like_these is None:
+        return "on new cases of this kind: unknown, there are too few cases"
+    return f"on new cases of this kind: {confidence(lift)} {between(lift.cases_like_these)}"
+
+
+def _tokens(report: StudentReport) -> str | None:
+    """Mean tokens per answer, from the arm measured against to the measured one; `None` where one is unknown."""
+    arms = [report.arm(arm) for arm in reversed(report.compared)]
+    known = [arm.tokens for arm in arms if arm is not None]
+    if not known or None in known:
+        return None
+    return " → ".join(f"{tokens:,.0f}" for tokens in known if tokens is not None)

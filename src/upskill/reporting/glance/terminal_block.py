@@ -1,0 +1,103 @@
+"""A glance for a terminal: the sentences, a line per model with a dumbbell in it, and a key. Prints nothing."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from upskill.reporting.glance.names import fitted
+from upskill.reporting.glance.text_dumbbell import ASCII, UNICODE, Glyphs, drawn
+from upskill.reporting.glance.values import ASCII_SIGNS, USUAL, Glance, GlanceRow
+from upskill.reporting.wording import can_draw
+
+_GAP = 2
+_LEAST_BAR, _GOOD_BAR, _MOST_BAR = 10, 16, 41
+_LEAST_NAME, _MOST_NAME = 14, 30
+WITH_TOKENS = 100
+"""Columns from which a line has room for the tokens."""
+_STYLES = {"helps": "bright_blue", "cheaper": "bright_blue", "hurts": "dark_orange", "no difference": ""}
+_NEEDED = "○●◉━╌╱·▲▼◆→−–…"
+_PLAIN = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ","})
+
+
+def style_of(verdict: str) -> str:
+    """Blue where the skill helps, orange where it hurts, dim where nothing is clear."""
+    return _STYLES.get(verdict, "dim")
+
+
+def terminal_lines(glance: Glance, console: Console) -> list[Text]:
+    """The sentences, a line for each row and a key: no line is wider than the console, 80 columns at least."""
+    width = max(80, console.width)
+    lines = [part for one in glance.sentences for part in Text(one, style="bold").wrap(console, width)]
+    if glance.rows:
+        plain = not can_draw(console, _NEEDED)
+        lines += _rows(glance.rows, width, plain=plain)
+        lines += [_key(glance, width, plain=plain)] if any(row.after is not None for row in glance.rows) else []
+    for line in lines:
+        line.rstrip()
+    return [_encodable(line, console) for line in lines]
+
+
+def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
+    glyphs = ASCII if plain else UNICODE
+    texts = [_cells(row, plain=plain, tokens=width >= WITH_TOKENS) for row in rows]
+    widths = [max(cell_len(row[column]) for row in texts) for column in range(len(texts[0]))]
+    room = width - sum(one + _GAP for one in widths if one) - _GAP
+    name = min(max(cell_len(row.name) for row in rows), _MOST_NAME, max(_LEAST_NAME, room - _GOOD_BAR))
+    bar = max(_LEAST_BAR, min(_MOST_BAR, room - name))
+    return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(rows, texts, strict=True)]
+
+
+def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
+    here = " here" if row.reach and row.verdict in ("helps", "hurts", "cheaper") else ""
+    sign = ASCII_SIGNS[row.sign] if plain else row.sign
+    if row.lift is None:
+        rate = row.after_text if row.after is not None else ""
+        cells = [rate, "", f"{sign} {row.verdict}"]
+    else:
+        rates = f"{row.before_text:>4} → {row.after_text:>4}"
+        cells = [rates, row.figures, f"{sign} {row.verdict}{here}"]
+    if tokens:
+        cells.append("" if row.tokens is None else f"{row.tokens} tokens")
+    return [cell.translate(_PLAIN) if plain else cell for cell in cells]
+
+
+def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: Glyphs) -> Text:
+    style = style_of(row.verdict)
+    name, bar = fitted(row.name, widths[0]), drawn(row, widths[1], glyphs)
+    line = Text(name + " " * (widths[0] - cell_len(name) + _GAP))
+    line.append(bar, style=style)
+    for number, (cell, width) in enumerate(zip(cells, widths[2:], strict=True)):
+        if width:
+            line.append(" " * _GAP + cell + " " * (width - cell_len(cell)), style=style if number == 2 else "")
+    line.rstrip()
+    return line
+
+
+def _key(glance: Glance, width: int, *, plain: bool) -> Text:
+    """What the dots are, and what the figures in brackets are; what has no room is left out, the dots last."""
+    glyphs, rows = (ASCII if plain else UNICODE), glance.rows
+    parts = [f"{glyphs.hollow} {glance.before}", f"{glyphs.filled} {glance.after}"]
+    if any(row.clarity == "unclear" for row in rows):
+        parts.append(f"{glyphs.unclear * 2} not clear")
+    if any(row.interval for row in rows):
+        parts.append(f"lift in points ({USUAL})")
+    reach = next((row.reach for row in rows if row.reach), "")
+    if reach and len(rows) > 1:
+        parts.append(f"here: {reach}")
+    while cell_len("   ".join(parts)) > width:
+        parts.pop()
+    return Text("   ".join(parts), style="dim")
+
+
+def _encodable(line: Text, console: Console) -> Text:
+    """The line in characters that the console can carry."""
+    try:
+        line.plain.encode(console.encoding)
+    except UnicodeEncodeError:
+        line = line.copy()
+        line.plain = line.plain.translate(_PLAIN).encode(console.encoding, "replace").decode(console.encoding)
+    except LookupError:
+        pass
+    return line

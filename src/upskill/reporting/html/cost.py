@@ -1,0 +1,59 @@
+"""What answers cost with and without the skill, and which model is the cheapest that is good enough."""
+
+from collections.abc import Iterator, Sequence
+
+from upskill.domain import Evaluation, Purchase
+from upskill.domain.text import count
+from upskill.reporting.html.folds import Fold
+from upskill.reporting.html.templating import render
+from upskill.reporting.sufficient_students import cheapest_words
+from upskill.reporting.token_change import TokenRatio, token_change
+from upskill.reporting.wording import arm_name, dollars
+
+
+def spent(cost: float | None) -> str:
+    """What was paid; an unknown sum is not called one."""
+    return "price unknown" if cost is None else f"{dollars(cost)} spent"
+
+
+def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: float) -> Fold:
+    """Tokens and cost per answer and arm, and what was bought."""
+    body = render(
+        "cost.html",
+        cheapest=cheapest_words(evaluation.students, enough=enough),
+        rows=list(_rows(evaluation, {ratio.student: ratio for ratio in ratios})),
+        bought=_bought(evaluation.bought),
+    )
+    return Fold(name="cost", title="Cost", finding=_finding(evaluation), body=body)
+
+
+def _finding(evaluation: Evaluation) -> str:
+    bought = evaluation.bought
+    if not bought.calls:
+        return "nothing was bought"
+    return f"{count(bought.calls, 'call')}, {spent(bought.cost)}"
+
+
+def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tuple[str, ...]]:
+    for report in evaluation.students:
+        ratio = ratios.get(report.student.name)
+        for arm in report.arms:
+            measured = ratio is not None and arm.arm == report.compared[0]
+            yield (
+                report.student.name,
+                arm_name(arm.arm, report.harness),
+                "unknown" if arm.tokens is None else f"{arm.tokens:,.0f}",
+                token_change(ratio) if ratio is not None and measured else "–",
+                dollars(arm.cost),
+                dollars(arm.spent),
+            )
+
+
+def _bought(bought: Purchase) -> str:
+    said = f"Bought: {count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {spent(bought.cost)}."
+    if bought.failed_calls:
+        lost = f" (about {dollars(bought.lost)})" if bought.lost else ""
+        said += f" {count(bought.failed_calls, 'call')} brought no answer{lost}."
+    if bought.reused:
+        said += f" {count(bought.reused, 'answer')} came from earlier runs and cost nothing."
+    return said

@@ -1,0 +1,134 @@
+"""How the result was measured: the plan, every lift with both intervals, what was corrected, and where the whole is."""
+
+from collections.abc import Iterator
+
+from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens, harness_info
+from upskill.domain.text import count
+from upskill.reporting.html.facts import RunFacts
+from upskill.reporting.html.folds import Fold
+from upskill.reporting.html.templating import render
+from upskill.reporting.wording import (
+    arm_name,
+    ceiling_words,
+    confidence_interval,
+    judge_error_words,
+    loss_lines,
+    percent,
+    points,
+)
+
+_TIMES = {1: "once", 2: "twice"}
+
+
+def method_fold(evaluation: Evaluation, facts: RunFacts) -> Fold:
+    """Everything that a careful reader may ask about the numbers."""
+    body = render(
+        "method.html",
+        lifts=[row for report in evaluation.students for row in _lifts(report)],
+        arms=[row for report in evaluation.students for row in _arms(report)],
+        remarks=[(report.student.name, list(_remarks(evaluation, report))) for report in evaluation.students],
+        facts=list(_facts(evaluation, facts)),
+        logs=facts.logs,
+        logs_from=facts.logs_from,
+    )
+    return Fold(name="method", title="Method", finding=_finding(evaluation), body=body)
+
+
+def _finding(evaluation: Evaluation) -> str:
+    most = "up to " if evaluation.design == "sequential" else ""
+    return f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} in each arm"
+
+
+def _lifts(report: StudentReport) -> Iterator[tuple[str, ...]]:
+    for lift in report.lifts:
+        yield (
+            report.student.name,
+            f"{arm_name(lift.arm, report.harness)} against {arm_name(lift.against, report.harness)}",
+            points(lift.mean),
+            confidence_interval(lift, lift.cases_like_these),
+            confidence_interval(lift, lift.these_cases),
+            f"{lift.pairs}" + (f", {lift.dropped} dropped" if lift.dropped else ""),
+        )
+
+
+def _arms(report: StudentReport) -> Iterator[tuple[str, ...]]:
+    for arm in report.arms:
+        faults = ", ".join(f"{number} {fault}" for fault, number in arm.faults)
+        yield (
+            report.student.name,
+            arm_name(arm.arm, report.harness),
+            f"{arm.passed} of {arm.trials}",
+            "–" if arm.checks_passed is None or arm.checks is None else f"{arm.checks_passed:.1f} of {arm.checks:.1f}",
+            "–" if arm.turns is None else f"{arm.turns:.1f}",
+            f"{arm.errored} ({faults})" if arm.errored else "0",
+        )
+
+
+def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
+    """What is said of one model beyond the tables."""
+    yield _capital(report.sentence)
+    if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
+        yield _capital(ceiling)
+    if report.lifts and report.lifts[0].corrected is not None:
+        yield f"Corrected for having passed a threshold: {_without_selection(report.lifts[0])}."
+    if (judged := judge_error_words(report)) is not None:
+        yield f"Corrected for the judge's errors: {judged}."
+    offered = report.arm("offered")
+    if offered is not None and offered.trials:
+        yield f"Where the skill was offered, the model loaded it in {offered.loaded or 0} of {offered.trials} answers."
+    yield from map(_capital, loss_lines(report))
+    if report.answered_by:
+        yield f"The server calls the model that answered {', '.join(report.answered_by[:3])}."
+
+
+def _capital(sentence: str) -> str:
+    """A sentence as it stands by itself."""
+    return sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
+
+
+def _without_selection(lift: Lift) -> str:
+    shown = f"{points(lift.corrected or 0.0)} points, shown {points(lift.mean)}"
+    return f"{shown}; lifts that are large enough for a verdict are too large on average"
+
+
+def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]:
+    yield "Run", facts.folder
+    yield "Status", facts.status
+    yield "Started", facts.started_at
+    yield "Finished", facts.finished_at or "not yet"
+    yield "Plan", _plan(evaluation)
+    yield "Order of the answers", f"shuffled, with seed {facts.seed}"
+    yield "How models worked", _harness(facts.harness or "")
+    yield "Sandbox", evaluation.sandbox or "nothing was executed"
+    yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
+    yield "Skill", f"about {estimate_tokens(evaluation.skill.body):,} tokens, digest {(facts.skill_digest or '')[:19]}"
+    for report in evaluation.students:
+        if report.student.model != report.student.name:
+            yield f"Model behind {report.student.name}", report.student.model
+    for name, version in facts.versions.items():
+        yield f"Version of {name}", version
+
+
+def _plan(evaluation: Evaluation) -> str:
+    ran = {arm.arm: arm_name(arm.arm, report.harness) for report in evaluation.students for arm in report.arms}
+    where = (
+        f" in each arm ({', '.join(ran.values())})" if len(ran) > 1 else "".join(f", {name}" for name in ran.values())
+    )
+    if evaluation.design == "sequential":
+        rounds = count(evaluation.repeats, "round")
+        return f"up to {rounds}, each of which asks every case once{where}; stops as soon as the answer is clear"
+    times = _TIMES.get(evaluation.repeats, f"{evaluation.repeats} times")
+    return f"every case asked {times}{where}"
+
+
+def _harness(name: str) -> str:
+    """Its name has a version in it, for people who compare runs."""
+    meaning = harness_info(name).description
+    return f"{meaning} ({name})" if meaning else name
+
+
+def _judge(judge: JudgeReport) -> str:
+    said = f"{judge.model}, {count(judge.judged, 'answer')}"
+    if judge.agreement is None:
+        return f"{said}; no answer had other checks to compare it with"
+    return f"{said}; agrees with the other checks in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"

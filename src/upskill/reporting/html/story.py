@@ -1,0 +1,173 @@
+"""The skill as text, and how a `generate` came to it: material, cases, attempts, held-out test, decision.
+
+Every text may be a stranger's, and is shown as text. No content of a held-out case is among the values.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+from upskill.domain.finding import Finding
+from upskill.domain.generated import AttemptSummary
+from upskill.domain.skill_text import SkillText
+from upskill.domain.text import count, shortened
+from upskill.reporting.html.templating import render
+from upskill.reporting.html.text_diff import TextDiff
+from upskill.reporting.next_step import NextStep
+
+NAMES_SHOWN = 3
+STEPS_SHOWN = 4
+"""Attempts whose share stands in the overview; of more, the first and the chosen one."""
+Outcome = Literal["saved", "stays", "nothing"]
+_OUTCOMES: dict[Outcome, str] = {"saved": "Saved", "stays": "The old version stays", "nothing": "Nothing saved"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MaterialItem:
+    """One thing that the teacher was given to read."""
+
+    kind: str
+    """`recorded work`, `document`, `skill` or `examples`."""
+    name: str
+    size: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoryCases:
+    """How many cases there are, by use, and what was written and not used."""
+
+    learn: int
+    held_out: int
+    negative: int
+    own: int = 0
+    """Of them, how many were there before, or came from a file."""
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int:
+        """Cases of every use."""
+        return self.learn + self.held_out + self.negative
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoryAttempt:
+    """One draft on the learn cases, and what was changed in it."""
+
+    summary: AttemptSummary
+    against: str = ""
+    """What the change is against, in words: `attempt 1`, `the old version`."""
+    change: TextDiff | None = None
+    """`None` for a first draft, and where the drafts cannot be read any more."""
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is the version that was to be improved."""
+        return (self.summary.draft or "").startswith("previous/")
+
+    @property
+    def share(self) -> str:
+        """`3/5`."""
+        return f"{self.summary.passed}/{self.summary.of}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoryTest:
+    """The held-out test in a figure and a few words."""
+
+    figure: str
+    words: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TeachingStory:
+    """How a `generate` came to its skill."""
+
+    task: str
+    outcome: Outcome
+    decision: str
+    """One sentence."""
+    next_step: NextStep | None = None
+    """The command that the decision calls for."""
+    teacher: str
+    case_writer: str | None = None
+    """`None` where nobody wrote cases, or the teacher did."""
+    wish: str | None = None
+    """What to improve, in the user's words."""
+    material: tuple[MaterialItem, ...] = ()
+    redacted: int = 0
+    """Secrets that were removed from it."""
+    cases: StoryCases | None = None
+    before: tuple[str, ...] = ()
+    """What each model could do without a skill, a line each."""
+    attempts: tuple[StoryAttempt, ...] = ()
+    stopped: str | None = None
+    """Why refining ended."""
+    test: StoryTest | None = None
+    change: TextDiff | None = None
+    """What the chosen draft changes in the old version; `None` for a new skill."""
+    findings: tuple[Finding, ...] = ()
+    spent: tuple[tuple[str, str], ...] = ()
+    """Who was asked, and what that cost."""
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    """What could not be read, a line each."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """One step of the overview."""
+
+    title: str
+    figure: str
+    words: str = ""
+    reached: bool = True
+
+
+def skill_section(skill: SkillText | None, story: TeachingStory | None) -> Markup:
+    """The section "The skill"; empty where there is neither a text nor a story."""
+    if skill is None and story is None:
+        return Markup()
+    return render("skill.html", skill=skill, story=story, steps=() if story is None else tuple(_steps(story)))
+
+
+def _steps(story: TeachingStory) -> Iterator[Step]:
+    yield _material(story)
+    cases = story.cases
+    if cases is None:
+        yield Step(title="Cases", figure="none yet", reached=False)
+    else:
+        unrelated = f", {cases.negative} unrelated" if cases.negative else ""
+        figure = count(cases.total, "case")
+        words = f"{cases.learn} to learn from, {cases.held_out} held out{unrelated}"
+        yield Step(title="Cases", figure=figure, words=words)
+    yield _attempts(story)
+    if story.test is None:
+        yield Step(title="Held-out test", figure="not run", reached=False)
+    else:
+        yield Step(title="Held-out test", figure=story.test.figure, words=story.test.words)
+    yield Step(title="Decision", figure=_OUTCOMES[story.outcome])
+
+
+def _material(story: TeachingStory) -> Step:
+    if not story.material:
+        return Step(title="Material", figure="the task alone", words="from what the teacher knows")
+    figure = count(len(story.material), "source") if len(story.material) > 1 else story.material[0].kind
+    return Step(title="Material", figure=figure, words=_listed([one.name for one in story.material]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(shortened(name, 40) for name in names[:NAMES_SHOWN]) + more
+
+
+def _attempts(story: TeachingStory) -> Step:
+    attempts = story.attempts
+    if not attempts:
+        return Step(title="Attempts", figure="not measured", reached=False)
+    chosen = next((one for one in attempts if one.summary.chosen), attempts[-1])
+    few = len(attempts) <= STEPS_SHOWN
+    shares = [one.share for one in attempts] if few else [attempts[0].share, "…", chosen.share]
+    what = "attempt 1" if len(attempts) == 1 else f"attempt {chosen.summary.number} of {len(attempts)} is the best"
+    return Step(title="Attempts", figure=" → ".join(shares), words=f"learn cases passed; {what}")

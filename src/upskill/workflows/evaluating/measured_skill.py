@@ -1,0 +1,62 @@
+"""The skill of a run, for its report: the text that the run kept, or the skill as it is now if it is still the same."""
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from upskill import storage
+from upskill.domain import Skill
+from upskill.domain.skill_text import SkillText
+from upskill.errors import UpskillError
+from upskill.storage import RunRecord
+from upskill.storage.frontmatter import parse_skill_text
+from upskill.storage.skill_copy import read_skill_text, skill_text
+from upskill.workflows.evaluating.typed_again import is_inside
+
+CHANGED = "The skill has changed since this run. This is the version that was measured."
+CHANGED_AND_LOST = "The skill has changed since this run, which kept no copy of its text."
+LOST = "This run kept no copy of the skill's text, and the skill is gone or lies outside the working folder."
+
+
+def measured_skill(run: Path, record: RunRecord, problems: list[str]) -> SkillText:
+    """The text of what was measured, or a note on why it is missing."""
+    now = _skill_now(run, record)
+    changed = now is not None and now.digest != record.skill_digest
+    kept = _kept(run, record, problems)
+    if kept is not None:
+        return replace(kept, note=CHANGED if changed else None)
+    if now is not None and not changed:
+        with suppress(UpskillError, OSError):
+            return skill_text(run / record.skill_source, now)
+    return SkillText(
+        name=record.skill_name,
+        description="",
+        digest=record.skill_digest,
+        text=None,
+        note=CHANGED_AND_LOST if changed else LOST,
+    )
+
+
+def _kept(run: Path, record: RunRecord, problems: list[str]) -> SkillText | None:
+    try:
+        kept = read_skill_text(run)
+    except UpskillError as error:
+        problems.append(error.message)
+        return None
+    return kept if kept is not None and kept.digest == record.skill_digest else None
+
+
+def _skill_now(run: Path, record: RunRecord) -> Skill | None:
+    """The skill where the record says it is; only from the run folder and the working folder is it read."""
+    with suppress(UpskillError):
+        if is_inside(run, run / record.skill_source):
+            return storage.read_skill(run / record.skill_source)
+    return None
+
+
+def skill_of(text: SkillText) -> Skill:
+    """The skill that a text is of, as far as it is known."""
+    body = ""
+    with suppress(ValueError):
+        body = "" if text.text is None else parse_skill_text(text.text).body
+    return Skill(name=text.name, description=text.description, body=body, digest=text.digest)

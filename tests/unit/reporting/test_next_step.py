@@ -1,0 +1,81 @@
+"""The one command after a result, chosen by what was found."""
+
+from dataclasses import replace
+
+import pytest
+
+from unit.reporting.evaluations import CASE_STATES, arm, evaluation, lift, report
+from upskill.domain import RunEnd
+from upskill.domain.student import Student
+from upskill.reporting.next_step import next_step, next_steps
+
+
+def test_what_was_interrupted_is_resumed() -> None:
+    step = next_step(evaluation(end=RunEnd(interrupted=True)))
+    assert step.command == "upskill eval --resume runs/2026-11-15-093042-tarnctl-1a2b3c"
+    assert next_step(evaluation(end=RunEnd(interrupted=True)), resume="upskill eval s --resume r").command.endswith("r")
+
+
+def test_a_run_without_a_verdict_is_mended_first() -> None:
+    invalid = evaluation(report(verdict="invalid"), report("kimi", verdict="hurts"), case_states=CASE_STATES)
+    assert next_step(invalid).what == "retry only what errored"
+    lossy = report(verdict="invalid", arms=(arm("baseline"), replace(arm("with_skill"), lost=12)))
+    assert next_step(replace(invalid, students=(lossy,))).command == "upskill eval … --fresh"
+    down = replace(invalid, students=(replace(lossy, end="endpoint down"),))
+    assert next_step(down).command.startswith("upskill eval --resume runs/")
+
+
+@pytest.mark.parametrize("verdict", ["undecided", "invalid"])
+def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str) -> None:
+    step = next_step(evaluation(report(verdict=verdict, stopped="budget"), case_states=CASE_STATES), skill="skills/x")
+    assert step.what == "resume where it stopped, for as much again"
+    assert step.command.startswith("upskill eval --resume runs/")
+
+
+def test_what_helps_is_kept_proven_by_the_gate_that_it_passes() -> None:
+    wide = evaluation(report(claim="cases like these"), report("kimi", claim="cases like these"))
+    assert next_step(wide, skill="my skills/x").command == "upskill eval 'my skills/x' -m haiku -m kimi --require helps"
+    narrow = evaluation(report(claim="these cases"))
+    assert next_step(narrow, skill="x").command == "upskill eval x -m haiku --require helps-here"
+
+
+def test_an_address_is_typed_again_where_all_models_have_it() -> None:
+    local = Student(name="smollm2", model="openai-api/x/smollm2", endpoint="http://localhost:8080/v1")
+    found = evaluation(report(claim="cases like these", student=local))
+    assert next_step(found, skill="x").command == (
+        "upskill eval x -m smollm2 --base-url http://localhost:8080/v1 --require helps"
+    )
+
+
+@pytest.mark.parametrize("verdict", ["hurts", "no difference"])
+def test_a_skill_that_does_no_good_goes_back_to_the_teacher(verdict: str) -> None:
+    found = evaluation(report(claim="cases like these"), report("kimi", verdict=verdict))
+    assert next_step(found, skill="skills/x").command == "upskill generate --from skills/x"
+    assert next_step(found).command == "upskill generate --from SKILL"
+
+
+def test_an_open_question_gets_more_repeats_of_the_models_that_are_open() -> None:
+    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"))
+    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 6"
+
+
+def test_too_few_cases_to_decide_are_joined_by_more() -> None:
+    few = evaluation(report(verdict="undecided", lifts=(lift(cases_like_these=None),)), cases=4)
+    assert next_step(few, skill="x").command == "upskill cases write x -o more-cases.json"
+
+
+def test_rejected_cases_are_looked_at_before_the_skill_is_changed() -> None:
+    found = evaluation(report(verdict="hurts"), case_states=CASE_STATES)
+    assert next_step(found, skill="x").command == "upskill cases check x"
+    unproven = evaluation(report(verdict="no difference"), case_states=CASE_STATES[:1])
+    assert next_step(unproven, skill="x").command == "upskill cases check x"
+
+
+def test_a_run_without_a_baseline_is_compared_next() -> None:
+    alone = evaluation(report(verdict=None, arms=(arm("with_skill"),), lifts=()))
+    assert next_step(alone, skill="x").command == "upskill eval x -m haiku"
+
+
+def test_the_answers_can_be_looked_at_after_every_result() -> None:
+    *_, last = next_steps(evaluation())
+    assert last.command == "upskill report runs/2026-11-15-093042-tarnctl-1a2b3c --open"
