@@ -187,7 +187,8 @@ def command(
                     raise UsageError(f"--require {require} needs an evaluation", hint="leave out --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
-                    _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
+                    plan = plan_generate(order, settings=chosen, progress=progress, piped=piped, needs_keys=False)
+                    _show_plan(plan, as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
                     order,

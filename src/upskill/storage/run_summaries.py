@@ -17,6 +17,9 @@ from upskill.errors import UpskillError
 from upskill.storage.plain_files import read_plain
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
 
+USUAL_CONFIDENCE = 0.95
+"""Of the intervals of records that do not say."""
+
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
     """Every run in a folder, newest first. A folder that is not there holds none; a damaged one is named."""
@@ -51,8 +54,17 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
         skill=_text(_object(results.get("skill")).get("name")),
         digest=_text(_object(results.get("skill")).get("digest")),
         results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
+        cost=_spent(results),
         sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
     )
+
+
+def _spent(results: Mapping[str, Any]) -> float | None:
+    """What teacher and students cost together; `None` where one of them is unknown."""
+    spent = _object(results.get("spent"))
+    costs = [_number(_object(spent.get(who)).get("cost")) for who in ("teacher", "students")]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping[str, Any]], PastRun]) -> PastRun:
@@ -102,6 +114,7 @@ def _result(student: Mapping[str, Any]) -> PastResult:
         narrow=shown is not None and shown is narrow,
         pairs=pairs if isinstance(pairs, int) else None,
         spent=_number(student.get("spent")),
+        confidence=_number(lift.get("confidence")) or USUAL_CONFIDENCE,
         answered_by=tuple(name for one in _list(student.get("answered_by")) if (name := _text(one))),
     )
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
 from upskill.domain.finding import Finding
-from upskill.domain.skill import META_FILE
+from upskill.domain.skill import META_FILE, SKILL_FILE
 from upskill.domain.student_profile import Aptitude
 from upskill.domain.text import whole_characters
 from upskill.storage.cases import cases_as_json
@@ -155,6 +155,14 @@ def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: di
     if written_by is not None:
         others["cases_written_by"] = written_by
     write_text(path, _text({**others, "cases": cases_as_json(cases)}))
+
+
+def cases_written_for(folder: Path) -> str | None:
+    """The digest of the version that the cases in `skill_meta.json` were written for; `None` where that is unknown."""
+    folder = folder.parent if folder.name == SKILL_FILE else folder
+    by = _load(folder / META_FILE).get("cases_written_by")
+    digest = by.get("skill_digest") if isinstance(by, dict) else None
+    return digest if isinstance(digest, str) else None
 
 
 def _load(path: Path) -> dict[str, Json]:

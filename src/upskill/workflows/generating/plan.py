@@ -141,6 +141,8 @@ class GeneratePlan:
         """Models, price, time and notes, for a person."""
         roles = self.inputs.roles
         why = ", the strongest for which a key is set" if roles.chosen else ""
+        if roles.chosen and roles.teacher_served.missing_key is not None:
+            why = ", the strongest; no key is set, so a real run has no teacher yet"
         teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
         lines = [teacher]
         if roles.writer != roles.teacher:
@@ -154,8 +156,8 @@ class GeneratePlan:
         lines += self.shares
         if self.inputs.gathered.redacted:
             lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
-        lines += [f"  note: {note}" for note in (*self.inputs.gathered.notes, *roles.teacher_served.notes)]
-        return tuple(lines)
+        notes = (*self.inputs.gathered.notes, *roles.teacher_served.notes, *roles.missing_notes)
+        return (*lines, *(f"  note: {note}" for note in dict.fromkeys(notes)))
 
     def as_json(self) -> dict[str, Json]:
         """The plan for programs."""
@@ -171,6 +173,7 @@ class GeneratePlan:
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
             "notes": [*self.inputs.roles.untyped, *self.inputs.gathered.notes],
+            "missing_keys": list(self.inputs.roles.missing_keys),
         }
 
 
@@ -180,8 +183,12 @@ def plan_generate(
     settings: ResolvedSettings,
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
+    needs_keys: bool = True,
 ) -> GeneratePlan:
-    """Read and check everything, and price it. Spends nothing, writes nothing."""
+    """Read and check everything, and price it. Spends nothing, writes nothing.
+
+    Without `needs_keys` a missing key is a note: the plan is shown and not run.
+    """
     settings = with_cap(settings)
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
@@ -209,7 +216,7 @@ def plan_generate(
         gathered = with_comments(gathered, feedback)
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
-    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note, needs_keys=needs_keys)
     inputs = GenerateInputs(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
@@ -227,7 +234,7 @@ def plan_generate(
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
-        judge_for(values, {student.name: student for student in roles.students}, own)
+        judge_for(values, {student.name: student for student in roles.students}, own, needs_key=needs_keys)
     if order.evaluate:
         inputs = replace(inputs, profile=first_profile(inputs))
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
