@@ -157,7 +157,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     page = _report_of(place)
     assert re.search(r"The skill was saved: it helps on 8 held-out cases \(\+100 points, 95% CI \+\d+ to \+100\)", page)
     assert TASK in page
-    assert "255 secrets removed" in page or "secrets removed before anything was sent" in page
+    assert "secrets removed before anything was sent" in page
     assert line_for(THINGS[11]) in page, "the text of the skill, and what the revision added"
     _no_secret_anywhere(place, done)
     _no_key_at_the_wrong_server(place)
@@ -363,7 +363,7 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
     stays = "The old version stays: the revision was not shown to be better on 9 held-out cases"
     assert stays in page
     assert "Errors are handled with care" in page, "what it would have changed"
-    assert "upskill cases write ./skills/quarn/" in page
+    assert "upskill cases write ./skills/quarn -o more-cases.json" in page
 
 
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, lift, report
+from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, report
 from upskill.domain import Interval, RunEnd, StudentReport
 from upskill.reporting.estimate_path import PathPoint, StudentPath
 from upskill.reporting.pictures import asked_pictures

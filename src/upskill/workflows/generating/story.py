@@ -257,11 +257,11 @@ class StoryReader:
         return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
 
     def _improved(self) -> str | None:
-        """The skill that was to be improved, as it was typed."""
+        """The skill that was to be improved, as it would be typed here."""
         name = PurePosixPath(self._files.previous or "").name
         sources = self._record.order.get("sources")
         typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
-        return next((one for one in typed if name in PurePosixPath(one).parts), None)
+        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
 
     def _notes(self) -> tuple[str, ...]:
         """The notes of the run, without those on cases, which stand beside the cases."""
