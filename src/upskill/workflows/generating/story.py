@@ -1,41 +1,34 @@
-"""Reads from the run folder of a `generate` how its skill came about.
+"""Tells how the skill of a `generate` came about, from its record and the files of its run folder."""
 
-The folder may be a stranger's. Files are read within limits, no recorded path is followed out of the folder, and what
-cannot be read becomes a line in `problems`.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from shlex import quote
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
-from upskill import storage
-from upskill.domain import Case, Evaluation, Purchase
+from upskill.domain import Evaluation, Purchase
 from upskill.domain.evaluation import shown_interval
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
-from upskill.domain.skill import SKILL_FILE
 from upskill.domain.skill_text import SkillText
-from upskill.domain.student_profile import Aptitude
-from upskill.domain.text import count, shortened
-from upskill.errors import EngineError, UpskillError
+from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
-from upskill.reporting.html.text_diff import TextDiff, text_diff
+from upskill.reporting.html.text_diff import TextDiff
+from upskill.reporting.next_step import NextStep, next_step
 from upskill.reporting.wording import confidence_interval, dollars, points
-from upskill.storage.records import first_problem
-from upskill.storage.skill_copy import skill_text
-from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder, TeachingRecord
-from upskill.workflows.evaluating.measured_skill import skill_of
-from upskill.workflows.generating.material import GatheredMaterial, read_gathered
+from upskill.storage.teaching_runs import TeachingRecord
+from upskill.workflows.generating.material import GatheredMaterial
+from upskill.workflows.generating.recorded_files import RecordedFiles
+from upskill.workflows.generating.resuming import resume_command
+from upskill.workflows.generating.save import shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
 """Notes, findings or dropped cases that are listed."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,21 +56,18 @@ class _Results:
 
 
 _RESULTS = TypeAdapter(_Results)
-_APTITUDES = TypeAdapter(tuple[Aptitude, ...])
 
 
 class StoryReader:
-    """Reads one run folder. Each part is read once; `problems` lists what could not be read."""
+    """Tells the story of one run folder, as far as its files can be read."""
 
     def __init__(self, run: Path, record: TeachingRecord) -> None:
-        self.problems: list[str] = []
-        self._record = record
-        self._folder = TeachingFolder(path=run)
-        self._texts: dict[str, SkillText | None] = {}
+        self._run, self._record = run, record
+        self._files = RecordedFiles(run)
 
     def story(self, evaluation: Evaluation | None) -> TeachingStory:
         """How the skill came about; `evaluation` is that on held-out cases."""
-        record, results, gathered = self._record, self._results, self._gathered
+        record, results, gathered = self._record, self._results, self._files.gathered
         attempts = tuple(map(self._attempt, self._summaries()))
         cases = self._cases()
         teacher = (results.teacher if results is not None else None) or record.teacher
@@ -87,31 +77,36 @@ class StoryReader:
             wish=None if gathered is None else gathered.wish,
             outcome=self.outcome,
             decision=self.decision,
-            teacher=teacher,
+            teacher=unique_names([teacher])[0],
+            next_step=self._next_step(evaluation),
             case_writer=wrote if cases is None or cases.own < cases.total else None,
-            material=() if gathered is None else tuple(_items(gathered, self._text(self._previous))),
+            material=() if gathered is None else tuple(_items(gathered, self._files.text(self._files.previous))),
             redacted=0 if gathered is None else gathered.redacted,
             cases=cases,
             before=self._before(),
             attempts=attempts,
-            stopped=self._refining.stopped or (None if results is None else results.refined),
+            stopped=self._files.refining.stopped or (None if results is None else results.refined),
             test=None if evaluation is None else held_out_test(evaluation),
             change=self._change(),
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
             spent=tuple(self._spent()),
             notes=self._notes(),
-            problems=tuple(self.problems),
+            problems=tuple(self._files.problems),
         )
+
+    def left_out(self, line: str) -> None:
+        """Note what could not be read elsewhere."""
+        self._files.problems.append(line)
 
     def skill(self) -> SkillText | None:
         """The text of the skill: what was saved, what stays, or the best draft."""
         match self.outcome:
             case "saved":
-                found, note = self._text(self._saved_draft()), None
+                found, note = self._files.text(self._saved_draft()), None
             case "stays":
-                found, note = self._text(self._previous), "The old version, which stays."
+                found, note = self._files.text(self._files.previous), "The old version, which stays."
             case "nothing":
-                found, note = self._text(self._best_draft()), "The best draft so far. It was not saved."
+                found, note = self._files.text(self._best_draft()), "The best draft so far. It was not saved."
         return None if found is None else replace(found, note=note)
 
     @property
@@ -119,7 +114,7 @@ class StoryReader:
         """The name of the skill; before there is one, what the run is called."""
         results = self._results
         named = None if results is None else results.skill.get("name")
-        draft = self._best_draft() or self._previous
+        draft = self._best_draft() or self._files.previous
         return named or (PurePosixPath(draft).name if draft is not None else "a new skill")
 
     @property
@@ -144,6 +139,8 @@ class StoryReader:
         if dangers:
             found = count(dangers, "dangerous finding")
             return f"Nothing was saved: the draft has {found}, which nobody accepted."
+        if record.results is not None and record.end is None:
+            return "What this run decided cannot be read."
         if record.end is None:
             return f"Nothing was saved yet: the run is still going on or was killed, after the stage “{record.stage}”."
         reason = record.end.reason.removeprefix("nothing was saved: ").rstrip(".")
@@ -154,90 +151,69 @@ class StoryReader:
     def _results(self) -> _Results | None:
         """The results of a run that came to its end."""
         found = self._record.results if self._record.end is None else None
-        return None if found is None else self._tried("the results in generate.json", lambda: _results(found))
-
-    @cached_property
-    def _gathered(self) -> GatheredMaterial | None:
-        text = self._tried("material.json", lambda: self._folder.saved("material.json"))
-        if text is None:
-            return None
-        return self._tried("material.json", lambda: read_gathered(text, previous=None, skill_folder=None))
-
-    @cached_property
-    def _refining(self) -> RefiningRecord:
-        return self._tried("attempts.json", self._folder.read_attempts) or RefiningRecord()
+        return None if found is None else self._files.tried("the results in generate.json", lambda: _results(found))
 
     def _summaries(self) -> tuple[AttemptSummary, ...]:
         """The attempts that are shown: the first ones, and always the chosen one."""
-        found = self._refining.attempts or (() if self._results is None else self._results.attempts)
+        found = tuple(map(self._named, self._files.refining.attempts or self._recorded_attempts))
         if len(found) > MOST_ATTEMPTS:
-            self.problems.append(f"{len(found) - MOST_ATTEMPTS} of {len(found)} attempts are not shown")
-        first = found[:MOST_ATTEMPTS]
-        return first if any(one.chosen for one in first) else (*first[:-1], *(one for one in found if one.chosen))
+            self._files.problems.append(f"{len(found) - MOST_ATTEMPTS} of {len(found)} attempts are not shown")
+        chosen = [one for one in found[MOST_ATTEMPTS:] if one.chosen][:1]
+        return (*found[: MOST_ATTEMPTS - len(chosen)], *chosen)
+
+    @property
+    def _recorded_attempts(self) -> tuple[AttemptSummary, ...]:
+        """Those of a run of before `attempts.json`."""
+        return () if self._results is None else self._results.attempts
+
+    def _named(self, one: AttemptSummary) -> AttemptSummary:
+        """The same with short names of the models."""
+        return replace(
+            one,
+            by_student=tuple(replace(score, student=self._short(score.student)) for score in one.by_student),
+            failures=tuple(replace(failed, student=self._short(failed.student)) for failed in one.failures),
+        )
+
+    def _short(self, student: str) -> str:
+        return self._short_names.get(student) or unique_names([student])[0]
+
+    @cached_property
+    def _short_names(self) -> dict[str, str]:
+        names = list(dict.fromkeys(score.student for one in self._files.refining.attempts for score in one.by_student))
+        return dict(zip(names, unique_names(names), strict=True))
 
     def _attempt(self, one: AttemptSummary) -> StoryAttempt:
-        drafts = {other.number: other.draft for other in self._refining.attempts}
+        drafts = {other.number: other.draft for other in self._files.refining.attempts}
         if one.revises is None or one.draft is None:
             return StoryAttempt(summary=one)
-        change = self._diff(drafts.get(one.revises), one.draft)
+        change = self._files.diff(drafts.get(one.revises), one.draft)
         return StoryAttempt(summary=one, against=f"attempt {one.revises}", change=change)
 
     def _change(self) -> TextDiff | None:
         """What the best draft changes in the version that was to be improved."""
         best = self._best_draft()
-        return None if self._previous is None or best is None else self._diff(self._previous, best)
-
-    def _diff(self, before: str | None, after: str) -> TextDiff | None:
-        old, new = self._text(before), self._text(after)
-        return None if old is None or new is None else text_diff(_named_texts(old), _named_texts(new))
+        return None if self._files.previous is None or best is None else self._files.diff(self._files.previous, best)
 
     def _saved_draft(self) -> str | None:
         """The draft with the digest of the results; the best one where none has it."""
         results = self._results
         digest = None if results is None else results.skill.get("digest")
-        for draft in reversed(self._drafts):
-            found = self._text(draft)
+        for draft in reversed(self._files.drafts):
+            found = self._files.text(draft)
             if found is not None and found.digest == digest:
                 return draft
         return self._best_draft()
 
     def _best_draft(self) -> str | None:
         """The attempt that was chosen; without attempts, the last draft."""
-        chosen = next((one.draft for one in self._refining.attempts if one.chosen), None)
-        return chosen or (self._drafts[-1] if self._drafts else None)
-
-    @cached_property
-    def _drafts(self) -> list[str]:
-        """The folders of all drafts, in order, seen from the run folder."""
-        below = (self._folder.path / "drafts").glob("[0-9]*/*")
-        numbered = [path for path in below if path.parent.name.isdecimal() and path.is_dir()]
-        ordered = sorted(numbered, key=lambda path: int(path.parent.name))
-        return [path.relative_to(self._folder.path).as_posix() for path in ordered[: MOST_ATTEMPTS + 1]]
-
-    @cached_property
-    def _previous(self) -> str | None:
-        previous = self._tried("previous", lambda: self._folder.previous)
-        return None if previous is None else previous.relative_to(self._folder.path).as_posix()
-
-    def _text(self, draft: str | None) -> SkillText | None:
-        """The text of a draft of this run; `None` where it is not there, or not in this folder."""
-        if draft is None:
-            return None
-        if draft not in self._texts:
-            self._texts[draft] = self._tried(draft, lambda: self._read_draft(draft))
-        return self._texts[draft]
-
-    def _read_draft(self, draft: str) -> SkillText:
-        path = self._folder.path / draft
-        if path.resolve() != self._folder.path.resolve() / PurePosixPath(draft):
-            raise EngineError("it leads out of the run folder")
-        return skill_text(path, storage.read_skill(path))
+        chosen = next((one.draft for one in self._files.refining.attempts if one.chosen), None)
+        return chosen or (self._files.drafts[-1] if self._files.drafts else None)
 
     def _cases(self) -> StoryCases | None:
-        cases = self._case_file("cases.json")
+        cases = self._files.cases("cases.json")
         if cases is None:
             return None
-        own = {case.digest for case in self._case_file("own-cases.json") or ()}
+        own = {case.digest for case in self._files.cases("own-cases.json") or ()}
         uses = [case.use for case in cases]
         return StoryCases(
             learn=uses.count("learn"),
@@ -247,27 +223,55 @@ class StoryReader:
             dropped=self._record.dropped[:MOST_LINES],
         )
 
+    def _next_step(self, evaluation: Evaluation | None) -> NextStep | None:
+        """The command that the decision calls for."""
+        match self.outcome:
+            case "nothing":
+                return self._way_on()
+            case "stays":
+                return self._again(evaluation)
+            case "saved":
+                saved = self.saved or "SKILL"
+                if evaluation is None:
+                    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)} -m MODEL")
+                return next_step(evaluation, skill=saved, resume=self._resume())
+
+    def _way_on(self) -> NextStep:
+        """How to go on with a run that saved nothing."""
+        if any(one.severity == "danger" for one in self._record.findings):
+            return NextStep("read the draft; to save it as it is", self._resume("--accept-findings"))
+        if self._record.stage == "aptitude" and self._record.status == "failed":
+            what = "choose another model or other cases, or write the skill anyway"
+            return NextStep(what, self._resume("--anyway"))
+        return NextStep("resume where it stopped", self._resume())
+
+    def _resume(self, *extra: str) -> str:
+        return resume_command(Path(shown_path(self._run)), *extra)
+
+    def _again(self, evaluation: Evaluation | None) -> NextStep:
+        """How to try again where the old version stays."""
+        skill = quote(self._improved() or "SKILL")
+        if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
+            what = "write more cases, so that the next revision can be decided"
+            return NextStep(what, f"upskill cases write {skill} -o more-cases.json")
+        return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
+
+    def _improved(self) -> str | None:
+        """The skill that was to be improved, as it would be typed here."""
+        name = PurePosixPath(self._files.previous or "").name
+        sources = self._record.order.get("sources")
+        typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
+        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
+
     def _notes(self) -> tuple[str, ...]:
         """The notes of the run, without those on cases, which stand beside the cases."""
         dropped = {f"dropped: {line}" for line in self._record.dropped}
         notes = self._record.notes if self._results is None else self._results.notes
         return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
 
-    def _case_file(self, name: str) -> tuple[Case, ...] | None:
-        def read() -> tuple[Case, ...] | None:
-            if self._folder.saved(name) is None:  # which refuses links and endless files
-                return None
-            return storage.read_case_file(self._folder.path / name, check_problems=lambda _: []).cases
-
-        return self._tried(name, read)
-
     def _before(self) -> tuple[str, ...]:
         """What the students could do without a skill."""
-        text = self._tried("aptitude.json", lambda: self._folder.saved("aptitude.json"))
-        if text is None:
-            return ()
-        found = self._tried("aptitude.json", lambda: _APTITUDES.validate_json(text)) or ()
-        return tuple(f"{one.student}: {aptitude_figures(one)}" for one in found)
+        return tuple(f"{self._short(one.student)}: {aptitude_figures(one)}" for one in self._files.aptitudes)
 
     def _spent(self) -> Iterator[tuple[str, str]]:
         results, end = self._results, self._record.end
@@ -278,19 +282,6 @@ class StoryReader:
             if (one := spent.get(who)) is not None and one.calls:
                 price = "price unknown" if one.cost is None else dollars(one.cost)
                 yield name, f"{price}, {count(one.calls, 'call')}, {count(one.tokens, 'token')}"
-
-    def _tried(self, what: str, read: Callable[[], T | None]) -> T | None:
-        """What `read` returns; `None` and a line in `problems` where the file is damaged."""
-        try:
-            return read()
-        except UpskillError as error:
-            problem = "; ".join((error.message, *error.problems[:1]))
-        except (OSError, ValueError, RecursionError) as error:
-            problem = first_problem(error) if isinstance(error, ValidationError) else type(error).__name__
-        line = f"{what} could not be read: {shortened(problem, 300)}"
-        if line not in self.problems:
-            self.problems.append(line)
-        return None
 
 
 def _results(found: dict[str, JsonValue]) -> _Results:
@@ -306,7 +297,7 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
     if (digest := material.digest) is not None:
         left_out = f", {len(digest.left_out)} did not fit" if digest.left_out else ""
         size = f"~{digest.tokens:,} tokens, {count(len(digest.kept), 'finding')}{left_out}"
-        yield MaterialItem(kind="recorded work", name=_recordings(gathered), size=size)
+        yield MaterialItem(kind="recorded work", name=_recordings(gathered, previous), size=size)
     for document in material.documents:
         yield MaterialItem(kind="document", name=document.name, size=f"{len(document.text):,} characters")
     if material.examples:
@@ -316,18 +307,11 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
         yield MaterialItem(kind="skill", name=previous.name, size=f"~{previous.tokens:,} tokens")
 
 
-def _recordings(gathered: GatheredMaterial) -> str:
-    """The sources that are no documents. A repository names its files, so it may be listed here as well."""
-    documents = {one.name for one in gathered.material.documents}
-    names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in documents]
+def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
+    """The sources that are neither documents nor the skill. A repository may be listed here beside its files."""
+    others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
+    names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
     return ", ".join(names) or "a recording"
-
-
-def _named_texts(text: SkillText) -> dict[str, str]:
-    """What a teacher can change, by name. The rest of the frontmatter is only written otherwise by us."""
-    body = skill_of(text).body.strip("\n")
-    files = {file.path: file.text for file in text.files if file.text is not None}
-    return {"description": text.description, SKILL_FILE: body, **files}
 
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:
