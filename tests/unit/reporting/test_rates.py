@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from upskill.reporting.html.summary import summary
 
 from unit.reporting.evaluations import agent_report, arm, evaluation, lift, report
 from unit.reporting.pages import page
