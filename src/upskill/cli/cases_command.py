@@ -88,7 +88,7 @@ def check(
 @options.teacher("Who writes.  [default: the strongest here]")
 @options.TEACHER_BASE_URL
 @click.option(
-    "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
+    "-f", "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
 )
 @options.COUNTS
 @click.option(

@@ -98,7 +98,7 @@ class _Runs(click.ParamType[int | None]):
 @options.runs_dir()
 @options.JSON
 @options.formats("eval")
-@click.option("-v", "--verbose", is_flag=True, help="Show every figure, note and test case, and what assertions saw.")
+@options.VERBOSE
 @options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from upskill.workflows.generating.generate import GeneratePlan
 
 _HEEDED = frozenset(
-    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "quiet", "no_color", "yes"}
+    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
     | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
     | {"base_url", "max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "concurrency", "max_turns"}
 )
@@ -43,6 +43,7 @@ _DASHES = ("–", "—", "‑")
 @click.argument("task", nargs=-1)
 @click.option("-e", "--example", "examples", multiple=True, metavar="EXAMPLE", help="An input; may be repeated.")
 @click.option(
+    "-f",
     "--from",
     "sources",
     multiple=True,
@@ -76,7 +77,9 @@ _DASHES = ("–", "—", "‑")
     metavar="FILE",
     help="The plan of facts that cases are written from; written there to be edited where it does not exist.",
 )
-@click.option("--anyway", is_flag=True, help="Write the skill even if no skill can help these students.")
+@click.option(
+    "--anyway", is_flag=True, help="Go on even if no skill can help these students, or nothing is left to fix."
+)
 @click.option("--accept-findings", is_flag=True, help="Save a draft that you have read in spite of dangerous content.")
 @click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and end, to be resumed.")
 @options.REQUIRE
@@ -95,6 +98,7 @@ _DASHES = ("–", "—", "‑")
 @options.max_output_tokens("A student's longest answer.")
 @options.runs_dir()
 @options.JSON
+@options.VERBOSE
 @options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR
@@ -120,6 +124,7 @@ def command(
     max_cost: float | None,
     dry_run: bool,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
     yes: bool,
     no_color: bool,
@@ -213,7 +218,7 @@ def command(
         print_lines("interrupted; everything that was bought is kept", line, err=True, wrap=False)
         print_lines(*notes_of(interrupted), err=True)
         return EXIT_INTERRUPTED
-    _show(generated, require, as_json=as_json, quiet=quiet, no_color=no_color)
+    _show(generated, require, as_json=as_json, verbose=verbose, quiet=quiet, no_color=no_color)
     return exit_code(generated, require)
 
 
@@ -264,19 +269,31 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
 
 
 def _show(
-    generated: "GenerateResult", required: "Required | None", *, as_json: bool, quiet: bool, no_color: bool
+    generated: "GenerateResult",
+    required: "Required | None",
+    *,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    no_color: bool,
 ) -> None:
+    from upskill import storage
+    from upskill.cli.result_output import show_every_case
     from upskill.reporting.decision import decision
     from upskill.reporting.generated import generated_json, show_generated
     from upskill.reporting.next_step import step_after_generate
 
     if as_json:
         print_json(generated_json(generated, required))
-    elif quiet:
+    elif quiet and not verbose:
         print_lines(decision(generated))
     else:
-        after = next_lines(step_after_generate(generated), run=generated.run)
-        show_generated(generated, console(no_color=no_color), required=required, taken=rows_on_stderr(after))
+        after = [] if quiet else next_lines(step_after_generate(generated), run=generated.run)
+        out, taken = console(no_color=no_color), rows_on_stderr(after)
+        show_generated(generated, out, required=required, taken=taken, every_note=verbose)
+        if verbose and generated.evaluation is not None:
+            held_out = storage.evaluation_in(Path(generated.run))
+            show_every_case(generated.evaluation, held_out, no_color=no_color)
         print_lines(*after, err=True, wrap=False)
 
 

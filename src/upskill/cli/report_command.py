@@ -11,7 +11,8 @@ from upskill.errors import UsageError
 
 if TYPE_CHECKING:
     from upskill.reporting.formats import Format
-    from upskill.reporting.pictures import DrawnPicture, Picture
+    from upskill.reporting.history import History
+    from upskill.reporting.pictures import Picture
 
 
 @click.command("report")
@@ -72,7 +73,11 @@ def _report(
     addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
-        print_document(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)))
+        print_document(
+            format.render(
+                Result(evaluation=report.evaluation, day=day, skill=report.facts.skill_folder, pictures=addresses)
+            )
+        )
 
 
 def _page(run: Path, *, enough: float) -> str:
@@ -85,32 +90,32 @@ def _page(run: Path, *, enough: float) -> str:
 
 
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
+    from upskill.reporting.history import history
     from upskill.reporting.html import history_page
-    from upskill.reporting.pictures import history_picture
-    from upskill.workflows.evaluating.plots import read_history
+    from upskill.workflows.evaluating.history import read_history
     from upskill.workflows.evaluating.report import write_page
 
-    picture = history_picture(skill, read_history(skill, folder))
-    if picture is None:
+    found = history(skill, read_history(skill, folder))
+    if found is None:
         raise UsageError(f"{skill}: no run in {folder} measured it with and without the skill")
     if plots is not None:
-        _plots((picture,), plots, say=True)
+        _history_pictures(found, plots)
     if output is not None or plots is None:
         target = output or folder / f"history-{_file_name(skill)}.html"
-        write_page(history_page(skill, picture, _drawn(picture)), target)
+        write_page(history_page(found), target)
         _say(target, open_it=open_it)
 
 
-def _drawn(picture: "Picture") -> "DrawnPicture | None":
-    """The drawing; none, and a note, where it cannot be made."""
-    from upskill.reporting.pictures import Drawer, PictureFailed
+def _history_pictures(found: "History", folder: Path) -> None:
+    """A picture for each model, as a file that is light and dark by itself."""
+    from upskill.reporting.glance import svg
+    from upskill.workflows.evaluating.report import write_page
 
-    try:
-        with Drawer() as drawer:
-            return drawer.draw([picture])[picture.name]
-    except PictureFailed as error:
-        print_lines(f"note: the picture could not be drawn ({error}); the page has its table", err=True)
-        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, model in enumerate(found.models, 1):
+        target = folder / ("history.svg" if len(found.models) == 1 else f"history-{number}.svg")
+        write_page(svg(model, standalone=True), target)
+        print_lines(str(target), wrap=False)
 
 
 def _newest(folder: Path, *, measured: bool) -> Path:

@@ -19,9 +19,9 @@ from upskill.reporting.glance import glance
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.lines import print_lines
-from upskill.reporting.requirements import generate_requirements, not_met_lines, requirements_json
-from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes
-from upskill.reporting.terminal import most_rows, note_lines, picture
+from upskill.reporting.requirements import generate_requirements, requirements_json
+from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
+from upskill.reporting.terminal import TerminalResult, most_rows, picture
 from upskill.reporting.wording import dollars, percents, points
 
 GENERATED_SCHEMA = "upskill.generate/1"
@@ -59,49 +59,51 @@ def show_generated(
     `required` is what was asked of every student, if anything. `taken` rows of those it may take are used already.
     """
     evaluation = generated.evaluation
-    head = [Text(decision(generated), style="bold")]
-    if evaluation is not None:
-        head += picture(glance(evaluation), console)
-    head += _facts(generated)
-    notes = list(_notes(generated, required))
-    most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
-    where = _where(generated)
-    print_lines(
-        [*head, *note_lines(notes, console, run=generated.run, most=most, above=[*head, *where], where=where)], console
+    result = TerminalResult(
+        head=(
+            Text(decision(generated), style="bold"),
+            *([] if evaluation is None else picture(glance(evaluation), console)),
+        ),
+        facts=tuple(_facts(generated)),
+        notes=tuple(_notes(generated, required)),
+        where=tuple(_where(generated)),
+        run=generated.run,
     )
+    most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
+    print_lines(result.lines(console, most=most), console)
 
 
-def _facts(generated: GenerateResult) -> Iterator[Text]:
+def _facts(generated: GenerateResult) -> Iterator[str]:
     skill = generated.skill
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
     cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
-    yield Text(f"{skill.name}: SKILL.md ~{estimate_tokens(skill.body)} tokens{files}; {cases}", style="dim")
+    yield f"{skill.name}: SKILL.md ~{estimate_tokens(skill.body)} tokens{files}; {cases}"
     if len(generated.attempts) > 1:
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
-        yield Text(f"attempts on learn cases: {shown}; {generated.refined}", style="dim")
-    yield Text(f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}", style="dim")
+        yield f"attempts on learn cases: {shown}; {generated.refined}"
+    yield f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}"
 
 
-def _where(generated: GenerateResult) -> list[Text]:
+def _where(generated: GenerateResult) -> Iterator[str]:
     if generated.saved is not None:
-        return [Text(f"Saved to {generated.saved}")]
-    return [] if generated.kept is None else [Text(f"The revision is kept in {generated.kept}")]
+        yield f"Saved to {generated.saved}"
+    elif generated.kept is not None:
+        yield f"The revision is kept in {generated.kept}"
 
 
 def _notes(generated: GenerateResult, required: Required | None) -> Iterator[ResultNote]:
     """Those of the held-out test, then what each student could do before, then remarks on the whole."""
-    for line in not_met_lines(generate_requirements(generated, required)):
-        yield ResultNote(text=line, must_show=True)
+    names = dict(zip(generated.students, unique_names(generated.students), strict=True))
+    yield from unmet_notes(generate_requirements(generated, required), names)
     if generated.evaluation is not None:
         yield from found_notes(generated.evaluation)
     for one in generated.aptitude:
         if one.lift is not None:
             yield ResultNote(text=f"before: {one.student}: {aptitude_figures(one)}")
-    names = dict(zip(generated.students, unique_names(generated.students), strict=True))
     for line in merged_notes(generated.notes, names):
         yield ResultNote(text=f"note: {line}")
 

@@ -1,7 +1,7 @@
 """Lines for people: wrapped between words on a terminal, and as they are where they are piped."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -33,13 +33,16 @@ def height_of(lines: Iterable[Text], console: Console) -> int:
 
 def cut_to(text: str, console: Console, *, rows: int) -> str:
     """The text in at most so many rows of the terminal; whole where it is piped."""
-    if not console.is_terminal or len(wrapped := list(_wrapped(text, console.width))) <= rows:
+    if not console.is_terminal or len(_wrapped(text, console.width)) <= rows:
         return text
-    return textwrap.shorten(text, sum(map(len, wrapped[:rows])) - 2 * rows, placeholder=" …")
+    words = text.split()
+    while len(words) > 1 and len(_wrapped(f"{' '.join(words)} …", console.width)) > rows:
+        words.pop()
+    return f"{' '.join(words)} …"
 
 
-def _wrapped(text: str, width: int) -> Iterator[str]:
-    yield from textwrap.wrap(
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
         text,
         width,
         subsequent_indent=" " * (len(text) - len(text.lstrip()) + 2),

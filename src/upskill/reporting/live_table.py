@@ -163,7 +163,7 @@ def _progress(now: LiveTable, *, drawn: bool) -> Iterator[str]:
     done, most = sum(one.done for one in now.students), sum(one.at_most for one in now.students)
     yield f"  {progress_bar(done, most, drawn=drawn)}  {done:,} of at most {most:,} {now.unit}"
     if not now.is_over and now.has_begun:
-        yield "time estimate after the first pairs" if now.seconds_left is None else _left(now.seconds_left)
+        yield "time left not known yet" if now.seconds_left is None else _left(now.seconds_left)
 
 
 def _cells(student: LiveStudent, *, compared: bool, drawn: bool) -> list[str]:

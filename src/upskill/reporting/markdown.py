@@ -1,68 +1,53 @@
-"""A result as a short block of Markdown, for a README or a pull request."""
+"""A result as a short block of Markdown, for a README, a pull request or the summary of a build."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from upskill.domain import Evaluation, StudentReport
-from upskill.domain.text import count, printable
-from upskill.reporting.wording import (
-    arm_name,
-    arm_percents,
-    ceiling_words,
-    confidence_interval,
-    dollars,
-    loss_lines,
-    points,
-)
-
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&])")
+from upskill.domain.text import count
+from upskill.reporting.glance import Glance, glance, markdown
+from upskill.reporting.glance.markdown_block import markdown_text
+from upskill.reporting.wording import ceiling_words, dollars, loss_lines
 
 
-def markdown_report(evaluation: Evaluation, *, day: str, pictures: Mapping[str, str] | None = None) -> str:
-    """A table with the interval in it, and what it rests on. `pictures` are addresses by name."""
-    first = evaluation.students[0] if evaluation.students else None
-    measured, against = ("with skill", "baseline")
-    if first is not None:
-        measured, against = (arm_name(arm, first.harness) for arm in first.compared)
-    lines = [
-        f"| Student | {against.capitalize()} | {measured.capitalize()} | Lift "
-        "| Tokens per task | Cost per task | Verdict |",
-        "|---|---|---|---|---|---|---|",
-        *(_row(report) for report in evaluation.students),
-        "",
-        f"{_text(evaluation.skill.name)}: {count(evaluation.cases, 'test case')}, "
-        f"{'up to ' if evaluation.design == 'sequential' else ''}{count(evaluation.repeats, 'run')} of each, "
-        f"skill `{evaluation.skill.digest[:12]}`, {day}. "
-        "The range is the interval of the lift: what it could be, on cases like these where there are enough of them.",
-    ]
+def markdown_report(
+    evaluation: Evaluation, *, day: str, skill: str | None = None, pictures: Mapping[str, str] | None = None
+) -> str:
+    """The answer, a row for each model, what it rests on, and the next command.
+
+    `skill` is the folder as it is typed, where it is known; `pictures` are addresses by name.
+    """
+    seen = glance(evaluation, skill=skill)
+    lines = [markdown(seen).rstrip(), "", _rests_on(evaluation, day)]
     for report in evaluation.students:
-        ceiling = ceiling_words(report, cases=evaluation.cases)
-        for line in (*([] if ceiling is None else [ceiling]), *loss_lines(report)):
-            lines += ["", f"{_text(report.student.name)}: {line}."]
+        for line in _beside(evaluation, report):
+            lines += ["", f"{markdown_text(report.student.name)}: {markdown_text(line)}."]
+    lines += _next(seen)
     for name, address in (pictures or {}).items():
-        lines += ["", f"![{_text(name)}](<{address}>)"]
+        lines += ["", f"![{markdown_text(name)}](<{address}>)"]
     return "\n".join(lines) + "\n"
 
 
-def _row(report: StudentReport) -> str:
-    measured, against = (report.arm(arm) for arm in report.compared)
-    if report.lifts:
-        lift = report.lifts[0]
-        interval = confidence_interval(lift, report.interval)
-        lifted = f"{points(lift.mean)} points ({interval}), {count(lift.pairs, 'pair')}"
-    else:
-        lifted = "not measured"
-    cells = (
-        _text(report.student.name),
-        *(arm_percents(report).get(arm, "–") for arm in reversed(report.compared)),
-        lifted,
-        " → ".join("unknown" if arm.tokens is None else f"{arm.tokens:,.0f}" for arm in (against, measured) if arm),
-        _text(" → ".join(dollars(arm.cost) for arm in (against, measured) if arm)),
-        report.verdict or "not compared",
+def _rests_on(evaluation: Evaluation, day: str) -> str:
+    most = "up to " if evaluation.design == "sequential" else ""
+    return (
+        f"{markdown_text(evaluation.skill.name)}: {count(evaluation.cases, 'test case')}, "
+        f"{most}{count(evaluation.repeats, 'repeat')} of each, skill `{evaluation.skill.digest[:12]}`, {day}."
     )
-    return f"| {' | '.join(cells)} |"
 
 
-def _text(text: str) -> str:
-    """Only text, whatever it holds."""
-    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+def _beside(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
+    """What the table has no column for."""
+    if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
+        yield ceiling
+    costs = [None if (arm := report.arm(name)) is None else arm.cost for name in reversed(report.compared)]
+    if None not in costs:
+        yield f"cost per answer {' → '.join(map(dollars, costs))}"
+    yield from loss_lines(report)
+
+
+def _next(seen: Glance) -> list[str]:
+    """The command in a fence that no text of its own can close."""
+    if (step := seen.next_step) is None:
+        return []
+    command = " ".join(step.command.replace("`", "'").split())
+    return ["", f"Next, {step.what}:", "", "```sh", command, "```"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from upskill.domain import Evaluation, JudgeReport, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import unique_names
-from upskill.reporting.requirements import not_met_lines, requirements
+from upskill.reporting.requirements import Requirement, not_met_line, requirements
 from upskill.reporting.wording import (
     arm_name,
     between,
@@ -19,6 +19,8 @@ from upskill.reporting.wording import (
     points,
 )
 
+_MOST_NAMED = 3
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ResultNote:
@@ -27,23 +29,33 @@ class ResultNote:
     text: str
     must_show: bool = False
     """Whether it is shown however little room there is."""
+    short: str | None = None
+    """The same in one row, where there is room for no more."""
     is_fact: bool = False
     """Whether it is a part of the result itself, not a remark on it."""
 
 
 def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
     """All of them: what was required and not shown, what went wrong, what else was found, then remarks."""
-    for line in not_met_lines(requirements(evaluation)):
-        yield ResultNote(text=line, must_show=True)
+    names = _short_names(evaluation)
+    yield from unmet_notes(requirements(evaluation), names)
     yield from found_notes(evaluation)
-    for line in merged_notes(evaluation.notes, _short_names(evaluation)):
+    for line in merged_notes(evaluation.notes, names):
         yield ResultNote(text=f"note: {line}")
+
+
+def unmet_notes(found: tuple[Requirement, ...], names: Mapping[str, str]) -> Iterator[ResultNote]:
+    """One note on all that was required and not shown, with short names of models; none where all is met."""
+    if line := not_met_line(found):
+        for name, short in names.items():
+            line = line.replace(name, short)
+        yield ResultNote(text=line, must_show=True, short=not_met_line(found, short=True))
 
 
 def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
     """What the figures of an evaluation say beside its verdicts; what went wrong comes first."""
     if trouble := "; ".join(_trouble(evaluation)):
-        yield ResultNote(text=trouble, must_show=True)
+        yield ResultNote(text=trouble, must_show=True, short=_trouble_in_short(evaluation))
     for line in _answered_by(evaluation):
         yield ResultNote(text=line)
     for line in (*_loading(evaluation), *_ceilings(evaluation), *_judge_errors(evaluation)):
@@ -86,14 +98,26 @@ def _short_names(evaluation: Evaluation) -> dict[str, str]:
 
 
 def _trouble(evaluation: Evaluation) -> Iterator[str]:
-    if evaluation.interrupted:
-        done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-        yield f"interrupted: {done:,} of {evaluation.planned:,} attempts ended"
     if len(evaluation.students) == 1:
         yield from _errors(evaluation.students[0])
         yield from loss_lines(evaluation.students[0])
     else:
         yield from _errors_of_several(evaluation)
+    if evaluation.interrupted:
+        done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+        yield f"interrupted: {done:,} of {evaluation.planned:,} attempts ended"
+
+
+def _trouble_in_short(evaluation: Evaluation) -> str:
+    arms = [arm for report in evaluation.students for arm in report.arms]
+    counts = {
+        "errored": sum(arm.errored for arm in arms),
+        "lost": sum(arm.lost for arm in arms),
+        "refused": sum(arm.refused for arm in arms),
+    }
+    said = [f"{number:,} {what}" for what, number in counts.items() if number]
+    answers = [f"answers: {', '.join(said)}, not counted as failures"] if said else []
+    return "; ".join([*answers, *(["interrupted"] if evaluation.interrupted else [])])
 
 
 def _errors(report: StudentReport) -> Iterator[str]:
@@ -137,8 +161,9 @@ def _answered_by(evaluation: Evaluation) -> Iterator[str]:
     if len(evaluation.students) == 1 and found:
         yield f"answered by {_served(found[0])}, as the server calls it; asked for as {found[0].student.name}"
     elif found:
-        several = "; ".join(f"{names[report.student.name]} by {_served(report)}" for report in found)
-        yield f"answered under another name: {several}"
+        several = "; ".join(f"{names[report.student.name]} by {_served(report)}" for report in found[:_MOST_NAMED])
+        more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        yield f"answered under another name: {several}{more}"
 
 
 def _served(report: StudentReport) -> str:
@@ -174,9 +199,12 @@ def _ceilings(evaluation: Evaluation) -> Iterator[str]:
 
 def _judge_errors(evaluation: Evaluation) -> Iterator[str]:
     names = _short_names(evaluation)
+    corrected = []
     for report in evaluation.students:
         error = report.judge_error
         if error is not None and error.lift is not None and error.interval is not None and report.lifts:
-            who = "" if len(names) == 1 else f"{names[report.student.name]}: "
+            who = "" if len(names) == 1 else f"{names[report.student.name]} "
             interval = f"{confidence(report.lifts[0])} {between(error.interval)}"
-            yield f"{who}{points(error.lift)} points ({interval}) corrected for the judge's errors"
+            corrected.append(f"{who}{points(error.lift)} points ({interval})")
+    if corrected:
+        yield f"corrected for the judge's errors: {'; '.join(corrected)}"

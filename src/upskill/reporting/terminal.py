@@ -3,8 +3,7 @@
 What has no room is counted, with the command that shows it; `figures` prints every figure.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.text import Text
@@ -19,7 +18,7 @@ from upskill.reporting.wording import dollars
 MOST_ROWS, ROWS_PER_MODEL = 12, 2
 """Rows for one model, and for each further one: everything that is left on the screen."""
 MOST_NOTES = 3
-_MUST_ROWS = 2
+_ALL_ROWS = 1_000
 
 
 def most_rows(models: int) -> int:
@@ -32,12 +31,14 @@ def show_evaluation(
 ) -> None:
     """Print the result. `taken` rows of those it may take are used for something else."""
     shown = glance(evaluation) if shown is None else shown
-    sentences = [Text(one, style="bold") for one in shown.sentences]
-    head = [*sentences, *picture(shown, console), Text(_spent(evaluation.bought), style="dim")]
-    notes = list(result_notes(evaluation))
+    result = TerminalResult(
+        head=(*(Text(one, style="bold") for one in shown.sentences), *picture(shown, console)),
+        facts=(spent_words(evaluation.bought),),
+        notes=tuple(result_notes(evaluation)),
+        run=evaluation.run if evaluation.run_is_here else None,
+    )
     most = None if every_note else most_rows(len(evaluation.students)) - taken
-    run = evaluation.run if evaluation.run_is_here else None
-    print_lines([*head, *note_lines(notes, console, run=run, most=most, above=head)], console)
+    print_lines(result.lines(console, most=most), console)
 
 
 def picture(shown: Glance, console: Console) -> list[Text]:
@@ -45,47 +46,59 @@ def picture(shown: Glance, console: Console) -> list[Text]:
     return terminal_lines(replace(shown, sentences=()), console)
 
 
-def note_lines(
-    notes: Sequence[ResultNote],
-    console: Console,
-    *,
-    run: str | None,
-    most: int | None,
-    above: Iterable[Text],
-    where: Sequence[Text] = (),
-) -> list[Text]:
-    """As many notes as there is room for under what is `above`, how many there are more, and where everything is kept.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TerminalResult:
+    """A result as lines, of which more or fewer are printed."""
 
-    `where` says so of all but the run folder.
-    """
-    must = [_line(note, console) for note in notes if note.must_show]
-    others = [_line(note, console) for note in notes if not note.must_show]
-    facts = sum(note.is_fact for note in notes)
-    kept = [*where, *([] if run is None else [Text(f"Run kept in {run}")])]
-    if most is None:
-        return [*must, *others, *kept]
-    room = most - height_of([*above, *must], console)
-    for number in range(min(len(others), max(0, MOST_NOTES - len(must)) + facts), -1, -1):
-        lines = [*others[:number], *_more(len(others) - number, run), *kept]
-        if height_of(lines, console) <= room:
-            return [*must, *lines]
-    return [*must, *_more(len(others), run), *(where if others else kept)]  # what names the notes names the run
+    head: tuple[Text, ...]
+    """The answer and the picture."""
+    facts: tuple[str, ...]
+    """What it took, and how it came about."""
+    notes: tuple[ResultNote, ...]
+    where: tuple[str, ...] = ()
+    """Where things were saved, besides the run folder."""
+    run: str | None
+    """The run folder; `None` where it is gone."""
+
+    def lines(self, console: Console, *, most: int | None) -> list[Text]:
+        """At most so many rows where that is possible. Notes go first, and then the ends of what must be shown."""
+        if most is None:
+            return self._lines(console, others=len(self.notes), must_rows=_ALL_ROWS)
+        others = [note for note in self.notes if not note.must_show]
+        must = len(self.notes) - len(others)
+        shown = min(len(others), max(0, MOST_NOTES - must) + sum(note.is_fact for note in others))
+        for must_rows in (3, 2, 1):
+            for number in range(shown, -1, -1):
+                lines = self._lines(console, others=number, must_rows=must_rows)
+                if height_of(lines, console) <= most:
+                    return lines
+        return self._lines(console, others=0, must_rows=1, name_run_once=True)
+
+    def _lines(self, console: Console, *, others: int, must_rows: int, name_run_once: bool = False) -> list[Text]:
+        must = [
+            Text(cut_to(one.short or one.text if must_rows == 1 else one.text, console, rows=must_rows), style="yellow")
+            for one in self.notes
+            if one.must_show
+        ]
+        notes = [Text(one.text, style="" if one.is_fact else "dim") for one in self.notes if not one.must_show]
+        more = self._more(len(notes) - others)
+        kept = [] if self.run is None or (more and name_run_once) else [f"Run kept in {self.run}"]
+        return [
+            *self.head,
+            *(Text(cut_to(one, console, rows=must_rows), style="dim") for one in self.facts),
+            *must,
+            *notes[:others],
+            *(Text(one, style="dim") for one in more),
+            *map(Text, (*self.where, *kept)),
+        ]
+
+    def _more(self, number: int) -> list[str]:
+        command = "add --verbose" if self.run is None else f"upskill report {self.run}"
+        return [f"{number} more {'note' if number == 1 else 'notes'}: {command}"] if number > 0 else []
 
 
-def _more(number: int, run: str | None) -> list[Text]:
-    if not number:
-        return []
-    command = "add --verbose" if run is None else f"upskill report {run}"
-    return [Text(f"{number} more {'note' if number == 1 else 'notes'}: {command}", style="dim")]
-
-
-def _line(note: ResultNote, console: Console) -> Text:
-    if note.must_show:
-        return Text(cut_to(note.text, console, rows=_MUST_ROWS), style="yellow")
-    return Text(note.text, style="" if note.is_fact else "dim")
-
-
-def _spent(bought: Purchase) -> str:
+def spent_words(bought: Purchase) -> str:
+    """What an evaluation took, in one line."""
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
     line = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from unit.reporting.evaluations import agent_report, report
+from unit.reporting.evaluations import agent_report, arm, report
 from unit.reporting.pages import EVALUATIONS, Parsed, errored, evaluation, logged, page, scored
 from upskill.domain import Arm, Evaluation, Trial
 from upskill.domain.agent_step import AgentStep, AgentSteps
@@ -98,19 +98,22 @@ def test_without_a_comparison_failures_come_first_and_nothing_is_called_helped()
     assert 'value="hurt"' not in text
 
 
-def test_the_sides_have_names_that_a_stranger_understands() -> None:
-    assert arm_titles(("baseline", "with_skill"), "chat") == ("without the skill", "with the skill")
-    assert arm_titles(("previous", "with_skill"), "chat") == ("old version", "new version")
-    assert arm_titles(("baseline", "offered", "with_skill"), "agent") == (
-        "without the skill",
-        "skill offered",
-        "skill given",
-    )
+def test_the_sides_have_the_names_of_the_headline() -> None:
+    previous = report(arms=(arm("previous"), arm("with_skill")))
+    beside = report(arms=(arm("baseline"), arm("with_skill"), arm("ceiling")))
+    for student, titles in (
+        (report(), ("without the skill", "with the skill")),
+        (previous, ("old version", "new version")),
+        (agent_report(), ("without the skill", "with the skill offered", "with the skill given")),
+        (beside, ("without the skill", "with the skill", "with the passage itself")),
+    ):
+        assert arm_titles(evaluation(student), [one.arm for one in student.arms]) == titles
+    assert arm_titles(replace(evaluation(), students=()), []) == ()
 
 
 def test_the_verdict_of_agents_compares_with_the_skill_that_was_offered() -> None:
     data = data_of([], result=evaluation(agent_report()))
-    assert data["arms"][data["compared"][1]] == ["offered", "skill offered"]
+    assert data["arms"][data["compared"][1]] == ["offered", "with the skill offered"]
     assert data["tools"] is True
 
 

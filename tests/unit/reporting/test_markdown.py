@@ -1,28 +1,38 @@
 """A result as a block of Markdown."""
 
+from dataclasses import replace
+
 import pytest
 
-from unit.reporting.evaluations import EVALUATIONS, evaluation, report
+from unit.reporting.evaluations import EVALUATIONS, arm, ceiling_report, evaluation, report
+from upskill.domain import RunEnd
+from upskill.reporting.glance import glance, markdown
 from upskill.reporting.markdown import markdown_report
 
 
-def test_a_row_has_the_lift_with_its_interval_and_pairs() -> None:
-    text = markdown_report(evaluation(), day="2026-11-15")
-    assert "| haiku | 50% | 83% | +25 points (95% CI −5 to +50), 18 pairs |" in text
-    assert "| helps |" in text
-    assert "2026-11-15" in text
-
-
 @pytest.mark.parametrize("name", EVALUATIONS)
-def test_every_row_has_as_many_cells_as_the_head(name: str) -> None:
-    lines = [line for line in markdown_report(EVALUATIONS[name], day="d").splitlines() if line.startswith("|")]
-    assert {line.replace(r"\|", "").count("|") for line in lines} == {8}
+def test_it_begins_with_the_glance_and_says_what_that_rests_on(name: str) -> None:
+    text = markdown_report(EVALUATIONS[name], day="2026-11-15")
+    assert text.startswith(markdown(glance(EVALUATIONS[name])))
+    assert "tarnctl: 6 test cases, 3 repeats of each, skill `5f5f5f5f5f5f`, 2026-11-15." in text
 
 
-def test_a_hostile_name_stays_a_name() -> None:
-    text = markdown_report(evaluation(report("a|b\n<img src=x>[x](http://y)`")), day="d")
-    row = text.splitlines()[2]
-    assert row.startswith(r"| a\|b \<img src=x\>\[x\]\(http://y\)\` |")
+def test_the_next_command_is_a_block_that_can_be_copied() -> None:
+    text = markdown_report(evaluation(end=RunEnd(interrupted=True), run="runs/a```b"), day="d")
+    assert text.endswith("\n```sh\nupskill eval --resume 'runs/a'''b'\n```\n")
+    assert "```sh\nupskill generate --from 'my skills/x'\n```" in markdown_report(
+        evaluation(report(verdict="hurts")), day="d", skill="my skills/x"
+    )
+
+
+def test_what_the_table_has_no_column_for_stands_below_it() -> None:
+    arms = tuple(replace(one, cost=cost) for one, cost in zip(report().arms, (0.25, 0.5), strict=True))
+    assert "haiku: cost per answer \\$0.25 → \\$0.50." in markdown_report(evaluation(report(arms=arms)), day="d")
+    lossy = (replace(arm("baseline"), lost=2), arm("with_skill"))
+    assert "haiku: lost answers: 2 baseline, 0 with skill." in markdown_report(evaluation(report(arms=lossy)), day="d")
+    assert "haiku: with the passage itself in the prompt: +55 points" in markdown_report(
+        evaluation(ceiling_report()), day="d"
+    )
 
 
 def test_pictures_are_named_by_where_they_are() -> None:

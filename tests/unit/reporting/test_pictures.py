@@ -4,19 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, lift, report
+from unit.reporting.evaluations import CASE_STATES, EVALUATIONS, arm, evaluation, report
 from upskill.domain import Interval, RunEnd, StudentReport
-from upskill.reporting.pictures import (
-    PathPoint,
-    StudentPath,
-    TokenRatio,
-    Version,
-    asked_pictures,
-    cheapest_sufficient,
-    history_picture,
-)
+from upskill.reporting.estimate_path import PathPoint, StudentPath
+from upskill.reporting.pictures import asked_pictures
 from upskill.reporting.pictures.palette import DARK, LIGHT
 from upskill.reporting.pictures.tokens import tokens_picture
+from upskill.reporting.sufficient_students import cheapest_sufficient
+from upskill.reporting.token_change import TokenRatio
 from upskill.reporting.wording import short_names
 
 
@@ -125,19 +120,6 @@ def test_a_path_of_one_pair_is_no_path() -> None:
     assert "path" in [picture.name for picture in asked_pictures(evaluation(), paths=[two])]
 
 
-def test_history_shows_the_latest_run_of_each_version() -> None:
-    def version(digest: str, after: float) -> Version:
-        return Version(
-            day="2026-11-15", digest=digest, run="r", student="haiku", before=0.2, after=after, lift=after - 0.2,
-            interval=lift().these_cases, pairs=9, verdict="helps",
-        )  # fmt: skip
-
-    picture = history_picture("tarnctl", [version("a" * 64, 0.4), version("b" * 64, 0.6), version("a" * 64, 0.9)])
-    assert picture is not None
-    assert [mark["after"] for mark in picture.marks] == [0.9, 0.6]
-    assert history_picture("tarnctl", []) is None
-
-
 def test_names_are_cut_in_the_middle_and_stay_apart() -> None:
     names = ["unsloth/GLM-4.7-Flash-GGUF:Q4_0", "short", "unsloth/GLM-4.7-Flash-GGUF:Q4_0"]
     short = short_names(names, 16)
@@ -183,19 +165,19 @@ def test_ends_of_rounds_are_explained_where_there_are_any() -> None:
 
 def test_a_fixed_run_that_was_cut_short_is_not_said_to_have_been_run_to_its_end() -> None:
     assert _way(False, True, False, interrupted=True)[1] == "it was interrupted"
-    assert _way(False, True, False)[1] == "every planned pair was run"
+    assert _way(False, True, False)[1] == "the plan was complete"
 
 
 def test_the_line_of_what_is_enough_is_introduced_and_can_be_moved() -> None:
     pictures = asked_pictures(evaluation(student("small", 10, 50, costs=(0.001, 0.002))), enough=0.7)
     (cost,) = [picture for picture in pictures if picture.name == "cost"]
     assert "The dashed line is the pass rate that counts as enough, 70%; `upskill report --enough RATE`" in cost.reading
-    assert "No student reached a pass rate of 70%." in cost.reading
+    assert "No model reached a pass rate of 70%." in cost.reading
 
 
 def test_the_cheapest_may_be_a_skill_that_was_given_and_has_a_point_of_its_own() -> None:
     pictures = asked_pictures(EVALUATIONS["with tools"])
     (cost,) = [picture for picture in pictures if picture.name == "cost"]
     assert cost.facts["aside"] is True
-    assert "haiku (skill given: the point by itself)" in cost.reading
+    assert "haiku (skill given)" in cost.reading
     assert [row[1] for row in cost.rows] == ["baseline", "skill offered", "skill given"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from unit.reporting.evaluations import agent_report, arm, evaluation, lift, report
+from unit.reporting.pages import page
 from upskill.domain import Evaluation
 from upskill.reporting.generated import attempt_lines
-from upskill.reporting.html.summary import summary
 from upskill.reporting.markdown import markdown_report
 from upskill.reporting.notebook import evaluation_table
 from upskill.reporting.pictures.cost import cost_picture
@@ -39,7 +39,7 @@ def printed(shown: Evaluation) -> str:
         printed(evaluation(PAIRED, report("kimi"))),
         markdown_report(evaluation(PAIRED), day="2026-11-15"),
         evaluation_table(evaluation(PAIRED)),
-        summary(evaluation(PAIRED)),
+        page(evaluation(PAIRED)),
         "\n".join(attempt_lines(evaluation(PAIRED), cases=4)),
     ],
     ids=["terminal", "table", "markdown", "notebook", "page", "generate"],

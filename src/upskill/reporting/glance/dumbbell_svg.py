@@ -110,7 +110,7 @@ def _head(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
         yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
         yield _text(f"{rate:.0%}", x, layout.top - 9, "small", anchor=anchor)
     if layout is _WIDE:
-        yield _text("model", 0, layout.top - 9, "small")
+        yield _text(glance.rows_are, 0, layout.top - 9, "small")
         yield _text("pass rate", _RATES, layout.top - 9, "small")
         yield _text(f"lift ({USUAL})", _LIFT, layout.top - 9, "small")
         if any(row.tokens for row in glance.rows):

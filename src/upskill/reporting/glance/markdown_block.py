@@ -6,7 +6,7 @@ from upskill.domain.text import printable
 from upskill.reporting.glance.text_dumbbell import UNICODE, drawn
 from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#|!~$&@])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&@])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
 """What GitHub makes a link of without being asked."""
 _BAR = 21

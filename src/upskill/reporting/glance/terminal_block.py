@@ -79,16 +79,16 @@ def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: G
 
 
 def _key(glance: Glance, width: int, *, plain: bool) -> Text:
-    """What the dots are, and what the figures in brackets are; what has no room is left out, the dots last."""
+    """What the dots are, and what the figures in brackets are; what has no room is left out, from the end."""
     glyphs, rows = (ASCII if plain else UNICODE), glance.rows
     parts = [f"{glyphs.hollow} {glance.before}", f"{glyphs.filled} {glance.after}"]
     if any(row.clarity == "unclear" for row in rows):
         parts.append(f"{glyphs.unclear * 2} not clear")
-    if any(row.interval for row in rows):
-        parts.append(f"lift in points ({USUAL})")
     reach = next((row.reach for row in rows if row.reach), "")
     if reach and len(rows) > 1:
         parts.append(f"here: {reach}")
+    if any(row.interval for row in rows):
+        parts.append(f"lift in points ({USUAL})")
     while cell_len("   ".join(parts)) > width:
         parts.pop()
     return Text("   ".join(parts), style="dim")

@@ -11,6 +11,8 @@ from upskill.domain.agent_step import AgentStep, AgentSteps
 from upskill.domain.case import Json
 from upskill.domain.text import readable_text
 from upskill.domain.trial import ARMS
+from upskill.reporting.glance.headline import arm_words
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.change import (
     CHANGES,
     ERRORED,
@@ -74,7 +76,7 @@ def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: I
     students = [report.student.name for report in evaluation.students]
     return render(
         "changed.html",
-        students=students,
+        students=unique_names(students),
         counted=counted(data.rows, compared=len(data.sides) > 1),
         scope=scope(len({row.case for row in data.rows}), len(students)),
         compared=len(data.sides) > 1,
@@ -108,9 +110,10 @@ def changed_data(
         _add(found, one, place, arms.index(trial.arm), cases[place[1]])
         stepped = stepped or one.steps is not None
     rows = in_order(changed_row(*place, ends, compared) for place, ends in found.ends.items())
-    titles = arm_titles(arms, harness)
+    titles = arm_titles(evaluation, arms)
     json: dict[str, Json] = {
         "students": list(students),
+        "names": list[Json](unique_names(students)),
         "arms": [[arm, title] for arm, title in zip(arms, titles, strict=True)],
         "compared": None if compared is None else list(compared),
         "tools": harness_info(harness).with_tools,
@@ -132,14 +135,16 @@ def changed_data(
     )
 
 
-def arm_titles(arms: Sequence[Arm], harness: str) -> tuple[str, ...]:
-    """The arms as the two sides of a pair are called."""
-    plain: dict[Arm, str] = {"baseline": "without the skill"}
-    if "previous" in arms:
-        return tuple("old version" if arm == "previous" else "new version" for arm in arms)
-    if "offered" not in arms:
-        plain["with_skill"] = "with the skill"
-    return tuple(plain.get(arm) or arm_name(arm, harness) for arm in arms)
+def arm_titles(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[str, ...]:
+    """The arms as the sides of a pair are called; the two that are compared as in the headline."""
+    if not evaluation.students:
+        return tuple(arms)
+    report = evaluation.students[0]
+    words = dict(zip(reversed(report.compared), arm_words(evaluation), strict=True))
+    beside: dict[Arm, str] = {"ceiling": "with the passage itself"}
+    if harness_info(report.harness).with_tools:
+        beside["with_skill"] = "with the skill given"
+    return tuple(words.get(arm) or beside.get(arm) or arm_name(arm, report.harness) for arm in arms)
 
 
 def _compared(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from upskill.reporting.glance import Glance, GlanceRow, svg
+from upskill.reporting.glance import Glance, svg
 from upskill.reporting.html.templating import render
 
 
@@ -15,7 +15,9 @@ def headline_section(answer: Glance) -> Markup:
         answer=answer,
         picture=Markup(svg(answer, standalone=False)),  # it escapes its texts itself
         rows=list(_rows(answer)),
-        unclear=[row for row in answer.rows if row.why is not None],
+        # Of a single model the sentences say why.
+        unclear=[row for row in answer.rows if row.why is not None and len(answer.rows) > 1],
+        decided=any(row.clarity != "none" for row in answer.rows),
     )
 
 
@@ -25,19 +27,12 @@ def _rows(answer: Glance) -> Iterator[tuple[str, ...]]:
             row.model,
             row.before_text,
             row.after_text,
-            row.figures,
-            _reach(row),
+            f"{row.figures} {row.reach}".strip(),
             row.other_interval or "–",
             f"{row.sign} {row.verdict}",
             str(row.pairs),
             row.tokens or "–",
         )
-
-
-def _reach(row: GlanceRow) -> str:
-    if row.lift is None:
-        return "–"
-    return row.reach or "on new cases of this kind"
 
 
 def next_section(answer: Glance) -> Markup:

@@ -1,4 +1,4 @@
-"""How the result was measured: the plan, every lift with both intervals, what was corrected, and where the whole is."""
+"""How the result was measured: the plan, further comparisons, what was corrected, and where the whole is."""
 
 from collections.abc import Iterator
 
@@ -40,7 +40,10 @@ def _finding(evaluation: Evaluation) -> str:
 
 
 def _lifts(report: StudentReport) -> Iterator[tuple[str, ...]]:
-    for lift in report.lifts:
+    """What was compared beside the two arms of the headline."""
+    for lift in report.lifts[1:]:
+        if lift is report.ceiling:
+            continue  # it has words of its own
         yield (
             report.student.name,
             f"{arm_name(lift.arm, report.harness)} against {arm_name(lift.against, report.harness)}",
@@ -65,8 +68,11 @@ def _arms(report: StudentReport) -> Iterator[tuple[str, ...]]:
 
 
 def _remarks(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
-    """What is said of one model beyond the tables."""
-    yield _capital(report.sentence)
+    """What is said of one model beyond the headline and the tables."""
+    if report.verdict in (None, "undecided") or evaluation.min_lift is not None:
+        yield _capital(report.sentence)
+    if report.lifts and report.lifts[0].dropped:
+        yield f"{count(report.lifts[0].dropped, 'pair')} dropped: an answer errored."
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield _capital(ceiling)
     if report.lifts and report.lifts[0].corrected is not None:

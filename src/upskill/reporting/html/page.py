@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 
 from markupsafe import Markup
 
@@ -10,7 +11,6 @@ from upskill.domain.skill_text import SkillText
 from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.glance import Glance, glance, glance_of_nothing
 from upskill.reporting.html.changed import changed_section
-from upskill.reporting.html.cost import spent
 from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.feedback import feedback_section
@@ -20,7 +20,10 @@ from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
+from upskill.reporting.wording import dollars
 
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+"""Not those of the system's language: the page is in English."""
 CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
 
 
@@ -68,8 +71,21 @@ def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory
 def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What this page is of, when it was made and what it cost."""
     kind = "skill evaluation" if story is None else "skill generation"
-    cost = [] if evaluation is None or not evaluation.bought.calls else [spent(evaluation.bought.cost)]
-    return [facts.skill, kind, facts.started_at[:10], *cost]
+    cost = [] if evaluation is None or not evaluation.bought.calls else [_paid(evaluation.bought.cost)]
+    return [facts.skill, kind, _day(facts.started_at), *cost]
+
+
+def _paid(cost: float | None) -> str:
+    return "price unknown" if cost is None else dollars(cost)
+
+
+def _day(moment: str) -> str:
+    """`15 Nov 2026`; as it was recorded where it is no moment."""
+    try:
+        day = date.fromisoformat(moment[:10])
+    except ValueError:
+        return moment[:10]
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def _first(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:

@@ -5,7 +5,6 @@ command pays for it that draws nothing, and whatever it does to itself, the resu
 """
 
 from upskill.reporting.pictures.drawer import Drawer, asked_pictures
-from upskill.reporting.pictures.history import Version, history_picture
 from upskill.reporting.pictures.picture import DrawnPicture, Picture, PictureFailed
 
 __all__ = [
@@ -13,7 +12,5 @@ __all__ = [
     "DrawnPicture",
     "Picture",
     "PictureFailed",
-    "Version",
     "asked_pictures",
-    "history_picture",
 ]

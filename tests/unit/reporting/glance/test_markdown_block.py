@@ -14,7 +14,7 @@ ALL = {**EVALUATIONS, "four": FOUR, "strangers": STRANGERS, "everything": EVERYT
 def test_the_answer_is_bold_and_each_model_has_a_row_with_a_dumbbell() -> None:
     lines = markdown(glance(FOUR)).splitlines()
     assert lines[0] == ("**The skill helps 2 of 4 models and hurts 1.** Best: SmolLM2 goes from 0% to 89% of 12 cases.")
-    assert lines[4] == (r"| SmolLM2 | `○━━━━━━━━━━━━━━━━━●··` | 0% | 89% | +89 \(+35 to +100\) | ▲ helps | 26 → 130 |")
+    assert lines[4] == (r"| SmolLM2 | `○━━━━━━━━━━━━━━━━━●··` | 0% | 89% | +89 (+35 to +100) | ▲ helps | 26 → 130 |")
     assert lines[-1] == "○ without the skill, ● with the skill, ╌╌ not clear"
 
 
