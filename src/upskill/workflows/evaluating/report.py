@@ -67,7 +67,7 @@ class Report:
             self.evaluation,
             self.facts,
             cases=self.cases,
-            trials=self._logged(),
+            trials=self.logged(),
             skill=self.skill,
             story=self.story,
             paths=self.paths,
@@ -82,7 +82,7 @@ class Report:
 
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
-    def _logged(self) -> Iterator[LoggedTrial]:
+    def logged(self) -> Iterator[LoggedTrial]:
         """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
         folder = RunFolder(path=self.run)
         redactor = redactor_from(os.environ)
