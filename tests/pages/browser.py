@@ -138,9 +138,11 @@ class Browser:
         asked = [event["params"] for event in self._events if event["method"] == "Network.requestWillBeSent"]
         return [params["request"]["url"] for params in asked]
 
-    def screenshot(self, target: Path, *, whole: bool = True) -> None:
-        """A PNG of the page, in its whole length or as much as the window shows."""
-        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def screenshot(self, target: Path, *, height: int | None = None) -> None:
+        """A PNG of the page: in its whole length, or so many pixels from its top."""
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": height or size["height"], "scale": 1}
+        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         target.write_bytes(base64.b64decode(picture["data"]))
 
     def pdf(self, target: Path) -> None:

@@ -11,14 +11,13 @@ import click
 from upskill.cli import options
 from upskill.cli.output import (
     ask_to_spend,
-    console,
     named,
     print_json,
     print_lines,
     refuse_what_resume_ignores,
-    show_next_steps,
     write_file,
 )
+from upskill.cli.result_output import show_result
 from upskill.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from upskill.reporting.formats import Format
     from upskill.sandbox import Backend
     from upskill.workflows.evaluating.prepare import PreparedEvaluation
+    from upskill.workflows.evaluating.spending import PricedPlan
+    from upskill.workflows.progress import RunProgress
 
 
 _HEEDED = frozenset(
@@ -97,8 +98,8 @@ class _Runs(click.ParamType[int | None]):
 @options.runs_dir()
 @options.JSON
 @options.formats("eval")
-@click.option("-v", "--verbose", is_flag=True, help="Show every test case, and what its assertions saw.")
-@options.QUIET
+@options.VERBOSE
+@options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR
 def command(
@@ -128,11 +129,9 @@ def command(
     130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.progress import TrialProgress
-    from upskill.reporting.next_step import next_steps
     from upskill.workflows.evaluate_skill import evaluate
     from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
     from upskill.workflows.evaluating.resume import resume as resume_run
-    from upskill.workflows.evaluating.resume import resume_command
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.progress import SILENT_RUN
 
@@ -170,21 +169,33 @@ def command(
             chosen = options.resolved(settings)
             if dry_run:
                 announce = partial(print_lines, err=True)
-                _show_plan(prepare(order, chosen.values, announce=announce), as_json=as_json)
+                _show_plan(prepare(order, chosen.values, announce=announce, needs_keys=False), as_json=as_json)
                 return EXIT_DONE
             evaluation = evaluate(
                 order,
                 settings=chosen,
                 progress=progress,
-                confirm=lambda estimate: yes or ask_to_spend(estimate),
+                confirm=lambda estimate: yes or _agrees(estimate, progress),
             )
     evaluation = replace(evaluation, required=require)
     _write_files(evaluation, files)
-    _show(evaluation, as_json=as_json, verbose=verbose, no_color=no_color)
-    if not (quiet or as_json) and evaluation.run_is_here:
-        command = resume_command(Path(evaluation.run))
-        show_next_steps(next_steps(evaluation, skill=None if skill is None else str(skill), resume=command))
+    if as_json:
+        from upskill.reporting import evaluation_json
+
+        print_json(evaluation_json(evaluation))
+    else:
+        said = progress.rows_noted if isinstance(progress, TrialProgress) else 0
+        show_result(evaluation, skill=skill, rows_noted=said, quiet=quiet, verbose=verbose, no_color=no_color)
     return evaluation.exit_code()
+
+
+def _agrees(estimate: "PricedPlan", progress: "RunProgress") -> bool:
+    """Whether the person agrees to the price, who is shown the whole plan first."""
+    from upskill.cli.progress import TrialProgress
+
+    if isinstance(progress, TrialProgress):
+        progress.show_plan()
+    return ask_to_spend(estimate)
 
 
 def _previous(compare: str | None) -> Path | None:
@@ -214,6 +225,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             **estimate.as_json(),
             "price_unknown_for": list(estimate.unknown),
             "detectable": estimate.detectable,
+            "missing_keys": list(prepared.missing_keys),
         }
         print_json(plan)
         return
@@ -221,27 +233,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
         print_lines(f"{prepared.skill.name} on {named(student)}")
     if (harness := harness_info(prepared.plan.harness)).with_tools:
         print_lines(f"students work with tools; {', '.join(map(harness.arm_name, prepared.plan.arms))}")
-    print_lines(*prepared.lines)
-
-
-def _show(evaluation: "Evaluation", *, as_json: bool, verbose: bool, no_color: bool) -> None:
-    if as_json:
-        from upskill.reporting import evaluation_json
-
-        print_json(evaluation_json(evaluation))
-        return
-    from upskill.reporting.terminal import show_evaluation
-
-    out = console(no_color=no_color)
-    show_evaluation(evaluation, out)
-    if verbose:
-        from upskill.reporting.cases import show_cases
-        from upskill.workflows.list_runs import trials_of
-
-        show_cases(trials_of(Path(evaluation.run)), out, harness=evaluation.students[0].harness)
-    from upskill.reporting.requirements import not_met_lines, requirements
-
-    print_lines(*not_met_lines(requirements(evaluation)))
+    print_lines(*prepared.lines, *prepared.note_lines)
 
 
 def _write_files(evaluation: "Evaluation", files: "list[tuple[Format, object]]") -> None:

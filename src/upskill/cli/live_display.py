@@ -39,6 +39,8 @@ class LiveDisplay:
 
     def __init__(self, *, no_color: bool = False) -> None:
         self._screen = Screen(no_color=no_color)
+        self.rows_noted = 0
+        """How many rows the notes so far take."""
         self._content: Content | None = None
         self._since = 0.0
         self._next_line = 0.0
@@ -57,8 +59,13 @@ class LiveDisplay:
             self._thread.join(timeout=2)
         self._screen.clear()
 
+    @property
+    def animated(self) -> bool:
+        """Whether a block is drawn; otherwise lines are written now and then."""
+        return self._screen.animated
+
     def note(self, line: str) -> None:
-        self._screen.say(line)
+        self.rows_noted += self._screen.say(line)
 
     def show(self, content: Content | None) -> None:
         """Show this from now on; `None` takes the block away, so that a person can be asked something."""
@@ -108,19 +115,21 @@ class Step:
         self._began = time.monotonic()
 
     def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
-        text = f"  {self._text()}"
+        text = f"  {self._text(drawn=drawn)}"
         return [Line(text if len(text) < width else text[: max(1, width - 1)], "dim")]
 
     def lines(self) -> Sequence[str]:
         """One line, but none in the first seconds."""
         return [f"  {self._text()}"] if time.monotonic() - self._began >= 2 else []
 
-    def _text(self) -> str:
-        from upskill.reporting.live_table import clock
+    def _text(self, *, drawn: bool | None = None) -> str:
+        """With a bar where something is drawn and the total is known."""
+        from upskill.reporting.live_table import clock, progress_bar
 
         of = "" if self.of is None else f" of {self.of:,}"
         count = f": {self.done:,}{of}" if self.done or self.of is not None else ""
-        return f"{self.what}{count}, {clock(time.monotonic() - self._began)}"
+        bar = "" if drawn is None or not self.of else f"{progress_bar(self.done, self.of, drawn=drawn)}  "
+        return f"{bar}{self.what}{count}, {clock(time.monotonic() - self._began)}"
 
 
 class StepProgress(LiveDisplay, Progress):

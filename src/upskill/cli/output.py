@@ -5,7 +5,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import click
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _JSON_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Acts on a terminal, and JSON would let it through."""
+_MOST_COMMAND_ROWS = 2
 
 
 def console(*, no_color: bool, stderr: bool = False) -> "Console":
@@ -59,8 +60,8 @@ def print_lines(*lines: str, err: bool = False, wrap: bool = True) -> None:
 
     stream = sys.stderr if err else sys.stdout
     for line in map(visible, lines):
-        wraps = wrap and stream.isatty()
-        for row in wrapped(line, os.get_terminal_size(stream.fileno()).columns) if wraps else [line]:
+        columns = _columns(stream) if wrap else None
+        for row in [line] if columns is None else wrapped(line, columns):
             click.echo(row, err=err)
 
 
@@ -101,10 +102,31 @@ def notes_of(error: BaseException) -> list[str]:
     return [f"note:  {note}" for note in getattr(error, "__notes__", ())]
 
 
-def show_next_steps(steps: "Iterable[NextStep]") -> None:
-    """Show the next useful commands on stderr: they are not part of the result."""
-    for step in steps:
-        print_lines(f"next, {step.what}:", f"  {step.command}", err=True, wrap=False)
+def next_lines(step: "NextStep | None", *, run: str) -> list[str]:
+    """The next useful command, with what it is for: on one line where there is room.
+
+    A command that would fill the screen, because it names many models, is read in the report of `run` instead.
+    """
+    if step is None:
+        return []
+    line = f"next, {step.what}: {step.command}"
+    columns = _columns(sys.stderr)
+    if columns is None or len(line) <= columns:
+        return [line]
+    if len(step.command) > _MOST_COMMAND_ROWS * columns:
+        return [f"next, {step.what}: the command is in the report,", f"  upskill report {run} --open"]
+    return [f"next, {step.what}:", f"  {step.command}"]
+
+
+def rows_on_stderr(lines: "Iterable[str]") -> int:
+    """How many rows lines take that are not wrapped between words."""
+    columns = _columns(sys.stderr)
+    return sum(1 if columns is None else max(1, -(-len(line) // columns)) for line in lines)
+
+
+def _columns(stream: TextIO) -> int | None:
+    """How wide the terminal is; `None` where there is none."""
+    return os.get_terminal_size(stream.fileno()).columns if stream.isatty() else None
 
 
 def ask_to_spend(estimate: "PricedPlan") -> bool:

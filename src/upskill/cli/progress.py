@@ -5,17 +5,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from upskill.cli.live_display import StepProgress
-from upskill.cli.screen import Line
+from upskill.cli.screen import Line, wrapped
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
-from upskill.domain.text import count
-from upskill.measuring import DroppedPair, Pair, RunningLift
+from upskill.domain.progress import Waiting
+from upskill.domain.text import count, visible
+from upskill.measuring import Decision, DroppedPair, Pair, RunningLift
 from upskill.measuring.lift import RunningLook
 from upskill.models import MeteredClient
-from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, log_lines, table_rows
+from upskill.reporting.glance.names import unique_names
+from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, live_block, log_lines
 from upskill.reporting.wording import arm_name, percents
 from upskill.workflows.progress import RunProgress
 
 _LEAST_PAIRS_FOR_A_PACE = 2
+_STYLES = {"helps": "blue", "cheaper": "blue", "hurts": "orange"}
 
 
 class TrialProgress(StepProgress, RunProgress):
@@ -24,46 +27,64 @@ class TrialProgress(StepProgress, RunProgress):
     def __init__(self, *, no_color: bool = False) -> None:
         super().__init__(no_color=no_color)
         self._figures: Figures | None = None
+        self._plan_lines: list[str] = []
 
-    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str], notes: Sequence[str]) -> None:
         self.show(None)
-        self._figures = Figures(plan)
-        names = ", ".join(student.name for student in plan.students)
-        alone = plan.measured == "ceiling"
-        self.note(f"Measuring {names} without a skill..." if alone else f"Evaluating {skill.name} on {names}...")
-        students = f", on {len(plan.students)} models" if len(plan.students) > 1 else ""
-        often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
-        often = f"up to {often}" if plan.design == "sequential" else often
+        self.note(_headline(plan, skill) if self.animated else f"{_headline(plan, skill)}; {lines[0]}")
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
-        cases = f"{count(len(plan.cases), 'test case')}, each {often}"
         tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
-        self.note(f"  {cases}: {conditions}{students}{tools}")
-        for line in lines:
-            self.note(f"  {line}")
+        plan_lines = [f"{conditions}{tools}", *lines]
+        self._plan_lines = [f"  {line}" for line in (*plan_lines, *notes)]
+        self._figures = Figures(plan, lines=[f"  {line}" for line in plan_lines])
+
+    def show_plan(self) -> None:
+        """Show all of the plan in lines that stay, to a person who is asked whether to run it."""
+        for line in self._plan_lines:
+            self.note(line)
 
     def evaluation_begun(self, client: MeteredClient) -> None:
-        """Show live figures from here on."""
+        """Show live figures from here on. On a terminal what was planned stands above them, and goes with them."""
         if self._figures is not None:
             self._figures.begin(client)
             self.show(self._figures)
 
-    def pair_finished(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
+    def pair_finished(self, student: str, pair: Pair | DroppedPair, *, decision: Decision | None) -> None:
         if self._figures is not None:
-            self._figures.add_pair(student, pair, over=over)
+            self._figures.add_pair(student, pair, decision=decision)
 
     def trial_finished(self, trial: Trial) -> None:
         if self._figures is not None:
             self._figures.add_trial(trial)
 
 
+def _headline(plan: TrialPlan, skill: Skill) -> str:
+    """What is measured, and how much of it, in one line."""
+    names = [student.name for student in plan.students]
+    on = unique_names(names)[0] if len(names) == 1 else f"{len(names)} models"
+    often = "once" if plan.repeats == 1 else f"{plan.repeats} times"
+    often = f"up to {often}" if plan.design == "sequential" else often
+    what = f"Measuring {on} without a skill" if plan.measured == "ceiling" else f"Evaluating {skill.name} on {on}"
+    return f"{what}: {count(len(plan.cases), 'case')}, each {often}"
+
+
 class Figures:
     """The counts of a run, and the live table made from them."""
 
-    def __init__(self, plan: TrialPlan) -> None:
+    def __init__(self, plan: TrialPlan, *, lines: Sequence[str] = ()) -> None:
+        """`lines` say what was planned, and are shown above the figures where there is room."""
+        self._plan_lines = lines
         self._plan = plan
+        self._names = dict(
+            zip(
+                (student.name for student in plan.students),
+                unique_names([student.name for student in plan.students]),
+                strict=True,
+            )
+        )
         self._compared = plan.against is not None
         self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
-        self._over: set[str] = set()
+        self._decisions: dict[str, Decision] = {}
         # Both counts exist from the start: a dict that grows cannot be read from another thread.
         self._ended: dict[tuple[str, Arm], Counter[bool]] = {
             (student.name, arm): Counter({True: 0, False: 0}) for student in plan.students for arm in plan.arms
@@ -78,10 +99,10 @@ class Figures:
         self._client, self._began, self._errored = client, time.monotonic(), 0
         self._before = {student.name: self._done(student.name) for student in self._plan.students}
 
-    def add_pair(self, student: str, pair: Pair | DroppedPair, *, over: bool) -> None:
+    def add_pair(self, student: str, pair: Pair | DroppedPair, *, decision: Decision | None) -> None:
         self._lifts[student].add(pair)
-        if over:
-            self._over.add(student)
+        if decision is not None:
+            self._decisions[student] = decision
 
     def add_trial(self, trial: Trial) -> None:
         outcome = trial.outcome
@@ -91,9 +112,12 @@ class Figures:
             self._ended[trial.student, trial.arm][outcome.passed] += 1
 
     def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
-        """A table of students over a line on time and money."""
-        head, rows, status = table_rows(self.now(), width=width, height=height, drawn=drawn)
-        return [Line(head, "dim"), *map(Line, rows), Line(status, "dim")]
+        """What was planned, a bar, a table of students, and a line on time, money and what is waited for."""
+        block = live_block(self.now(), width=width, height=height, drawn=drawn)
+        rows = [Line(row.text, _STYLES.get(row.verdict or "", "")) for row in block.rows]
+        live = [Line(block.progress), Line(block.head, "dim"), *rows, Line(block.status, "dim")]
+        planned = [row for line in self._plan_lines for row in wrapped(visible(line), width)]
+        return [*(Line(row, "dim") for row in planned[: max(0, height - len(live))]), *live]
 
     def lines(self) -> Sequence[str]:
         """Nothing is worth a line before the first pair."""
@@ -109,6 +133,8 @@ class Figures:
             seconds_left=self._seconds_left(seconds),
             spent=self._spent(),
             errored=self._errored,
+            waiting=Waiting() if self._client is None else self._client.waiting(),
+            with_sandbox=harness_info(self._plan.harness).with_tools,
         )
 
     def _done(self, student: str) -> int:
@@ -119,12 +145,13 @@ class Figures:
 
     def _student(self, name: str) -> LiveStudent:
         look = self._lifts[name].look() if self._compared else None
-        done = self._done(name)
+        done, decision = self._done(name), self._decisions.get(name)
         return LiveStudent(
-            name=name,
+            name=self._names[name],
             done=done,
             most=self._most(),
-            over=name in self._over or done >= self._most(),
+            over=decision is not None or done >= self._most(),
+            verdict=None if decision is None else decision.verdict,
             conditions=tuple(self._condition(name, arm, look) for arm in self._plan.arms),
             lift=None if look is None else look.mean,
             interval=None if look is None else look.interval,
@@ -147,7 +174,7 @@ class Figures:
         left = 0.0
         for student in self._plan.students:
             done = self._done(student.name)
-            if student.name in self._over or done >= self._most():
+            if student.name in self._decisions or done >= self._most():
                 continue
             new = done - self._before.get(student.name, 0)
             if new < _LEAST_PAIRS_FOR_A_PACE:

@@ -7,7 +7,8 @@ import click
 
 from upskill.cli import options
 from upskill.cli.live_display import StepProgress
-from upskill.cli.output import console, print_json
+from upskill.cli.output import print_json
+from upskill.cli.result_output import show_result
 
 if TYPE_CHECKING:
     from upskill.sandbox import Backend
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 def command(run: Path, case_file: Path | None, sandbox: "Backend", as_json: bool, no_color: bool) -> None:
     """Grade the answers of RUN, a run folder, again with the assertions as they are now. Calls no model."""
     from upskill.reporting import evaluation_json
-    from upskill.reporting.terminal import show_evaluation
     from upskill.workflows.evaluating.regrade import regrade
 
     with StepProgress(no_color=no_color) as steps:
@@ -30,4 +30,4 @@ def command(run: Path, case_file: Path | None, sandbox: "Backend", as_json: bool
     if as_json:
         print_json(evaluation_json(evaluation))
     else:
-        show_evaluation(evaluation, console(no_color=no_color))
+        show_result(evaluation, rows_noted=steps.rows_noted, no_color=no_color)

@@ -16,7 +16,8 @@ import click
 
 from upskill.domain.text import visible
 
-_STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m"}
+_STYLES = {"dim": "\x1b[2m", "bold": "\x1b[1m", "blue": "\x1b[94m", "orange": "\x1b[33m"}
+"""Of the sixteen colours that every terminal has: its yellow is the one nearest to orange."""
 _PLAIN = "\x1b[0m"
 
 
@@ -70,8 +71,8 @@ class Screen:
             return shutil.get_terminal_size((120, 24))
         return size if size.columns > 0 else os.terminal_size((80, 24))
 
-    def say(self, text: str) -> None:
-        """A line that stays, above the block. On a terminal it is wrapped at words."""
+    def say(self, text: str) -> int:
+        """A line that stays, above the block. On a terminal it is wrapped at words. Returns how many rows it takes."""
         text = visible(text)
         rows = wrapped(text, self.size.columns) if self._stream.isatty() else [text]
         with self._lock:
@@ -80,6 +81,7 @@ class Screen:
             for row in rows:
                 click.echo(row, err=True)
             self.draw(drawn)
+        return len(rows)
 
     def draw(self, lines: Sequence[Line]) -> None:
         """Put these lines in place of those drawn before. What is drawn already is not sent again."""

@@ -65,7 +65,7 @@ class TeachingProgress(TimedProgress, RunProgress):
         super().note(line)
         self._indent = "  "
 
-    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str]) -> None:
+    def evaluation_planned(self, plan: TrialPlan, *, skill: Skill, lines: Sequence[str], notes: Sequence[str]) -> None:
         """Show only how many answers there will be: the price of the whole was shown before."""
         self._total, self._done = len(plan), 0
         self._begin(_ANSWERS, self._total)

@@ -1,5 +1,7 @@
 """How long work reports how far it has come. Knows neither the work nor who shows it."""
 
+from dataclasses import dataclass
+
 
 class Progress:
     """Receives reports on long work; each method does nothing until it is overridden.
@@ -12,6 +14,22 @@ class Progress:
 
     def step(self, what: str, done: int, of: int | None) -> None:
         """Report that `done` of `of` are done; `of` is `None` where the total is unknown."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Waiting:
+    """What a run waits for at one moment."""
+
+    answers: int = 0
+    """Requests that are under way."""
+    longest_seconds: float = 0.0
+    """For how long the oldest of them is under way."""
+    retries: int = 0
+    """Requests that will be sent again."""
+    retry_seconds: float = 0.0
+    """Until the first of them."""
+    busy: bool = False
+    """Whether that one was told to slow down; otherwise it was lost."""
 
 
 SILENT = Progress()

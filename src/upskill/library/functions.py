@@ -146,6 +146,8 @@ def generate(
     no_eval: bool = False,
     revisions: int = 3,
     effort: Literal["low", "high"] = "low",
+    feedback: PathLike | None = None,
+    retire: Sequence[str] = (),
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -155,10 +157,11 @@ def generate(
     """Make a skill for a task or from recordings, or improve one, and measure it, as `upskill generate` does.
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
-    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `anyway` writes it even if no skill
-    can help these students, which else raises `StudentCannotProfit`. A draft with dangerous content is saved only with
-    `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with
-    `evaluate`; `resume_generate` continues a run.
+    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `feedback` is a file of comments on a
+    run that `sources` names, `retire` are held-out cases to learn from with their comments. `anyway` writes it even if
+    no skill can help these students, which else raises `StudentCannotProfit`. A draft with dangerous content is saved
+    only with `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are
+    as with `evaluate`; `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):
         raise UsageError(f"effort must be low or high, not {effort!r}")
@@ -175,6 +178,8 @@ def generate(
             evaluate=not no_eval,
             revisions=revisions,
             effort=effort,
+            feedback=None if feedback is None else os.fspath(feedback),
+            retire=tuple(retire),
             anyway=anyway,
             sandbox=_backend(sandbox),
         )

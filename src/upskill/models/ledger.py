@@ -6,9 +6,12 @@ finish, so a cap holds to within the calls in flight; the cap on calls is exact.
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from upskill.domain import Cap
+from upskill.domain.progress import Waiting
 from upskill.models.bill import Purpose
 from upskill.models.endpoint import Endpoint
 
@@ -127,6 +130,10 @@ class Ledger:
     _first_call: float | None = None
     _states: dict[str, _EndpointState] = field(default_factory=lambda: defaultdict(_EndpointState))
     _next_request: float = 0.0
+    _under_way: dict[object, float] = field(default_factory=dict)
+    """When each request that has no answer yet was sent."""
+    _retries: list[tuple[float, bool]] = field(default_factory=list)
+    """When requests will be sent again, and whether each was told to slow down."""
 
     @property
     def seconds(self) -> float:
@@ -199,6 +206,34 @@ class Ledger:
     def held_back(self, endpoint: Endpoint) -> float:
         """For how many seconds nothing may be sent to an endpoint."""
         return max(0.0, self._states[endpoint.model].not_before - time.monotonic())
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """A request is under way as long as this lasts."""
+        request = object()
+        self._under_way[request] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._under_way[request]
+
+    def will_retry(self, seconds: float, *, busy: bool) -> None:
+        """A request will be sent again after so long."""
+        now = time.monotonic()
+        self._retries = [*(one for one in self._retries if one[0] > now), (now + seconds, busy)]
+
+    def waiting(self) -> Waiting:
+        """What is waited for now. May be asked on another thread."""
+        now = time.monotonic()
+        sent, retries = list(self._under_way.values()), [one for one in self._retries if one[0] > now]
+        first, busy = min(retries, default=(now, False))
+        return Waiting(
+            answers=len(sent),
+            longest_seconds=now - min(sent, default=now),
+            retries=len(retries),
+            retry_seconds=first - now,
+            busy=busy,
+        )
 
     def turn(self) -> float:
         """Seconds until the next request may leave. Where many may be in flight, they leave one by one."""

@@ -101,7 +101,7 @@ class Meter:
         attempt = _Attempt(bill, call, totals, client.answers_of(self._endpoint), input_bytes)
         seconds = self._seconds_for(call)
         try:
-            with anyio.fail_after(seconds):
+            with client.under_way(), anyio.fail_after(seconds):
                 result = await send()
             output, made = result if isinstance(result, tuple) else (result, None)
             self._remove_own_keys(output, made)
@@ -249,6 +249,7 @@ class Meter:
             wait = wait_after_fault(max(1, call.faults), asked=asked, most=policy.max_wait_seconds)
         if self._is_worth(call, wait, limited=limited):
             call.wait = wait
+            self._client.will_retry(wait, busy=limited)
             return passing
         if limited:
             self._client.gave_up(self._endpoint, str(error), answers_before=call.answers_before)

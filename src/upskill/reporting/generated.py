@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -16,14 +15,18 @@ from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.decision import decision
+from upskill.reporting.glance import glance
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.json_report import evaluation_json
+from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements, requirements_json
-from upskill.reporting.terminal import bars, print_lines, signed, style_of, table
-from upskill.reporting.wording import dollars, percents
+from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
+from upskill.reporting.terminal import TerminalResult, most_rows, picture
+from upskill.reporting.wording import dollars, percents, points
 
 GENERATED_SCHEMA = "upskill.generate/1"
-_print = partial(print_lines, break_words=False)
-"""A path that is broken in two cannot be copied."""
+ROWS_OF_GENERATE = 2
+"""Rows that a `generate` may take more than an evaluation."""
 
 
 def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
@@ -40,70 +43,69 @@ def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
         errored = sum(one.errored for one in report.arms)
         lost = f", {errored} errored" if errored else ""
         shown, shown_after = percents(before, after, after - before)
-        yield f"{name}{shown} -> {shown_after} ({signed(after - before)}) {mark}, {on}{lost}"
+        yield f"{name}{shown} → {shown_after} ({points(after - before)} points) {mark}, {on}{lost}"
 
 
-def show_generated(generated: GenerateResult, console: Console) -> None:
-    """The skill, what it does, and where it is. The last line says where, and what is known of it."""
-    console.print()
-    _print(_skill(generated), console, indent=2)
-    if (evaluation := generated.evaluation) is not None:
-        if len(evaluation.students) == 1:
-            _print(bars(evaluation.students[0], console), console, indent=2)
-        else:
-            console.print(table(evaluation, console))
-    _print(_claims(generated), console, indent=2)
-    console.print()
-    _print(_facts(generated), console)
-    if console.is_terminal:
-        _print([Text(last_line(generated))], console)
-    else:
-        console.print(last_line(generated), markup=False, soft_wrap=True)
+def show_generated(
+    generated: GenerateResult,
+    console: Console,
+    *,
+    required: Required | None = None,
+    taken: int = 0,
+    every_note: bool = False,
+) -> None:
+    """The decision, the held-out test as a picture, how it came about, what it took, and where everything is.
+
+    `required` is what was asked of every student, if anything. `taken` rows of those it may take are used already.
+    """
+    evaluation = generated.evaluation
+    result = TerminalResult(
+        head=(
+            Text(decision(generated), style="bold"),
+            *([] if evaluation is None else picture(glance(evaluation), console)),
+        ),
+        facts=tuple(_facts(generated)),
+        notes=tuple(_notes(generated, required)),
+        where=tuple(_where(generated)),
+        run=generated.run,
+    )
+    most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
+    print_lines(result.lines(console, most=most), console)
 
 
-def last_line(generated: GenerateResult) -> str:
-    """Where the skill is, and its status with the interval."""
-    if generated.saved is None:
-        return f"The old version stays ({generated.reason})"
-    return f"Saved to {generated.saved} ({generated.sentence})"
-
-
-def _skill(generated: GenerateResult) -> Iterator[Text]:
+def _facts(generated: GenerateResult) -> Iterator[str]:
     skill = generated.skill
-    yield Text(skill.name, style="bold")
-    yield Text(" ".join(skill.description.split()))
-    yield Text()
-    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
-    for file in skill.other_files:
-        yield Text(f"{file.path:<21} ~{-(-file.size // 4)} tokens")
-    yield Text()
-
-
-def _claims(generated: GenerateResult) -> Iterator[Text]:
-    several = len(generated.claims) > 1
-    for claim in generated.claims:
-        sentence = f"{claim.student}: {claim.sentence}" if several else generated.sentence
-        yield Text(sentence, style=style_of(claim.status))
-
-
-def _facts(generated: GenerateResult) -> Iterator[Text]:
+    files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
-    yield Text(f"cases: {learn} to learn from, {held_out} held out, {negative} negative", style="dim")
-    for one in generated.aptitude:
-        if one.lift is not None:
-            yield Text(f"before: {one.student}: {aptitude_figures(one)}", style="dim")
+    cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
+    yield f"{skill.name}: SKILL.md ~{estimate_tokens(skill.body)} tokens{files}; {cases}"
     if len(generated.attempts) > 1:
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
-        yield Text(f"attempts on learn cases: {shown}; {generated.refined}", style="dim")
-    yield Text(f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}", style="dim")
-    for note in generated.notes:
-        yield Text(f"note: {note}", style="dim")
-    if generated.saved is None and generated.kept is not None:
-        yield Text(f"The revision is kept in {generated.kept}", style="dim")
-    yield Text(f"Run kept in {generated.run}", style="dim")
+        yield f"attempts on learn cases: {shown}; {generated.refined}"
+    yield f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}"
+
+
+def _where(generated: GenerateResult) -> Iterator[str]:
+    if generated.saved is not None:
+        yield f"Saved to {generated.saved}"
+    elif generated.kept is not None:
+        yield f"The revision is kept in {generated.kept}"
+
+
+def _notes(generated: GenerateResult, required: Required | None) -> Iterator[ResultNote]:
+    """Those of the held-out test, then what each student could do before, then remarks on the whole."""
+    names = dict(zip(generated.students, unique_names(generated.students), strict=True))
+    yield from unmet_notes(generate_requirements(generated, required), names)
+    if generated.evaluation is not None:
+        yield from found_notes(generated.evaluation)
+    for one in generated.aptitude:
+        if one.lift is not None:
+            yield ResultNote(text=f"before: {one.student}: {aptitude_figures(one)}")
+    for line in merged_notes(generated.notes, names):
+        yield ResultNote(text=f"note: {line}")
 
 
 def _spent(bought: Purchase) -> str:

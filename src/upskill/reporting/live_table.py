@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from rich.cells import cell_len, set_cell_size
 
 from upskill.domain import Interval
+from upskill.domain.progress import Waiting
+from upskill.domain.text import MINUS, count, printable
+from upskill.reporting.glance.values import SIGNS
 from upskill.reporting.wording import between, dollars, points
 
-BAR = 10
+BAR = 20
 _LEAST_NAME = 12
 _GAP = "  "
+_SHORT_WAIT_SECONDS = 2.0
+"""An answer that takes less is not worth a word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,6 +46,13 @@ class LiveStudent:
     lift: float | None
     interval: Interval | None
     """`None` while it is too early for one."""
+    verdict: str | None = None
+    """Once its design has decided; `None` before, and where the verdict comes with the result."""
+
+    @property
+    def at_most(self) -> int:
+        """How many pairs it can still come to."""
+        return self.done if self.over else self.most
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,35 +79,63 @@ class LiveTable:
     """At most; `None` while nobody knows."""
     spent: LiveSpending
     errored: int
+    waiting: Waiting = Waiting()  # noqa: RUF009 - frozen
+    with_sandbox: bool = False
+    """Whether something is executed, so that not all waiting is for answers."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every student is done."""
+        return all(one.over for one in self.students)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was sent or came back."""
+        return bool(self.spent.calls or self.errored or any(one.done for one in self.students))
 
 
-def table_rows(now: LiveTable, *, width: int, height: int, drawn: bool) -> tuple[str, list[str], str]:
-    """A line of names, one line per student, a line on money and time; each shorter than the width."""
-    most = max(1, height - 2)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveRow:
+    """One line of the table; `verdict` where the student is done and has one."""
+
+    text: str
+    verdict: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveBlock:
+    """The lines of a block, each shorter than the terminal is wide."""
+
+    progress: str
+    head: str
+    rows: tuple[LiveRow, ...]
+    status: str
+
+
+def live_block(now: LiveTable, *, width: int, height: int, drawn: bool) -> LiveBlock:
+    """A bar, a line of names, one line per student, a line on money, time and what is waited for."""
+    most = max(1, height - 3)
     shown = now.students if len(now.students) <= most else now.students[: most - 1]
     dots = "…" if drawn else "~"
     compared = any(student.lift is not None for student in now.students) or now.unit == "pairs"
-    head = [
-        "model",
-        now.unit,
-        *(one.name for one in now.students[0].conditions),
-        *(["lift so far"] if compared else []),
-    ]
-    body = [_cells(student, compared=compared) for student in shown]
+    names = [one.name for one in now.students[0].conditions]
+    head = ["model", now.unit, *names, *(["lift so far"] if compared else [])]
+    body = [_cells(student, compared=compared, drawn=drawn) for student in shown]
     widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
     room = width - 1 - 2 - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
-    bars = drawn and room - min(widths[0], 30) >= (BAR + 1) * len(now.students[0].conditions)
-    if bars:
-        for number, student in enumerate(shown):
-            for place, condition in enumerate(student.conditions, 2):
-                body[number][place] = f"{_bar(condition)} {condition.rate:>4}"
-        widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
-        room = width - 1 - 2 - sum(widths[1:]) - len(_GAP) * (len(widths) - 1)
     widths[0] = max(min(widths[0], room), min(_LEAST_NAME, widths[0]))
-    rows = [_row(cells, widths, dots=dots, width=width) for cells in (head, *body)]
+    rows = [
+        LiveRow(text=_row(cells, widths, dots=dots, width=width), verdict=student.verdict if student.over else None)
+        for cells, student in zip(body, shown, strict=True)
+    ]
     if len(shown) < len(now.students):
-        rows.append(_fitted(f"  and {len(now.students) - len(shown)} more", width - 1, dots))
-    return rows[0], rows[1:], _joined(list(_status(now)), width - 1, dots)
+        rows.append(LiveRow(text=_fitted(f"  and {len(now.students) - len(shown)} more", width - 1, dots)))
+    return LiveBlock(
+        progress=_joined(list(_progress(now, drawn=drawn)), width - 1, dots),
+        head=_row(head, widths, dots=dots, width=width),
+        rows=tuple(rows),
+        status=_joined(list(_status(now)), width - 1, dots),
+    )
 
 
 def log_lines(now: LiveTable) -> Iterator[str]:
@@ -103,41 +143,56 @@ def log_lines(now: LiveTable) -> Iterator[str]:
     for student in now.students:
         rates = ", ".join(f"{one.name} {one.rate}" for one in student.conditions)
         lift = "" if student.lift is None else f", lift so far {_lift(student)}"
-        count = f"{student.done:,} {now.unit}, done" if student.over else f"{_count(student)} {now.unit}"
-        yield f"  {student.name}: {count}, {rates}{lift}"
-    yield f"  {', '.join(_status(now)).strip()}"
+        done = f"{student.done:,} {now.unit}, done" if student.over else f"{_count(student)} {now.unit}"
+        yield f"  {student.name}: {done}, {rates}{lift}"
+    left = [] if now.is_over or now.seconds_left is None else [_left(now.seconds_left)]
+    clocked, *others = _status(now)
+    yield f"  {', '.join([clocked.strip(), *left, *others])}"
 
 
-def _cells(student: LiveStudent, *, compared: bool) -> list[str]:
-    cells = [_printable(student.name), _count(student), *(f"{one.rate:>4}" for one in student.conditions)]
-    return [*cells, _lift(student)] if compared else cells
+def progress_bar(done: int, of: int, *, drawn: bool) -> str:
+    """How much is done, as a bar with the percentage after it."""
+    full, empty = ("█", "░") if drawn else ("#", ".")
+    share = min(1.0, done / of) if of else 0.0
+    filled = int(share * BAR)
+    return f"{full * filled}{empty * (BAR - filled)} {int(share * 100):>3}%"
+
+
+def _progress(now: LiveTable, *, drawn: bool) -> Iterator[str]:
+    """How much of the whole evaluation is done. Whoever is decided needs no more, so the whole becomes smaller."""
+    done, most = sum(one.done for one in now.students), sum(one.at_most for one in now.students)
+    yield f"  {progress_bar(done, most, drawn=drawn)}  {done:,} of at most {most:,} {now.unit}"
+    if not now.is_over and now.has_begun:
+        yield "time left not known yet" if now.seconds_left is None else _left(now.seconds_left)
+
+
+def _cells(student: LiveStudent, *, compared: bool, drawn: bool) -> list[str]:
+    name = printable(student.name, instead="?")
+    cells = [name, _count(student), *(f"{one.rate:>4}" for one in student.conditions)]
+    if not compared:
+        return cells
+    return [*cells, _lift(student, signs=True) if drawn else _lift(student).replace(MINUS, "-")]
 
 
 def _count(student: LiveStudent) -> str:
     return f"{student.done:,}, done" if student.over else f"{student.done:,} of {student.most:,}"
 
 
-def _lift(student: LiveStudent) -> str:
+def _lift(student: LiveStudent, *, signs: bool = False) -> str:
     if student.lift is None:
         return "-"
     mean = points(student.lift)
-    if student.over:  # the result comes next, with the interval of its design
-        return mean
-    if student.interval is None:
-        return f"{mean} (too early)"
-    return f"{mean} ({between(student.interval)})"
-
-
-def _bar(condition: Condition) -> str:
-    filled = round((condition.share or 0.0) * BAR)
-    return "█" * filled + "░" * (BAR - filled)
+    if not student.over:
+        return f"{mean} ({'too early' if student.interval is None else between(student.interval)})"
+    # The result comes next, with the interval of its design.
+    sign = f" {SIGNS[student.verdict]}" if signs and student.verdict in SIGNS else ""
+    return mean if student.verdict is None else f"{mean}{sign} {student.verdict}"
 
 
 def _status(now: LiveTable) -> Iterator[str]:
-    over = all(one.over for one in now.students)
-    left = "" if now.seconds_left is None or over else f", {_left(now.seconds_left)}"
-    starting = "" if now.spent.calls or now.errored or any(one.done for one in now.students) else ", starting"
-    yield f"  {clock(now.seconds)}{left}{starting}"
+    yield f"  {clock(now.seconds)}"
+    if not now.is_over and (waiting := waiting_words(now)):
+        yield waiting
     spent = now.spent
     if spent.cost is None:
         yield "price unknown"
@@ -147,6 +202,19 @@ def _status(now: LiveTable) -> Iterator[str]:
         yield f"{now.errored:,} errored"
     yield f"{spent.calls:,}{'' if spent.max_calls is None else f' of at most {spent.max_calls:,}'} calls"
     yield f"{spent.tokens:,}{'' if spent.max_tokens is None else f' of at most {spent.max_tokens:,}'} tokens"
+
+
+def waiting_words(now: LiveTable) -> str:
+    """What holds the evaluation up, as far as that is known; nothing where it is not, or not for long."""
+    waiting = now.waiting
+    if waiting.answers and waiting.longest_seconds >= _SHORT_WAIT_SECONDS:
+        return f"waiting for {count(waiting.answers, 'answer')}, longest {clock(waiting.longest_seconds)}"
+    if waiting.retries and not waiting.answers:
+        why = "server busy" if waiting.busy else "no answer"
+        return f"{why}: retry in {clock(max(1.0, waiting.retry_seconds))}"
+    if not now.has_begun:
+        return "starting, with sandboxes" if now.with_sandbox else "starting"
+    return "tools and checks at work" if now.with_sandbox and not waiting.answers else ""
 
 
 def clock(seconds: float) -> str:
@@ -193,7 +261,3 @@ def _joined(parts: list[str], most: int, dots: str) -> str:
 
 def _fitted(text: str, most: int, dots: str) -> str:
     return text if cell_len(text) <= most else set_cell_size(text, max(1, most - 1)) + dots
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)

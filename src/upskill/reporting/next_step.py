@@ -31,7 +31,8 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
-        return NextStep("ask again, with a stable server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
+        what = "ask again, with a stable server or a longer attempt_timeout_seconds"
+        return NextStep(what, f"{_eval(evaluation, folder, verdicts)} --fresh")
     if None in verdicts:
         return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
     if _cases_in_doubt(evaluation):

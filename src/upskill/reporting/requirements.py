@@ -1,6 +1,6 @@
 """What was required of a result, whether it is met, and why not: for the last line, `--json` and JUnit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from upskill.domain import Evaluation, StudentReport
@@ -65,9 +65,10 @@ def requirements_json(found: tuple[Requirement, ...]) -> Json:
     return [{"what": one.what, "met": one.met, "why": one.why} for one in found]
 
 
-def not_met_lines(found: tuple[Requirement, ...]) -> Iterator[str]:
-    """A line for each requirement that is not met."""
-    return (f"not met: {one.what}, {one.why}" for one in found if not one.met)
+def not_met_line(found: tuple[Requirement, ...], *, short: bool = False) -> str:
+    """All requirements that are not met, in one line, `short` without the reasons; empty where all are met."""
+    unmet = "; ".join(one.what if short else f"{one.what}, {one.why}" for one in found if not one.met)
+    return f"not met: {unmet}" if unmet else ""
 
 
 def _gap(required: Required, name: str, verdict: str | None, claim: str | None) -> str | None:

@@ -1,105 +1,104 @@
-"""An evaluation as people read it on a terminal, in the words and shapes they know."""
+"""An evaluation on a terminal: the answer first, a picture of it, and in few rows what else is worth knowing.
 
-import textwrap
-from collections.abc import Iterable, Iterator
+What has no room is counted, with the command that shows it; `figures` prints every figure.
+"""
+
+from dataclasses import dataclass, replace
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Evaluation, JudgeReport, Lift, Purchase, StudentReport, estimate_tokens
-from upskill.domain.harness import harness_info
+from upskill.domain import Evaluation, Purchase
 from upskill.domain.text import count
-from upskill.reporting.cases import label_lines
-from upskill.reporting.wording import (
-    arm_name,
-    arm_percents,
-    between,
-    can_draw,
-    ceiling_words,
-    confidence_interval,
-    dollars,
-    drawn_bar,
-    judge_error_words,
-    loss_lines,
-    points,
-    widest_name,
-)
+from upskill.reporting.glance import Glance, glance, terminal_lines
+from upskill.reporting.lines import cut_to, height_of, print_lines
+from upskill.reporting.result_notes import ResultNote, result_notes
+from upskill.reporting.wording import dollars
 
-WIDE = 100
-"""Columns from which a table of models has room to breathe."""
-_LEAST_MODEL = 12
-_REASONS = {
-    "decided": "decided",
-    "no difference": "the lift is surely small",
-    "min lift": "the lift asked for is shown or excluded",
-    "withdrawn": "a boundary was crossed, and the claim did not hold",
-    "futile": "the rest of the plan would not decide",
-    "copies": "repeats are copies of the first answers, so each case counts once",
-    "regraded": "the run stopped there with its earlier grades",
-    "judge": "decided as judged, and open once the judge's errors are counted",
-    "cap": "the plan was run to its end",
-    "budget": "the budget was reached",
-    "interrupted": "interrupted",
-}
-_STYLES = {"helps": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
+MOST_ROWS, ROWS_PER_MODEL = 12, 2
+"""Rows for one model, and for each further one: everything that is left on the screen."""
+MOST_NOTES = 3
+_ALL_ROWS = 1_000
 
 
-def style_of(verdict: str | None) -> str:
-    return _STYLES.get(verdict or "", "")
+def most_rows(models: int) -> int:
+    """How many rows of a terminal a command may leave, all together."""
+    return MOST_ROWS + ROWS_PER_MODEL * max(0, models - 1)
 
 
-def show_evaluation(evaluation: Evaluation, console: Console) -> None:
-    """Print the result: one student in full, several in one table."""
-    if len(evaluation.students) == 1:
-        print_lines(_one(evaluation, evaluation.students[0], console), console, indent=2)
-    else:
-        print_lines(_several(evaluation), console)
-        console.print(table(evaluation, console))
-    print_lines([Text(_bought(evaluation.bought), style="dim")], console)
-    if evaluation.judge is not None:
-        print_lines([Text(_judged(evaluation.judge), style="dim")], console)
-    for note in evaluation.notes:
-        print_lines([Text(f"note: {note}", style="dim")], console)
-    if evaluation.run_is_here:
-        console.print(f"Run kept in {evaluation.run}", markup=False, soft_wrap=True)
-    print_lines(_errors(evaluation), console)
-
-
-def _errors(evaluation: Evaluation) -> Iterator[Text]:
-    """What went wrong, last, where it is seen."""
-    several = len(evaluation.students) > 1
-    for report in evaluation.students:
-        who = f"{report.student.name}: " if several else ""
-        errors = [
-            f"{arm_name(arm.arm, report.harness)} {arm.errored} "
-            f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
-            for arm in report.arms
-            if arm.errored
-        ]
-        yield from (Text(f"{who}{line}", style="yellow") for line in loss_lines(report))
-        if errors:
-            yield Text(f"{who}errored, not counted as failures: {'; '.join(errors)}", style="yellow")
-    if evaluation.interrupted:
-        done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-        yield Text(f"interrupted: {done} of {evaluation.planned} attempts ended", style="yellow")
-
-
-def print_lines(lines: Iterable[Text], console: Console, *, indent: int = 0, break_words: bool = True) -> None:
-    """Lines as they are, wrapped where the terminal is narrower, and without a trailing space."""
-    wrapper = textwrap.TextWrapper(
-        max(20, console.width - indent),
-        subsequent_indent="  ",
-        replace_whitespace=False,
-        break_on_hyphens=break_words,
-        break_long_words=break_words,
+def show_evaluation(
+    evaluation: Evaluation, console: Console, *, shown: Glance | None = None, taken: int = 0, every_note: bool = False
+) -> None:
+    """Print the result. `taken` rows of those it may take are used for something else."""
+    shown = glance(evaluation) if shown is None else shown
+    result = TerminalResult(
+        head=(*(Text(one, style="bold") for one in shown.sentences), *picture(shown, console)),
+        facts=(spent_words(evaluation.bought),),
+        notes=tuple(result_notes(evaluation)),
+        run=evaluation.run if evaluation.run_is_here else None,
     )
-    for line in lines:
-        for part in wrapper.wrap(line.plain) or [""]:
-            console.print(Text(" " * (indent if part else 0) + part, style=line.style), soft_wrap=True)
+    most = None if every_note else most_rows(len(evaluation.students)) - taken
+    print_lines(result.lines(console, most=most), console)
 
 
-def _bought(bought: Purchase) -> str:
+def picture(shown: Glance, console: Console) -> list[Text]:
+    """A row for each model, and the key; sentences are wrapped with all other lines, and not where they are piped."""
+    return terminal_lines(replace(shown, sentences=()), console)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TerminalResult:
+    """A result as lines, of which more or fewer are printed."""
+
+    head: tuple[Text, ...]
+    """The answer and the picture."""
+    facts: tuple[str, ...]
+    """What it took, and how it came about."""
+    notes: tuple[ResultNote, ...]
+    where: tuple[str, ...] = ()
+    """Where things were saved, besides the run folder."""
+    run: str | None
+    """The run folder; `None` where it is gone."""
+
+    def lines(self, console: Console, *, most: int | None) -> list[Text]:
+        """At most so many rows where that is possible. Notes go first, and then the ends of what must be shown."""
+        if most is None:
+            return self._lines(console, others=len(self.notes), must_rows=_ALL_ROWS)
+        others = [note for note in self.notes if not note.must_show]
+        must = len(self.notes) - len(others)
+        shown = min(len(others), max(0, MOST_NOTES - must) + sum(note.is_fact for note in others))
+        for must_rows in (3, 2, 1):
+            for number in range(shown, -1, -1):
+                lines = self._lines(console, others=number, must_rows=must_rows)
+                if height_of(lines, console) <= most:
+                    return lines
+        return self._lines(console, others=0, must_rows=1, name_run_once=True)
+
+    def _lines(self, console: Console, *, others: int, must_rows: int, name_run_once: bool = False) -> list[Text]:
+        must = [
+            Text(cut_to(one.short or one.text if must_rows == 1 else one.text, console, rows=must_rows), style="yellow")
+            for one in self.notes
+            if one.must_show
+        ]
+        notes = [Text(one.text, style="" if one.is_fact else "dim") for one in self.notes if not one.must_show]
+        more = self._more(len(notes) - others)
+        kept = [] if self.run is None or (more and name_run_once) else [f"Run kept in {self.run}"]
+        return [
+            *self.head,
+            *(Text(cut_to(one, console, rows=must_rows), style="dim") for one in self.facts),
+            *must,
+            *notes[:others],
+            *(Text(one, style="dim") for one in more),
+            *map(Text, (*self.where, *kept)),
+        ]
+
+    def _more(self, number: int) -> list[str]:
+        command = "add --verbose" if self.run is None else f"upskill report {self.run}"
+        return [f"{number} more {'note' if number == 1 else 'notes'}: {command}"] if number > 0 else []
+
+
+def spent_words(bought: Purchase) -> str:
+    """What an evaluation took, in one line."""
     cost = "price unknown" if bought.cost is None else dollars(bought.cost)
     line = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
@@ -115,214 +114,3 @@ def _age(days: float) -> str:
     if days < 1 / 24:
         return "less than an hour old"
     return f"{count(round(days * 24), 'hour')} old" if days < 2 else f"{days:.0f} days old"
-
-
-def _judged(judge: JudgeReport) -> str:
-    """Who judged, and how far that agrees with the other assertions, in one line."""
-    line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
-    line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
-    if judge.agreement is None:
-        return f"{line}; no answer had other assertions to compare it with"
-    return (
-        f"{line}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
-    )
-
-
-def percent(share: float | None) -> str:
-    """A share as whole percent; nothing was measured: a dash."""
-    return "-" if share is None else f"{share:.0%}"
-
-
-def signed(share: float) -> str:
-    return f"{points(share)}%"
-
-
-def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
-    lift = report.lifts[0] if report.lifts else None
-    skill, style = evaluation.skill, style_of(report.verdict)
-    if lift is not None:
-        yield Text(_headline(report, lift), style=style)
-        yield Text()
-    yield Text(skill.name, style="bold")
-    yield Text(" ".join(skill.description.split()))
-    yield Text()
-    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
-    yield Text()
-    yield from bars(report, console)
-    yield Text(report.sentence, style=style)
-    yield from _ceiling(evaluation, report)
-    if lift is not None and lift.cases_like_these is not None:
-        yield Text(f"on these very cases: {confidence_interval(lift, lift.these_cases)} points", style="dim")
-    if report.stopped is not None:
-        yield Text(_stopped(evaluation, report), style="dim")
-    yield from _judge_error(report)
-    yield from _answered_by(report)
-    yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
-    yield from _loading(report)
-    yield Text()
-    yield from _figures(report, width=console.width)
-    yield Text()
-
-
-def _answered_by(report: StudentReport) -> Iterator[Text]:
-    """Whoever is served at an address answers, whatever name is asked for: a verdict says whom it is about."""
-    if report.answered_by:
-        names = ", ".join(report.answered_by[:3]) + (" …" if len(report.answered_by) > 3 else "")
-        yield Text(f"answered by {names}, as the server calls it; asked for as {report.student.name}", style="yellow")
-
-
-def _ceiling(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
-    if (said := ceiling_words(report, cases=evaluation.cases)) is not None:
-        yield Text(said)
-
-
-def _judge_error(report: StudentReport) -> Iterator[Text]:
-    if (said := judge_error_words(report)) is not None:
-        yield Text(f"corrected for the judge's errors: {said}", style="dim")
-
-
-def _loading(report: StudentReport) -> Iterator[Text]:
-    """For students that may load the skill: how many did, and what it does once it is read."""
-    offered = report.arm("offered")
-    if offered is not None and offered.trials:
-        share = f"loaded it in {offered.loaded or 0} of {offered.trials} attempts ({percent(offered.load_rate)})"
-        files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
-        yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
-    for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
-        yield Text(
-            f"once it is given: {points(lift.mean)} points against the {lift.against}, "
-            f"{confidence_interval(lift, lift.these_cases)} on these very cases, {lift.pairs} pairs"
-        )
-
-
-def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
-    """How far a sequential design went, and why no further."""
-    # A turn has a trial in each arm, but for cases that have no ceiling.
-    trials = sum((evaluation.cases if arm.asked_cases is None else arm.asked_cases) for arm in report.arms)
-    most = round(evaluation.planned * evaluation.cases / (len(evaluation.students) * max(1, trials)))
-    done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
-    earlier = f" and {report.earlier_pairs} earlier ones" if report.earlier_pairs else ""
-    late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
-    return f"{done} of at most {most} pairs{earlier}, stopped: {_REASONS[report.stopped or '']}{late}"
-
-
-def _headline(report: StudentReport, lift: Lift) -> str:
-    before, after = (arm_percents(report).get(arm, "-") for arm in (lift.against, lift.arm))
-    mark = "OK" if report.verdict == "helps" else report.verdict
-    return f"{before} -> {after} ({signed(lift.mean)}) {mark}"
-
-
-def bars(report: StudentReport, console: Console) -> Iterator[Text]:
-    """A bar for each arm, with its lift where there is one."""
-    gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
-    width = widest_name([arm.arm for arm in report.arms], report.harness)
-    shown = arm_percents(report)
-    for arm in report.arms:
-        name = arm_name(arm.arm, report.harness)
-        bar = drawn_bar(report.rate(arm.arm), console, shown[arm.arm])
-        yield Text(f"{name:<{width}} {bar}{gains.get(arm.arm, '')}")
-    yield Text()
-
-
-def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
-    arms = report.arms
-    columns = [
-        ["", *(arm_name(arm.arm, report.harness) for arm in arms)],
-        ["Passed", *(f"{arm.passed}/{arm.trials}" for arm in arms)],
-        ["Avg Assertions", *map(_assertions, arms)],
-        ["Avg Tokens", *(_number(arm.tokens) for arm in arms)],
-        ["Cost/Task", *(dollars(arm.cost) for arm in arms)],
-        ["Spent", *(dollars(arm.spent) for arm in arms)],
-        ["Errored", *(str(arm.errored) for arm in arms)],
-    ]
-    if any(arm.turns is not None for arm in arms):
-        columns.append(["Avg Turns", *(_number(arm.turns, 1) for arm in arms)])
-    if any(arm.runs > 1 for arm in arms):
-        columns.append(["Runs All Passed", *(f"{arm.runs_all_passed}/{arm.runs}" for arm in arms)])
-    if sum(max(map(len, column)) + 2 for column in columns) > width:
-        columns = _turned(columns)  # a row per figure, where an arm is too long for one
-    widths = [max(map(len, column)) for column in columns]
-    for number, row in enumerate(_turned(columns)):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        yield Text("  ".join(cells), style="" if number else "dim")
-
-
-def _turned(table: list[list[str]]) -> list[list[str]]:
-    return [list(row) for row in zip(*table, strict=True)]
-
-
-def _assertions(arm: ArmSummary) -> str:
-    if arm.checks_passed is None or arm.checks is None:
-        return "-"
-    of = f"{arm.checks:.0f}" if arm.checks == round(arm.checks) else f"{arm.checks:.1f}"
-    return f"{arm.checks_passed:.1f}/{of}"
-
-
-def _number(value: float | None, decimals: int = 0) -> str:
-    return "unknown" if value is None else f"{value:.{decimals}f}"
-
-
-def _several(evaluation: Evaluation) -> Iterator[Text]:
-    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
-    most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'run')} per model")
-    first = evaluation.students[0]
-    with_tools = harness_info(first.harness).with_tools
-    if with_tools or len(first.arms) > 2:
-        named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
-        yield Text(f"{'students with tools; ' if with_tools else ''}figures in a row are: {named}")
-    yield Text()
-    for report in evaluation.students:
-        yield Text(report.student.name, style="bold")
-        width = widest_name([arm.arm for arm in report.arms], report.harness)
-        shown = arm_percents(report)
-        rates = [f"{arm.passed}/{arm.trials} ({_share(shown[arm.arm], arm)})" for arm in report.arms]
-        for arm, rate in zip(report.arms, rates, strict=True):
-            runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
-            name = arm_name(arm.arm, report.harness).ljust(width)
-            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
-        yield Text(f"  {report.sentence}", style=style_of(report.verdict))
-        yield from (
-            Text(f"  {line.plain}", style=line.style)
-            for line in (
-                *_ceiling(evaluation, report),
-                *_judge_error(report),
-                *_answered_by(report),
-                *_loading(report),
-            )
-        )
-        if report.stopped is not None:
-            yield Text(f"  {_stopped(evaluation, report)}", style="dim")
-        yield Text()
-
-
-def _share(shown: str, arm: ArmSummary) -> str:
-    """The rate beside the lift; it says so where that is not the rate over all answers that were counted before it."""
-    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
-
-
-def _between(lift: Lift, report: StudentReport) -> str:
-    """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
-    where = " on these cases" if report.claim == "these cases" else ""
-    usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
-    interval = between(report.interval) if usual else confidence_interval(lift, report.interval)
-    return f"({interval}) {report.verdict}{where}"
-
-
-def table(evaluation: Evaluation, console: Console) -> Table:
-    """Several students, a row each."""
-    rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"):
-        rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
-    arrow = " → " if can_draw(console) else " > "
-    for report in evaluation.students:
-        lift = report.lifts[0] if report.lifts else None
-        cells = [
-            arrow.join(arm_percents(report).values()),
-            arrow.join(_assertions(arm) for arm in report.arms),
-            arrow.join(_number(arm.tokens) for arm in report.arms),
-            arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
-        ]
-        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
-        rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict)))
-    return rows

@@ -8,7 +8,7 @@ from upskill.domain.progress import Progress
 
 if TYPE_CHECKING:
     from upskill.domain import Skill, Trial, TrialPlan
-    from upskill.measuring import DroppedPair, Pair
+    from upskill.measuring import Decision, DroppedPair, Pair
     from upskill.models import MeteredClient
 
 
@@ -19,8 +19,10 @@ class RunProgress(Progress):
     they must return at once.
     """
 
-    def evaluation_planned(self, plan: "TrialPlan", *, skill: "Skill", lines: Sequence[str]) -> None:
-        """An evaluation was checked and nothing was spent yet. `lines` tell a person what it takes."""
+    def evaluation_planned(
+        self, plan: "TrialPlan", *, skill: "Skill", lines: Sequence[str], notes: Sequence[str]
+    ) -> None:
+        """An evaluation was checked and nothing was spent yet. `lines` tell a person what it takes, calls first."""
 
     def evaluation_begun(self, client: "MeteredClient") -> None:
         """The first call is about to be made; `client` knows what is spent.
@@ -31,8 +33,8 @@ class RunProgress(Progress):
     def trial_finished(self, trial: "Trial") -> None:
         """A trial ended and is on disk."""
 
-    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, over: bool) -> None:
-        """A pair counts, in planned order; `over` with the pair that ended the student's schedule."""
+    def pair_finished(self, student: str, pair: "Pair | DroppedPair", *, decision: "Decision | None") -> None:
+        """A pair counts, in planned order; `decision` with the pair that ended the student's schedule."""
 
     def generate_planned(self, lines: Sequence[str]) -> None:
         """A `generate` was checked and nothing was spent yet. `lines` tell a person who is asked and what it takes."""

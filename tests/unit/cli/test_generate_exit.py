@@ -8,7 +8,7 @@ from upskill.cli.generate_command import exit_code
 from upskill.domain import Purchase, Skill
 from upskill.domain.generated import GenerateResult, StudentClaim
 from upskill.reporting.generated import generated_json
-from upskill.reporting.requirements import generate_requirements, not_met_lines
+from upskill.reporting.requirements import generate_requirements, not_met_line
 
 NOTHING = Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0)
 
@@ -61,4 +61,4 @@ def test_a_requirement_is_met_by_every_student_and_without_a_case_made_worse(mad
 def test_a_skill_that_helps_here_only_meets_helps_here_and_the_reason_is_said() -> None:
     assert exit_code(generated("helps", proven=True, claim="these cases"), "helps-here") == 0
     (worse,) = generate_requirements(generated("helps", proven=False), "helps")
-    assert list(not_met_lines((worse,))) == ["not met: --require helps, 1 case is worse"]
+    assert not_met_line((worse,)) == "not met: --require helps, 1 case is worse"

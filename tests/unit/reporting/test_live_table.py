@@ -1,12 +1,23 @@
 """The block that is shown while trials run: right at every width and height, in people's words."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from upskill.domain import Interval
-from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, clock, log_lines, table_rows
+from upskill.domain.progress import Waiting
+from upskill.reporting.live_table import (
+    Condition,
+    LiveSpending,
+    LiveStudent,
+    LiveTable,
+    clock,
+    live_block,
+    log_lines,
+    waiting_words,
+)
 
 SPENT = LiveSpending(cost=0.1234, max_cost=5.0, calls=84, max_calls=None, tokens=12_345, max_tokens=None)
 
@@ -37,20 +48,60 @@ def so_far(*students: LiveStudent, **changes: Any) -> LiveTable:
 
 
 def _all(now: LiveTable, *, width: int, height: int = 30, drawn: bool = True) -> list[str]:
-    head, rows, status = table_rows(now, width=width, height=height, drawn=drawn)
-    return [head, *rows, status]
+    block = live_block(now, width=width, height=height, drawn=drawn)
+    return [block.progress, block.head, *(row.text for row in block.rows), block.status]
 
 
 def test_one_student_at_eighty_columns() -> None:
     assert _all(so_far(), width=80) == [
-        "  model  pairs     baseline         with skill       lift so far",
-        "  haiku  30 of 60  ████░░░░░░  40%  ████████░░  83%  +43 (+12 to +70)",
-        "  2 min 10 s, at most 3 min left, spent $0.12 of at most $5.00, 2 errored",
+        "  ██████████░░░░░░░░░░  50%  30 of at most 60 pairs, at most 3 min left",
+        "  model  pairs     baseline  with skill  lift so far",
+        "  haiku  30 of 60   40%       83%        +43 (+12 to +70)",
+        "  2 min 10 s, spent $0.12 of at most $5.00, 2 errored, 84 calls, 12,345 tokens",
     ]
 
 
-def test_there_is_room_for_calls_and_tokens_at_two_hundred_columns() -> None:
-    assert _all(so_far(), width=200)[-1].endswith("2 errored, 84 calls, 12,345 tokens")
+def test_the_bar_counts_nothing_more_of_whoever_is_decided() -> None:
+    block = live_block(so_far(student(done=9, over=True), student("kimi", done=21)), width=80, height=30, drawn=True)
+    assert block.progress.startswith("  ████████░░░░░░░░░░░░  43%  30 of at most 69 pairs")
+    done = live_block(so_far(student(done=9, over=True)), width=80, height=30, drawn=False)
+    assert done.progress == "  #################### 100%  9 of at most 9 pairs"
+
+
+def test_a_decided_student_keeps_its_verdict() -> None:
+    decided = student(done=9, over=True, verdict="helps", lift=-0.64)
+    block = live_block(so_far(decided, student("kimi")), width=80, height=30, drawn=True)
+    assert block.rows[0].text.endswith("−64 ▲ helps")
+    assert [row.verdict for row in block.rows] == ["helps", None]
+    assert _all(so_far(decided), width=80, drawn=False)[2].endswith("-64 helps")
+    assert next(log_lines(so_far(decided))).endswith("lift so far −64 helps")
+
+
+@pytest.mark.parametrize(
+    ("waiting", "said"),
+    [
+        (Waiting(answers=4, longest_seconds=38.2), "waiting for 4 answers, longest 38 s"),
+        (Waiting(answers=1, longest_seconds=70), "waiting for 1 answer, longest 1 min 10 s"),
+        (Waiting(answers=1, longest_seconds=0.4), ""),
+        (Waiting(retries=2, retry_seconds=12.1, busy=True), "server busy: retry in 12 s"),
+        (Waiting(retries=1, retry_seconds=0.2), "no answer: retry in 1 s"),
+        (Waiting(answers=1, longest_seconds=0.1, retries=1, retry_seconds=9), ""),
+        (Waiting(), ""),
+    ],
+)
+def test_the_block_says_what_it_waits_for(waiting: Waiting, said: str) -> None:
+    assert waiting_words(so_far(waiting=waiting)) == said
+    status = _all(so_far(waiting=waiting), width=80)[-1]
+    assert said in status
+    assert "waiting" not in _all(so_far(student(over=True), waiting=waiting), width=80)[-1]
+
+
+def test_students_with_tools_are_not_always_waited_for() -> None:
+    assert waiting_words(so_far(with_sandbox=True)) == "tools and checks at work"
+    nothing = LiveSpending(cost=0.0, max_cost=None, calls=0, max_calls=None, tokens=0, max_tokens=None)
+    fresh = so_far(student(done=0), errored=0, spent=nothing, with_sandbox=True)
+    assert waiting_words(fresh) == "starting, with sandboxes"
+    assert waiting_words(replace(fresh, with_sandbox=False)) == "starting"
 
 
 NAMES = ["haiku", "unsloth/GLM-4.7-Flash-GGUF:Q4_0", "模型" * 20, "x" * 300, "bad\x1b[2Jname", ""]
@@ -71,17 +122,17 @@ def test_no_line_reaches_the_last_column(width: int, drawn: bool) -> None:
         assert drawn or line.replace("模", "").replace("型", "").isascii()
 
 
-@pytest.mark.parametrize("height", [3, 4, 5, 8, 30])
+@pytest.mark.parametrize("height", [4, 5, 6, 9, 30])
 def test_it_is_never_higher_than_the_screen(height: int) -> None:
     lines = _all(so_far(*(student(f"model-{number}") for number in range(6))), width=80, height=height)
     assert len(lines) <= height
-    assert ("more" in "".join(lines)) == (height < 8)
+    assert ("more" in "".join(lines)) == (height < 9)
 
 
 def test_names_of_models_are_cut_at_their_beginning() -> None:
     rows = _all(so_far(student("scripted/some/where/far/away/student-one-of-many-others.yaml")), width=80)
-    assert "…" in rows[1]
-    assert "-others.yaml " in rows[1]
+    assert "…" in rows[2]
+    assert "-others.yaml " in rows[2]
 
 
 def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
@@ -92,17 +143,19 @@ def test_what_is_not_known_yet_is_not_shown_as_a_figure() -> None:
         conditions=(Condition(name="baseline", share=None), Condition(name="with skill", share=None)),
     )
     unknown = LiveSpending(cost=None, max_cost=5.0, calls=0, max_calls=None, tokens=0, max_tokens=None)
-    _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)
+    bar, _, row, status = _all(so_far(fresh, seconds=3.0, seconds_left=None, errored=0, spent=unknown), width=80)
+    assert "left" not in bar
     assert "%" not in row
     assert status == "  3 s, starting, price unknown, 0 calls, 0 tokens"
-    assert "(too early)" in _all(so_far(student(interval=None)), width=80)[1]
+    assert "(too early)" in _all(so_far(student(interval=None)), width=80)[2]
+    assert "time left not known yet" in _all(so_far(seconds_left=None), width=80)[0]
 
 
-def test_a_student_that_is_decided_says_so() -> None:
+def test_a_finished_student_whose_verdict_comes_with_the_result_says_so() -> None:
     lines = _all(so_far(student(done=9, over=True), seconds_left=3.0), width=80)
-    assert "9, done" in lines[1]
-    assert lines[1].endswith("+43"), "the interval of a look at any time is not that of the result, which comes next"
-    assert "left" not in lines[-1]
+    assert "9, done" in lines[2]
+    assert lines[2].endswith("+43"), "the interval of a look at any time is not that of the result, which comes next"
+    assert "left" not in lines[0]
 
 
 def test_a_log_has_a_line_per_student_and_one_for_money_and_time() -> None:

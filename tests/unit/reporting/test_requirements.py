@@ -10,7 +10,7 @@ import pytest
 from unit.reporting.evaluations import evaluation, report
 from upskill.domain import Evaluation
 from upskill.reporting import evaluation_json, junit_report
-from upskill.reporting.requirements import not_met_lines, requirements
+from upskill.reporting.requirements import not_met_line, requirements
 
 WIDE, NARROW = report(claim="cases like these"), report("kimi", claim="these cases")
 UNDECIDED = report("sonnet", verdict="undecided")
@@ -30,35 +30,35 @@ def test_helps_on_these_cases_alone_meets_helps_here_and_no_longer_helps() -> No
 
 
 @pytest.mark.parametrize(
-    ("found", "lines"),
+    ("found", "unmet"),
     [
         (evaluation(WIDE), []),
         (evaluation(WIDE, required="helps"), []),
-        (evaluation(UNDECIDED, required="helps"), ["not met: --require helps, sonnet is undecided"]),
+        (evaluation(UNDECIDED, required="helps"), ["--require helps, sonnet is undecided"]),
         (
             evaluation(NARROW, UNDECIDED, required="helps"),
             [
-                "not met: --require helps, kimi is helped on these cases only, which --require helps-here accepts; "
+                "--require helps, kimi is helped on these cases only, which --require helps-here accepts; "
                 "sonnet is undecided"
             ],
         ),
         (
             evaluation(replace(UNDECIDED, verdict="invalid"), required="helps-here", min_lift=0.1),
             [
-                "not met: --require helps-here, sonnet has no verdict",
-                "not met: --min-lift 0.1, sonnet: at least +10 points is not shown",
+                "--require helps-here, sonnet has no verdict",
+                "--min-lift 0.1, sonnet: at least +10 points is not shown",
             ],
         ),
         (evaluation(replace(WIDE, clears=True), min_lift=0.1), []),
         (
             evaluation(replace(WIDE, clears=False), min_lift=0.1),
-            ["not met: --min-lift 0.1, haiku: +10 points is excluded"],
+            ["--min-lift 0.1, haiku: +10 points is excluded"],
         ),
     ],
 )
-def test_what_is_not_met_is_a_line_with_the_reason(found: Evaluation, lines: list[str]) -> None:
-    assert list(not_met_lines(requirements(found))) == lines
-    assert [f"not met: {one['what']}, {one['why']}" for one in required(found) if not one["met"]] == lines
+def test_what_is_not_met_is_one_line_with_the_reasons(found: Evaluation, unmet: list[str]) -> None:
+    assert not_met_line(requirements(found)) == (f"not met: {'; '.join(unmet)}" if unmet else "")
+    assert [f"{one['what']}, {one['why']}" for one in required(found) if not one["met"]] == unmet
 
 
 def test_json_says_it_too_where_it_is_met() -> None:

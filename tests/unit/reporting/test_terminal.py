@@ -1,4 +1,4 @@
-"""The result as people read it: nothing too wide, no words of the code, errors last, what to type next."""
+"""The result as people read it: the answer first, in few rows, nothing too wide, errors never left out."""
 
 import io
 import re
@@ -6,23 +6,103 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
-from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
+from unit.reporting.evaluations import (
+    EVALUATIONS,
+    JUDGE_ERROR,
+    agent_report,
+    arm,
+    ceiling_report,
+    evaluation,
+    report,
+)
 from unit.reporting.pages import page
-from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd
+from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd, StudentReport
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
-from upskill.reporting.terminal import show_evaluation
+from upskill.reporting.terminal import most_rows, show_evaluation
 
 CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
+ABOVE_AND_BELOW = 3
+"""Rows that `eval` needs besides: one on what is measured, two for the next command."""
+RUN = "runs/2026-11-15-093042-tarnctl-1a2b3c"
 
 
-def shown(found: Evaluation, *, width: int = 80) -> list[str]:
+def shown(found: Evaluation, *, width: int = 80, terminal: bool = True, **options: Any) -> list[str]:
     file = io.StringIO()
-    show_evaluation(found, Console(file=file, width=width, highlight=False, emoji=False))
-    return file.getvalue().splitlines()
+    console = Console(file=file, width=width, force_terminal=terminal, no_color=True, highlight=False, emoji=False)
+    show_evaluation(found, console, **options)
+    return re.sub(r"\x1b\[[\d;]*m", "", file.getvalue()).splitlines()
+
+
+def rows(lines: list[str], width: int = 80) -> int:
+    """As a terminal counts them: what is too wide takes another."""
+    return sum(max(1, -(-cell_len(line) // width)) for line in lines)
+
+
+def troubled(name: str, *, with_tools: bool = False) -> StudentReport:
+    """A student with whatever can be said beside a verdict."""
+    lost = (
+        replace(arm("baseline", errored=12), lost=3, faults=(("timeout", 7), ("rate limit", 3), ("provider", 2))),
+        replace(arm("offered" if with_tools else "with_skill", errored=1), lost=46, refused=3, loaded=5),
+    )
+    return report(
+        name,
+        arms=lost,
+        harness="agent" if with_tools else "chat",
+        answered_by=("some-other-model-that-the-server-names-at-length",),
+        judge_error=JUDGE_ERROR,
+        stopped="cap",
+        verdict="undecided",
+    )
+
+
+LONG = "an-organisation-with-a-long-name/a-model-with-an-even-longer-name-instruct-2411"
+NOTES = (
+    "the skill is offered with 14 files that no student with tools has opened, such as references/first-steps.md",
+    "2 cases were left out",
+    "9 cases cannot exclude that the skill breaks up to 28% of such cases",
+    "18 of 36 answers were cut at 2,048 tokens (with skill 18); --max-output-tokens lets them be longer",
+    "repeats are copies of the first answers, so each case counts once",
+)
+
+
+def hard(models: int, *, with_tools: bool = False) -> Evaluation:
+    """An evaluation about which there is much to say."""
+    students = [troubled(f"{LONG}-{number}", with_tools=with_tools) for number in range(models)]
+    about_models = tuple(f"{one.student.name}: a script answers, not a model" for one in students)
+    return evaluation(
+        *students,
+        notes=(*about_models, *NOTES),
+        end=RunEnd(interrupted=True),
+        required="helps",
+        min_lift=0.1,
+        judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
+        bought=Purchase(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
+    )
+
+
+@pytest.mark.parametrize(("models", "most"), [(1, 12), (3, 16), (10, 30)])
+@pytest.mark.parametrize("with_tools", [False, True])
+def test_the_rows_are_few_whatever_there_is_to_say(models: int, most: int, with_tools: bool) -> None:
+    assert most_rows(models) == most
+    found = hard(models, with_tools=with_tools)
+    lines = shown(found, taken=ABOVE_AND_BELOW)
+    assert rows(lines) + ABOVE_AND_BELOW <= most, lines
+    assert len(shown(found, width=120, terminal=False, taken=ABOVE_AND_BELOW)) + ABOVE_AND_BELOW <= most
+
+
+@pytest.mark.parametrize("models", [1, 3, 10])
+def test_errors_lost_answers_and_what_was_required_are_never_left_out(models: int) -> None:
+    text = " ".join(line.strip() for line in shown(hard(models), taken=ABOVE_AND_BELOW))
+    assert "interrupted" in text
+    assert re.search(r"errored, not counted as failures: |\d+ errored", text)
+    assert re.search(rf"lost answers: {3 * models} baseline|{49 * models} lost", text)
+    assert "not met: --require helps" in text
+    assert re.search(rf"\d+ more notes: upskill report {RUN}", text)
 
 
 ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), stopped="cap", late=2)
@@ -32,13 +112,11 @@ FOUND = [
     evaluation(agent_report()),
     evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
     evaluation(agent_report(), agent_report()),
-    EVALUATIONS["judged"],
+    *EVALUATIONS.values(),
     evaluation(ceiling_report()),
     evaluation(ceiling_report(), ceiling_report()),
-    evaluation(
-        bought=Purchase(calls=3, failed_calls=1, tokens=3, cost=0.02, lost=0.01, reused=4, oldest_reused_days=1.0),
-        judge=JudgeReport(model="opus", judged=3, compared=2, agreed=1, calls=3, cost=None),
-    ),
+    hard(1),
+    hard(3),
 ]
 
 
@@ -49,109 +127,74 @@ def test_it_fits_and_uses_no_word_of_the_code(found: Evaluation, width: int) -> 
     assert [line for line in lines if len(line) > width] == []
     assert [line for line in lines if CODE_WORDS.search(line)] == []
     assert [line for line in lines if line != line.rstrip()] == []
+    assert rows(lines, width) <= most_rows(len(found.students))
 
 
-def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
-    corrected = (
-        "corrected for the judge's errors: +5 points (95% CI −20 to +30; with skill: fails 8% of right answers, "
-        "passes 42% of wrong ones; baseline: fails 8% of right answers, passes 3% of wrong ones; 76 answers compared)"
-    )
-    judged = EVALUATIONS["judged"]
-    for found in (judged, replace(judged, students=judged.students * 2)):
-        text = "\n".join(shown(found, width=400))
-        assert corrected in text
-        assert "stopped: decided as judged, and open once the judge's errors are counted" in text
+def test_the_answer_comes_first_then_the_picture_then_the_rest() -> None:
+    lines = shown(evaluation(report(verdict="undecided"), notes=("a", "b")), width=100)
+    assert lines[0].startswith("Undecided: haiku goes from 50% to 83% of 6 cases")
+    assert "○" in lines[1]
+    assert lines[2].startswith("○ without the skill")
+    assert lines[3:] == ["spent: price unknown, 36 calls, 9,000 tokens", "note: a", "note: b", f"Run kept in {RUN}"]
 
 
-def test_the_seeds_shapes_are_kept() -> None:
-    text = "\n".join(shown(evaluation()))
-    assert "50% -> 83% (+25%) OK" in text
-    assert "baseline   ██████████░░░░░░░░░░   50%" in text
-    assert "with skill █████████████████░░░   83%  (+25%)" in text
+def test_three_notes_are_shown_and_the_others_counted() -> None:
+    lines = shown(evaluation(notes=tuple("abcde")), width=100)
+    assert lines[-5:] == ["note: a", "note: b", "note: c", f"2 more notes: upskill report {RUN}", f"Run kept in {RUN}"]
+    assert sum(line.startswith("note: ") for line in shown(evaluation(notes=tuple("abcde")), every_note=True)) == 5
 
 
-def test_several_models_stand_in_one_table_with_their_intervals() -> None:
-    lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
-    header = next(line for line in lines if "Pass Rate" in line)
-    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"]
-    assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
-    assert sum("+25% (−5 to +50) helps" in line for line in lines) == 2
+def test_what_is_the_same_for_several_models_is_said_once() -> None:
+    names = ("scripted/a/one.yaml", "scripted/a/two.yaml", "kimi")
+    notes = (f"{names[0]}: a script answers", f"{names[1]}: a script answers", "kimi: is slow", "all is well")
+    lines = shown(evaluation(*map(report, names), notes=notes), width=100)
+    assert lines[-4:-1] == ["note: 2 models: a script answers", "note: kimi: is slow", "note: all is well"]
+    assert "note: a script answers" in shown(evaluation(report(names[0]), notes=notes[:1]), width=100)
 
 
-def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
-    narrow = report("kimi", claim="these cases")
-    lines = shown(evaluation(report("haiku"), narrow), width=120)
-    assert sum("+25% (+10 to +40) helps on these cases" in line for line in lines) == 1
+def test_piped_lines_are_not_wrapped_and_words_never_broken() -> None:
+    long = "the sandbox is off, so programs of models run on this machine with your rights; " * 3
+    lines = shown(evaluation(notes=(long.strip(),)), width=120, terminal=False)
+    assert f"note: {long.strip()}" in lines
+    wrapped = [line for line in shown(evaluation(notes=(long.strip(),))) if "rights" in line or "sandbox" in line]
+    assert len(wrapped) > 1
+    assert " ".join(line.strip() for line in wrapped).count("with your rights;") == 3
 
 
-def test_the_rates_of_several_models_stand_under_each_other() -> None:
-    first, *others = report("haiku").arms
-    hopeless = replace(report("haiku"), arms=(replace(first, passed=0), *others))
-    lines = shown(evaluation(hopeless, report("kimi")), width=120)
-    assert lines[0].endswith("across 2 models")
-    assert re.match(r"\d+ test cases, ", lines[1])
-    starts = [line.index("Avg assertions") for line in lines if "Avg assertions" in line][:2]
-    assert starts[0] == starts[1], lines
+def test_errors_of_several_models_are_one_line() -> None:
+    lines = shown(evaluation(ERRORED, replace(ERRORED, student=report("kimi").student), report("opus")), width=100)
+    assert "errored, not counted as failures: 6 answers of 2 models (6 timeout)" in lines
+    lines = shown(evaluation(ERRORED), width=100)
+    assert "errored, not counted as failures: baseline 2 (2 timeout), with skill 1 (1 timeout)" in lines
 
 
-def test_errors_come_last_under_everything_else() -> None:
-    lines = shown(evaluation(ERRORED, end=RunEnd(interrupted=True)), width=100)
-    assert lines[-2] == "errored, not counted as failures: baseline 2 (2 timeout); with skill 1 (1 timeout)"
-    assert lines[-1].startswith("interrupted: ")
-    assert lines[-3].startswith("Run kept in ")
+def test_a_server_that_names_another_model_is_in_the_first_note() -> None:
+    other = report(answered_by=("tiny-1",))
+    said = "answered by tiny-1, as the server calls it; asked for as haiku"
+    assert said in shown(evaluation(other, notes=tuple("abc")), width=100)
+    lines = shown(evaluation(other, report("kimi"), notes=tuple("abc")), width=100)
+    assert "answered under another name: haiku by tiny-1" in lines
+
+
+def test_how_often_a_skill_was_loaded_is_said_for_students_with_tools() -> None:
+    assert "the skill was loaded in 5 of 6 attempts (83%)" in shown(evaluation(agent_report()))
+    assert not [line for line in shown(evaluation()) if "loaded" in line]
+
+
+def test_the_lift_without_the_judges_errors_is_said() -> None:
+    lines = shown(EVALUATIONS["judged"])
+    assert "corrected for the judge's errors: +5 points (95% CI −20 to +30)" in lines
 
 
 def test_every_form_names_the_arm_that_lost_answers() -> None:
     arms = (replace(arm("baseline"), lost=2), replace(arm("with_skill"), lost=46, refused=3))
     found = evaluation(report(verdict="invalid", arms=arms))
     said = "lost answers: 2 baseline, 46 with skill"
-    assert said in shown(found, width=100)
-    assert "refused requests: 0 baseline, 3 with skill" in shown(found, width=100)
+    assert f"{said}; refused requests: 0 baseline, 3 with skill" in shown(found, width=100)
+    assert said in " ".join(shown(replace(found, students=(found.students[0], report("kimi"))), width=100))
     assert said in markdown_report(found, day="2026-11-15")
     assert 'name="lost_answers" value="2 baseline, 46 with skill"' in junit_report(found, ())
     assert "Lost answers: 2 baseline, 46 with skill." in page(found)
     written: Any = evaluation_json(found)
     assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
     assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]
-
-
-def test_figures_that_do_not_fit_beside_each_other_stand_under_each_other() -> None:
-    repeated = tuple(replace(one, runs=5, runs_all_passed=2) for one in report().arms)
-    lines = shown(evaluation(replace(report(), arms=repeated)), width=80)
-    assert any(re.fullmatch(r" +baseline  with skill", line) for line in lines), lines
-    assert any(re.fullmatch(r"  Runs All Passed +2/5 +2/5", line) for line in lines), lines
-    wide = shown(evaluation(replace(report(), arms=repeated)), width=120)
-    assert any(line.endswith("Errored  Runs All Passed") for line in wide)
-
-
-def test_figures_end_where_their_names_end() -> None:
-    lines = shown(evaluation(), width=120)
-    number = next(number for number, line in enumerate(lines) if "Avg Tokens" in line)
-    head, *rows = lines[number : number + 3]
-    for name in ("Passed", "Avg Assertions", "Avg Tokens", "Cost/Task", "Spent", "Errored"):
-        end = head.index(name) + len(name)
-        assert all(row[end - 1] != " " and row[end : end + 1] in ("", " ") for row in rows), (head, rows)
-
-
-def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
-    cases = evaluation().cases
-    assert cases > 4
-    figures = f"+55 points (95% CI +30 to +75, 12 pairs; 4 of {cases} cases have a passage)"
-    said = f"ith the passage itself in the prompt: {figures}"
-    one, several = evaluation(ceiling_report()), evaluation(ceiling_report(), ceiling_report())
-    for found in (one, several):
-        assert said in "\n".join(shown(found, width=400))
-        assert said in markdown_report(found, day="d")
-        assert said in page(found)
-    assert "once it is given" not in "\n".join(shown(one, width=400))
-    assert "figures in a row are: baseline, then with skill, then ceiling" in "\n".join(shown(several))
-    assert "lift_ceiling" in junit_report(one, [])
-    assert said not in "\n".join(shown(evaluation(), width=400))
-
-
-def test_a_stopped_design_counts_its_pairs_although_some_cases_have_no_ceiling() -> None:
-    cases = evaluation().cases
-    stopped = ceiling_report(stopped="decided", lifts=ceiling_report().lifts)
-    arms = tuple(replace(one, asked_cases=4 if one.arm == "ceiling" else cases) for one in stopped.arms)
-    found = evaluation(replace(stopped, arms=arms), design="sequential", planned=10 * (2 * cases + 4))
-    assert f"18 of at most {10 * cases} pairs" in "\n".join(shown(found, width=200))

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
 from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7

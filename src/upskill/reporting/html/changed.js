@@ -380,6 +380,6 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => more(Math.min(shown.length, 400)));
-  form.hidden = false;
+  form.hidden = document.getElementById("heads").hidden = false;
   draw();
 })();

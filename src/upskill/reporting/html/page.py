@@ -13,6 +13,7 @@ from upskill.reporting.glance import Glance, glance, glance_of_nothing
 from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
+from upskill.reporting.html.feedback import feedback_section
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.story import TeachingStory, skill_section
@@ -52,6 +53,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=skill_section(skill, story),
         next=next_section(answer),
+        feedback=Markup() if evaluation is None else feedback_section(facts, cases),
         details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)
@@ -69,7 +71,9 @@ def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory
 def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What this page is of, when it was made and what it cost."""
     kind = "skill evaluation" if story is None else "skill generation"
-    cost = [] if evaluation is None or not evaluation.bought.calls else [_paid(evaluation.bought.cost)]
+    # What a generate cost as a whole is part of its story.
+    paid = story is None and evaluation is not None and evaluation.bought.calls
+    cost = [_paid(evaluation.bought.cost)] if evaluation is not None and paid else []
     return [facts.skill, kind, _day(facts.started_at), *cost]
 
 

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from upskill.domain import Arm, Case, Scored, Trial, TrialPlan
 from upskill.domain.look import LookTerms
 from upskill.errors import EngineError
-from upskill.measuring import FIRST_LOOK, CaseTally, DroppedPair, Level, Pair, Pairing, measure_lift, tallies_of
+from upskill.measuring import (
+    FIRST_LOOK,
+    CaseTally,
+    Decision,
+    DroppedPair,
+    Level,
+    Pair,
+    Pairing,
+    measure_lift,
+    tallies_of,
+)
 from upskill.measuring.copies import collapse_copies
 from upskill.reporting.estimate_path import PathPoint, StudentPath
 from upskill.storage import RunRecord
@@ -110,7 +120,7 @@ def replay(
     round_ends: list[int] = []
     begun: set[tuple[str, int]] = set()
 
-    def after_pair(pair: Pair | DroppedPair, _over: bool) -> None:
+    def after_pair(pair: Pair | DroppedPair, _decision: Decision | None) -> None:
         begun.add((pair.case_id, pair.repeat))
         if isinstance(pair, Pair):
             pairs.append(pair)

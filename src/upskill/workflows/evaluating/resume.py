@@ -66,7 +66,7 @@ def resume(
     notes = (*changed_families(plan.cases, record), *look_notes(record.looks))
     caps = demands.notes if parent is None else ()
     prepared = replace(prepared, notes=(*prepared.notes, *caps, *notes))
-    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines)
+    progress.evaluation_planned(prepared.plan, skill=prepared.skill, lines=prepared.lines, notes=prepared.note_lines)
     client = client_for(settings) if parent is None else parent.client
     return run_and_report(
         EvaluationRun(prepared, settings, RunFolder(path=run), record, progress, client, parent, ledger), resumed=True

@@ -25,11 +25,11 @@ MOST_TRIES = 3
 NOT_WORTH_ANOTHER_TRY = NOT_RUN | {"check"}
 """Faults that another try would not mend."""
 
-AfterPair = Callable[[Pair | DroppedPair, bool], None]
-"""Gets every pair that counts, and whether it ended the schedule."""
+AfterPair = Callable[[Pair | DroppedPair, Decision | None], None]
+"""Gets every pair that counts, and the decision that ended the schedule with it, if one did."""
 
 
-def ignore_pair(pair: Pair | DroppedPair, over: bool) -> None:
+def ignore_pair(pair: Pair | DroppedPair, decision: Decision | None) -> None:
     """Does nothing."""
 
 
@@ -79,7 +79,7 @@ class FixedSchedule:
 
     def _note_pair(self, turn: Turn, one: Trial, other: Trial) -> None:
         pair = pair_up(one, other, family=turn.case.family)
-        self._after_pair(pair, False)
+        self._after_pair(pair, None)
         if isinstance(pair, Pair):
             self._pairs.append(pair)
             half = max(1, len(self._plan.cases) // 2)
@@ -161,7 +161,8 @@ class SequentialSchedule:
         self._fed.add(turn.key)
         self._design.add(pair)
         self._queue.run_again_if_errored(turn, trials)
-        self._after_pair(pair, self._design.decision.stop)
+        decision = self._design.decision
+        self._after_pair(pair, decision if decision.stop else None)
 
     def end(self, reason: Literal["cap", "budget", "interrupted", "futile", "regraded"]) -> Decision:
         """Tell the design that no more turns will come; an earlier decision stands."""

@@ -71,12 +71,18 @@ class Measure(Protocol):
         ...
 
 
+OLD_VERSION = "old-version"
+"""The stage that asks whether a skill leaves anything to fix."""
+
+
 def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> None:
     """Tell a person which stage begins, and with which students."""
     evaluating = f"Evaluating on {', '.join(names)}..."
     what, _, number = stage.rpartition("-")
     if what.startswith("aptitude"):
         progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
+    elif stage == OLD_VERSION:
+        progress.stage_begun(f"{evaluating} (the skill as it is)")
     elif stage.startswith("learn-"):
         progress.stage_begun(f"{evaluating} (attempt {stage.split('-')[1]})")
     elif stage == "held-out":
@@ -153,6 +159,11 @@ class StageMeasurer:
         )
         values = replace(self._settings.values, store=self._settings.values.store and not fresh)
         return self._measure(stage, order, cases, values, fresh=fresh)
+
+    def with_skill(self, stage: str, draft: Draft, cases: Sequence[Case]) -> Measurement:
+        """Measure a draft once on each case and nothing beside it: whether it passes, not what it adds."""
+        order = EvaluationOrder(skill=self._folder.keep_draft(draft), repeats=1, baseline=False)
+        return self._measure(stage, order, cases, self._settings.values)
 
     def without_skill(self, stage: str, cases: Sequence[Case], *, repeats: int, students: Sequence[str]) -> Measurement:
         """Measure some of the students without any skill, in the arms baseline and ceiling.

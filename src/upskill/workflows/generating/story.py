@@ -24,7 +24,7 @@ from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.save import shown_path
+from upskill.workflows.generating.shown_path import shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50

@@ -1,0 +1,237 @@
+"""Every figure of an evaluation as people read it on a terminal: what the short result leaves out."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport, estimate_tokens
+from upskill.domain.harness import harness_info
+from upskill.domain.text import count
+from upskill.reporting.cases import label_lines
+from upskill.reporting.glance.terminal_block import style_of
+from upskill.reporting.lines import print_lines
+from upskill.reporting.wording import (
+    arm_name,
+    arm_percents,
+    between,
+    can_draw,
+    ceiling_words,
+    confidence_interval,
+    dollars,
+    drawn_bar,
+    judge_error_words,
+    points,
+    widest_name,
+)
+
+WIDE = 100
+"""Columns from which a table of models has room to breathe."""
+_LEAST_MODEL = 12
+_REASONS = {
+    "decided": "decided",
+    "no difference": "the lift is surely small",
+    "min lift": "the lift asked for is shown or excluded",
+    "withdrawn": "a boundary was crossed, and the claim did not hold",
+    "futile": "the rest of the plan would not decide",
+    "copies": "repeats are copies of the first answers, so each case counts once",
+    "regraded": "the run stopped there with its earlier grades",
+    "judge": "decided as judged, and open once the judge's errors are counted",
+    "cap": "the plan was run to its end",
+    "budget": "the budget was reached",
+    "interrupted": "interrupted",
+}
+
+
+def show_figures(evaluation: Evaluation, console: Console) -> None:
+    """Print every figure: one student in full, several in one table."""
+    if len(evaluation.students) == 1:
+        print_lines(_one(evaluation, evaluation.students[0], console), console, indent=2)
+        return
+    print_lines(_several(evaluation), console)
+    console.print(table(evaluation, console))
+    print_lines([Text()], console)
+
+
+def percent(share: float | None) -> str:
+    """A share as whole percent; nothing was measured: a dash."""
+    return "-" if share is None else f"{share:.0%}"
+
+
+def signed(share: float) -> str:
+    return f"{points(share)}%"
+
+
+def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
+    lift = report.lifts[0] if report.lifts else None
+    skill, style = evaluation.skill, style_of(report.verdict or "")
+    yield Text()
+    yield Text(skill.name, style="bold")
+    yield Text(" ".join(skill.description.split()))
+    yield Text()
+    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
+    yield Text()
+    yield from bars(report, console)
+    yield Text(report.sentence, style=style)
+    yield from _ceiling(evaluation, report)
+    if lift is not None and lift.cases_like_these is not None:
+        yield Text(f"on these very cases: {confidence_interval(lift, lift.these_cases)} points", style="dim")
+    if report.stopped is not None:
+        yield Text(_stopped(evaluation, report), style="dim")
+    yield from _judge_error(report)
+    yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
+    yield from _loading(report)
+    yield Text()
+    yield from _figures(report, width=console.width)
+    yield Text()
+
+
+def _ceiling(evaluation: Evaluation, report: StudentReport) -> Iterator[Text]:
+    if (said := ceiling_words(report, cases=evaluation.cases)) is not None:
+        yield Text(said)
+
+
+def _judge_error(report: StudentReport) -> Iterator[Text]:
+    if (said := judge_error_words(report)) is not None:
+        yield Text(f"corrected for the judge's errors: {said}", style="dim")
+
+
+def _loading(report: StudentReport) -> Iterator[Text]:
+    """For students that may load the skill: how many did, and what it does once it is read."""
+    offered = report.arm("offered")
+    if offered is not None and offered.trials:
+        share = f"loaded it in {offered.loaded or 0} of {offered.trials} attempts ({percent(offered.load_rate)})"
+        files = ", ".join(f"{path} in {count}" for path, count in offered.skill_files if path != "SKILL.md")
+        yield Text(f"where the skill was offered, the student {share}{f'; opened or ran {files}' if files else ''}")
+    for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
+        yield Text(
+            f"once it is given: {points(lift.mean)} points against the {lift.against}, "
+            f"{confidence_interval(lift, lift.these_cases)} on these very cases, {lift.pairs} pairs"
+        )
+
+
+def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
+    """How far a sequential design went, and why no further."""
+    # A turn has a trial in each arm, but for cases that have no ceiling.
+    trials = sum((evaluation.cases if arm.asked_cases is None else arm.asked_cases) for arm in report.arms)
+    most = round(evaluation.planned * evaluation.cases / (len(evaluation.students) * max(1, trials)))
+    done = report.lifts[0].pairs - report.earlier_pairs if report.lifts else 0
+    earlier = f" and {report.earlier_pairs} earlier ones" if report.earlier_pairs else ""
+    late = f"; {report.late} more answers came after that, paid and not counted" if report.late else ""
+    return f"{done} of at most {most} pairs{earlier}, stopped: {_REASONS[report.stopped or '']}{late}"
+
+
+def bars(report: StudentReport, console: Console) -> Iterator[Text]:
+    """A bar for each arm, with its lift where there is one."""
+    gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
+    width = widest_name([arm.arm for arm in report.arms], report.harness)
+    shown = arm_percents(report)
+    for arm in report.arms:
+        name = arm_name(arm.arm, report.harness)
+        bar = drawn_bar(report.rate(arm.arm), console, shown[arm.arm])
+        yield Text(f"{name:<{width}} {bar}{gains.get(arm.arm, '')}")
+    yield Text()
+
+
+def _figures(report: StudentReport, *, width: int) -> Iterator[Text]:
+    arms = report.arms
+    columns = [
+        ["", *(arm_name(arm.arm, report.harness) for arm in arms)],
+        ["Passed", *(f"{arm.passed}/{arm.trials}" for arm in arms)],
+        ["Avg Assertions", *map(_assertions, arms)],
+        ["Avg Tokens", *(_number(arm.tokens) for arm in arms)],
+        ["Cost/Task", *(dollars(arm.cost) for arm in arms)],
+        ["Spent", *(dollars(arm.spent) for arm in arms)],
+        ["Errored", *(str(arm.errored) for arm in arms)],
+    ]
+    if any(arm.turns is not None for arm in arms):
+        columns.append(["Avg Turns", *(_number(arm.turns, 1) for arm in arms)])
+    if any(arm.runs > 1 for arm in arms):
+        columns.append(["Runs All Passed", *(f"{arm.runs_all_passed}/{arm.runs}" for arm in arms)])
+    if sum(max(map(len, column)) + 2 for column in columns) > width:
+        columns = _turned(columns)  # a row per figure, where an arm is too long for one
+    widths = [max(map(len, column)) for column in columns]
+    for number, row in enumerate(_turned(columns)):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield Text("  ".join(cells), style="" if number else "dim")
+
+
+def _turned(table: list[list[str]]) -> list[list[str]]:
+    return [list(row) for row in zip(*table, strict=True)]
+
+
+def _assertions(arm: ArmSummary) -> str:
+    if arm.checks_passed is None or arm.checks is None:
+        return "-"
+    of = f"{arm.checks:.0f}" if arm.checks == round(arm.checks) else f"{arm.checks:.1f}"
+    return f"{arm.checks_passed:.1f}/{of}"
+
+
+def _number(value: float | None, decimals: int = 0) -> str:
+    return "unknown" if value is None else f"{value:.{decimals}f}"
+
+
+def _several(evaluation: Evaluation) -> Iterator[Text]:
+    yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
+    most = "up to " if evaluation.design == "sequential" else ""
+    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'run')} per model")
+    first = evaluation.students[0]
+    with_tools = harness_info(first.harness).with_tools
+    if with_tools or len(first.arms) > 2:
+        named = ", then ".join(arm_name(arm.arm, first.harness) for arm in first.arms)
+        yield Text(f"{'students with tools; ' if with_tools else ''}figures in a row are: {named}")
+    yield Text()
+    for report in evaluation.students:
+        yield Text(report.student.name, style="bold")
+        width = widest_name([arm.arm for arm in report.arms], report.harness)
+        shown = arm_percents(report)
+        rates = [f"{arm.passed}/{arm.trials} ({_share(shown[arm.arm], arm)})" for arm in report.arms]
+        for arm, rate in zip(report.arms, rates, strict=True):
+            runs = f"  All passed: {arm.runs_all_passed}/{arm.runs} runs" if arm.runs > 1 else ""
+            name = arm_name(arm.arm, report.harness).ljust(width)
+            yield Text(f"  {name} Pass rate: {rate:>{max(map(len, rates))}}  Avg assertions: {_assertions(arm)}{runs}")
+        yield Text(f"  {report.sentence}", style=style_of(report.verdict or ""))
+        yield from (
+            Text(f"  {line.plain}", style=line.style)
+            for line in (
+                *_ceiling(evaluation, report),
+                *_judge_error(report),
+                *_loading(report),
+            )
+        )
+        if report.stopped is not None:
+            yield Text(f"  {_stopped(evaluation, report)}", style="dim")
+        yield Text()
+
+
+def _share(shown: str, arm: ArmSummary) -> str:
+    """The rate beside the lift; it says so where that is not the rate over all answers that were counted before it."""
+    return shown if arm.pass_rate is None or shown == percent(arm.pass_rate) else f"{shown} in its pairs"
+
+
+def _between(lift: Lift, report: StudentReport) -> str:
+    """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
+    where = " on these cases" if report.claim == "these cases" else ""
+    usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
+    interval = between(report.interval) if usual else confidence_interval(lift, report.interval)
+    return f"({interval}) {report.verdict}{where}"
+
+
+def table(evaluation: Evaluation, console: Console) -> Table:
+    """Several students, a row each."""
+    rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"):
+        rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
+    arrow = " → " if can_draw(console) else " > "
+    for report in evaluation.students:
+        lift = report.lifts[0] if report.lifts else None
+        cells = [
+            arrow.join(arm_percents(report).values()),
+            arrow.join(_assertions(arm) for arm in report.arms),
+            arrow.join(_number(arm.tokens) for arm in report.arms),
+            arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
+        ]
+        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
+        rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict or "")))
+    return rows

@@ -1,0 +1,210 @@
+"""What is worth knowing beside a result, the most important first. One line says it for all models that it is about."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from upskill.domain import Evaluation, JudgeReport, StudentReport
+from upskill.domain.text import count
+from upskill.reporting.glance.names import unique_names
+from upskill.reporting.requirements import Requirement, not_met_line, requirements
+from upskill.reporting.wording import (
+    arm_name,
+    between,
+    ceiling_words,
+    confidence,
+    dollars,
+    loss_lines,
+    percent,
+    points,
+)
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ResultNote:
+    """One line beside a result."""
+
+    text: str
+    must_show: bool = False
+    """Whether it is shown however little room there is."""
+    short: str | None = None
+    """The same in one row, where there is room for no more."""
+    is_fact: bool = False
+    """Whether it is a part of the result itself, not a remark on it."""
+
+
+def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
+    """All of them: what was required and not shown, what went wrong, what else was found, then remarks."""
+    names = _short_names(evaluation)
+    yield from unmet_notes(requirements(evaluation), names)
+    yield from found_notes(evaluation)
+    for line in merged_notes(evaluation.notes, names):
+        yield ResultNote(text=f"note: {line}")
+
+
+def unmet_notes(found: tuple[Requirement, ...], names: Mapping[str, str]) -> Iterator[ResultNote]:
+    """One note on all that was required and not shown, with short names of models; none where all is met."""
+    if line := not_met_line(found):
+        for name, short in names.items():
+            line = line.replace(name, short)
+        yield ResultNote(text=line, must_show=True, short=not_met_line(found, short=True))
+
+
+def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
+    """What the figures of an evaluation say beside its verdicts; what went wrong comes first."""
+    if trouble := "; ".join(_trouble(evaluation)):
+        yield ResultNote(text=trouble, must_show=True, short=_trouble_in_short(evaluation))
+    for line in _answered_by(evaluation):
+        yield ResultNote(text=line)
+    for line in (*_loading(evaluation), *_ceilings(evaluation), *_judge_errors(evaluation)):
+        yield ResultNote(text=line, is_fact=True)
+    if evaluation.judge is not None:
+        yield ResultNote(text=judge_words(evaluation.judge))
+
+
+def merged_notes(notes: tuple[str, ...], names: Mapping[str, str]) -> Iterator[str]:
+    """Notes without the name of the only model, and once where they are the same for several.
+
+    `names` are short names by the full ones, with which notes on one model begin.
+    """
+    about: dict[str, list[str]] = {}
+    for note in notes:
+        model = next((name for name in names if note.startswith(f"{name}: ")), None)
+        text = note if model is None else note.removeprefix(f"{model}: ")
+        about.setdefault(text, []).extend([] if model is None else [names[model]])
+    for text, models in about.items():
+        if not models or len(names) == 1:
+            yield text
+        else:
+            yield f"{models[0] if len(models) == 1 else f'{len(models)} models'}: {text}"
+
+
+def judge_words(judge: JudgeReport) -> str:
+    """Who judged, and how far that agrees with the other assertions, in one line."""
+    line = f"judge: {judge.model}, {count(judge.judged, 'answer')}"
+    line += f", {judge.calls:,} calls, {dollars(judge.cost)}" if judge.calls else ""
+    if judge.agreement is None:
+        return f"{line}; no answer had other assertions to compare it with"
+    return (
+        f"{line}; agrees with the other assertions in {judge.agreed} of {judge.compared} ({percent(judge.agreement)})"
+    )
+
+
+def _short_names(evaluation: Evaluation) -> dict[str, str]:
+    names = [report.student.name for report in evaluation.students]
+    return dict(zip(names, unique_names(names), strict=True))
+
+
+def _trouble(evaluation: Evaluation) -> Iterator[str]:
+    if len(evaluation.students) == 1:
+        yield from _errors(evaluation.students[0])
+        yield from loss_lines(evaluation.students[0])
+    else:
+        yield from _errors_of_several(evaluation)
+    if evaluation.interrupted:
+        done = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
+        yield f"interrupted: {done:,} of {evaluation.planned:,} attempts ended"
+
+
+def _trouble_in_short(evaluation: Evaluation) -> str:
+    arms = [arm for report in evaluation.students for arm in report.arms]
+    counts = {
+        "errored": sum(arm.errored for arm in arms),
+        "lost": sum(arm.lost for arm in arms),
+        "refused": sum(arm.refused for arm in arms),
+    }
+    said = [f"{number:,} {what}" for what, number in counts.items() if number]
+    answers = [f"answers: {', '.join(said)}, not counted as failures"] if said else []
+    return "; ".join([*answers, *(["interrupted"] if evaluation.interrupted else [])])
+
+
+def _errors(report: StudentReport) -> Iterator[str]:
+    errors = [
+        f"{arm_name(arm.arm, report.harness)} {arm.errored} "
+        f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
+        for arm in report.arms
+        if arm.errored
+    ]
+    if errors:
+        yield f"errored, not counted as failures: {', '.join(errors)}"
+
+
+def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
+    errored = [report for report in evaluation.students if any(arm.errored for arm in report.arms)]
+    if errored:
+        faults: Counter[str] = Counter()
+        for report in errored:
+            for arm in report.arms:
+                faults.update(dict(arm.faults))
+        whose = f"{count(sum(arm.errored for one in errored for arm in one.arms), 'answer')} of "
+        whose += _short_names(evaluation)[errored[0].student.name] if len(errored) == 1 else f"{len(errored)} models"
+        kinds = ", ".join(f"{number} {fault}" for fault, number in faults.most_common())
+        yield f"errored, not counted as failures: {whose} ({kinds})"
+    arms = [(arm_name(arm.arm, report.harness), arm) for report in evaluation.students for arm in report.arms]
+    for what, counted in (
+        ("lost answers", [(name, arm.lost) for name, arm in arms]),
+        ("refused requests", [(name, arm.refused) for name, arm in arms]),
+    ):
+        totals = Counter[str]()
+        for name, number in counted:
+            totals[name] += number
+        if totals.total():
+            yield f"{what}: {', '.join(f'{number:,} {name}' for name, number in totals.items())}"
+
+
+def _answered_by(evaluation: Evaluation) -> Iterator[str]:
+    """Whoever is served at an address answers, whatever name is asked for: a verdict says whom it is about."""
+    names = _short_names(evaluation)
+    found = [report for report in evaluation.students if report.answered_by]
+    if len(evaluation.students) == 1 and found:
+        yield f"answered by {_served(found[0])}, as the server calls it; asked for as {found[0].student.name}"
+    elif found:
+        several = "; ".join(f"{names[report.student.name]} by {_served(report)}" for report in found[:_MOST_NAMED])
+        more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+        yield f"answered under another name: {several}{more}"
+
+
+def _served(report: StudentReport) -> str:
+    return ", ".join(report.answered_by[:3]) + (" …" if len(report.answered_by) > 3 else "")
+
+
+def _loading(evaluation: Evaluation) -> Iterator[str]:
+    """For students that may load the skill: how many did."""
+    names = _short_names(evaluation)
+    offered = [
+        (report, arm) for report in evaluation.students if (arm := report.arm("offered")) is not None and arm.trials
+    ]
+    if len(evaluation.students) == 1:
+        for _, arm in offered:
+            yield f"the skill was loaded in {arm.loaded or 0} of {arm.trials} attempts ({percent(arm.load_rate)})"
+    elif offered:
+        yield "the skill was loaded by " + ", ".join(
+            f"{names[report.student.name]} in {percent(arm.load_rate)}" for report, arm in offered
+        )
+
+
+def _ceilings(evaluation: Evaluation) -> Iterator[str]:
+    names = _short_names(evaluation)
+    if len(evaluation.students) == 1:
+        words = ceiling_words(evaluation.students[0], cases=evaluation.cases)
+        yield from [] if words is None else [words]
+        return
+    measured = [(report, report.ceiling) for report in evaluation.students if report.ceiling is not None]
+    if measured:
+        lifts = ", ".join(f"{names[report.student.name]} {points(lift.mean)}" for report, lift in measured if lift)
+        yield f"with the passage itself in the prompt: {lifts}"
+
+
+def _judge_errors(evaluation: Evaluation) -> Iterator[str]:
+    names = _short_names(evaluation)
+    corrected = []
+    for report in evaluation.students:
+        error = report.judge_error
+        if error is not None and error.lift is not None and error.interval is not None and report.lifts:
+            who = "" if len(names) == 1 else f"{names[report.student.name]} "
+            interval = f"{confidence(report.lifts[0])} {between(error.interval)}"
+            corrected.append(f"{who}{points(error.lift)} points ({interval})")
+    if corrected:
+        yield f"corrected for the judge's errors: {'; '.join(corrected)}"
