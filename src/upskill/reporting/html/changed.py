@@ -30,8 +30,8 @@ from upskill.reporting.html.templating import render
 from upskill.reporting.html.texts import STEPS_ROOM, Texts, longest_for, room_for
 from upskill.reporting.wording import arm_name
 
-FILES_SHOWN = 10
-FILES_NAMED = 50
+FILES_SHOWN, FILES_NAMED = 10, 50
+"""Of each trial, where there are few trials."""
 FILE_BYTES = 32_000
 """Of a longer file only its name and size."""
 SAW_CHARACTERS = 1_500
@@ -70,6 +70,8 @@ class _Gathered:
     """What grows while the trials are read, one at a time."""
 
     texts: Texts
+    files_shown: int
+    files_named: int
     grades: dict[tuple[tuple[str, bool, int], ...], int] = field(default_factory=dict)
     logs: dict[str, int] = field(default_factory=dict)
     originals: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -94,6 +96,7 @@ def changed_section(
         scope=scope(len({row.case for row in data.rows}), len(students)),
         compared=len(data.sides) > 1,
         sides=data.sides,
+        repeated=any(len(signs) > 1 for arms in data.signs.values() for signs in arms.values()),
         arms=data.arms,
         rows=list(_without_script(data, cases, students)),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
@@ -117,7 +120,11 @@ def changed_data(
     ran = {arm.arm for report in evaluation.students for arm in report.arms}
     arms = [arm for arm in ARMS if arm in ran]
     compared = _compared(evaluation, arms) if sides is None else (0, 1)
-    found = _Gathered(texts=Texts(longest=longest_for(expected)))
+    found = _Gathered(
+        texts=Texts(longest=longest_for(expected)),
+        files_shown=min(FILES_SHOWN, 10_000 // max(1, expected)),
+        files_named=max(5, min(FILES_NAMED, 100_000 // max(1, expected))),
+    )
     known = _cases(evaluation, cases, found.texts)
     stepped = False
     for one in logged:
@@ -259,8 +266,8 @@ def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Js
 def _files(files: Files, found: _Gathered, number: int, given: Files) -> Json:
     """Name, size and text of the first files; of the others the name and size."""
     listed: list[Json] = []
-    for path, data in sorted(files.items())[:FILES_NAMED]:
-        text = _shown(data) if len(listed) < FILES_SHOWN else None
+    for path, data in sorted(files.items())[: found.files_named]:
+        text = _shown(data) if len(listed) < found.files_shown else None
         listed.append([path, len(data), -1 if text is None else found.texts.add(text)])
         if text is not None and path in given and (number, path) not in found.originals:
             original = _shown(given[path])
