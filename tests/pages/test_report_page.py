@@ -11,17 +11,10 @@ from pages.browser import DESK, PHONE, Browser, Look
 from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
 from unit.reporting.pages import errored, evaluation, page, scored
 from upskill.domain import Arm, Evaluation, Interval, Trial
+from upskill.reporting.estimate_path import PathPoint, StudentPath
+from upskill.reporting.history import Version, history
 from upskill.reporting.html import history_page
-from upskill.reporting.pictures import (
-    Drawer,
-    DrawnPicture,
-    PathPoint,
-    StudentPath,
-    TokenRatio,
-    Version,
-    asked_pictures,
-    history_picture,
-)
+from upskill.reporting.token_change import TokenRatio
 
 ARMS: tuple[Arm, ...] = ("baseline", "with_skill")
 HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
@@ -66,7 +59,7 @@ def _result() -> Evaluation:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report with every picture in it, and a history; drawn once."""
+    """A report with everything in it, and a history."""
     place = tmp_path_factory.mktemp("pages")
     result = _result()
     names = [one.student.name for one in result.students]
@@ -80,26 +73,23 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for pairs in range(1, 19)
     )
-    pictures = asked_pictures(
+    versions = [
+        Version(
+            day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", cases=frozenset("12"), report=result.students[0]
+        )
+        for number in (1, 2, 3)
+    ]
+    found = history("tarnctl", versions)
+    assert found is not None
+    text = page(
         result,
+        trials=_trials(names),
+        prompts={**CASES, "case-0": HOSTILE},
         paths=[StudentPath(student=name, points=points, cap=60) for name in names],
         ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
     )
-    versions = [
-        Version(
-            day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", student="haiku", before=0.2, after=0.1 * number,
-            lift=0.1 * number - 0.2, interval=Interval(low=-0.3, high=0.6), pairs=18, verdict="undecided",
-        )
-        for number in (1, 2, 3)
-    ]  # fmt: skip
-    history = history_picture("tarnctl", versions)
-    assert history is not None
-    with Drawer() as drawer:
-        drawn: dict[str, DrawnPicture] = dict(drawer.draw([*pictures, history]))
-    assert len(drawn) == 6
-    text = page(result, trials=_trials(names), prompts={**CASES, "case-0": HOSTILE}, drawn=drawn)
     (place / "report.html").write_text(text, encoding="utf-8")
-    (place / "history.html").write_text(history_page("tarnctl", history, drawn["history"]), encoding="utf-8")
+    (place / "history.html").write_text(history_page(found), encoding="utf-8")
     return place
 
 
@@ -139,10 +129,10 @@ def test_a_phone_need_not_scroll_sideways(folder: Path, browser: Browser) -> Non
     browser.run(OPEN_ALL)
     assert browser.run("document.documentElement.scrollWidth") <= PHONE
     shown = browser.run(
-        "[...document.querySelectorAll('figure svg')].filter((one) => one.getClientRects().length)"
+        "[...document.querySelectorAll('.dumbbell')].filter((one) => one.getClientRects().length)"
         ".map((one) => one.className.baseVal)"
     )
-    assert set(shown) == {"narrow"}
+    assert shown == ["dumbbell narrow"]
 
 
 def test_on_a_desk_no_open_table_is_cut(folder: Path, browser: Browser) -> None:
@@ -156,14 +146,15 @@ def test_dark_pictures_are_drawn_in_dark_colours(folder: Path, browser: Browser)
     colours = []
     for scheme in ("light", "dark"):
         browser.open(folder / "report.html", Look(scheme=scheme))
-        colours.append(browser.run("getComputedStyle(document.querySelector('figure svg.wide text')).fill"))
+        colours.append(browser.run("getComputedStyle(document.querySelector('.dumbbell.wide text')).fill"))
     assert colours[0] != colours[1]
 
 
 def test_without_scripts_the_figures_and_a_table_of_signs_are_there(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html", Look(script=False))
     text = browser.run("document.body.innerText")
-    assert "helps: +25 points" in text.lower()
+    assert "+25 (−5 to +50)" in text
+    assert "on these 6 cases: 95% CI +10 to +40" in browser.run("document.getElementById('headline').textContent")
     assert "✗✓" in text or "✓✗" in text
     assert browser.run("document.getElementById('filters').hidden") is True
 
@@ -172,5 +163,20 @@ def test_it_can_be_printed(folder: Path, browser: Browser, tmp_path: Path) -> No
     browser.open(folder / "report.html", Look(media="print", scheme="dark"))
     paper = browser.run("getComputedStyle(document.documentElement).backgroundColor")
     assert paper == "rgb(255, 255, 255)", "paper is white, whatever the screen is"
+    assert browser.run("document.querySelector('#method').checkVisibility({contentVisibilityAuto: true})")
     browser.pdf(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_answer_and_what_to_do_next_are_on_the_first_screen(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html", Look(width=DESK))
+    bottom = "document.querySelector('#headline > details').getBoundingClientRect().bottom"
+    assert browser.run(bottom) < 800
+    assert "Next" in browser.run("document.getElementById('headline').innerText")
+
+
+def test_a_command_is_copied_by_a_button_beside_it(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "report.html")
+    browser.run("document.querySelector('#next button').click()")
+    command = browser.run("document.querySelector('#next pre').textContent")
+    assert browser.run("getSelection().toString()") == command

@@ -11,7 +11,8 @@ from upskill.errors import UsageError
 
 if TYPE_CHECKING:
     from upskill.reporting.formats import Format
-    from upskill.reporting.pictures import DrawnPicture, Picture
+    from upskill.reporting.history import History
+    from upskill.reporting.pictures import Picture
 
 
 @click.command("report")
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 @click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write the pictures as SVG and PNG.")
 @options.formats("report")
 @click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Show another run beside it, with the answers of both.",
+)
 @click.option(
     "--enough",
     type=click.FloatRange(0, 1),
@@ -35,6 +42,7 @@ def command(
     open_it: bool,
     plots: Path | None,
     history: str | None,
+    against: Path | None,
     enough: float,
     runs_dir: str | None,
     **formats: object,
@@ -46,10 +54,15 @@ def command(
     folder = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format, _ in options.asked_formats("report", formats)]
     if history is not None:
-        if run is not None or printed:
+        if run is not None or against is not None or printed:
             flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
-            raise UsageError(f"--history looks at all runs of a skill; leave out RUN and {flags}")
+            raise UsageError(f"--history looks at all runs of a skill; leave out RUN, --against and {flags}")
         _history(history, folder, output=output, open_it=open_it, plots=plots)
+        return
+    if against is not None:
+        if plots is not None or printed:
+            raise UsageError("--against makes a page; leave out --plots and --markdown")
+        _against(run or _newest(folder, measured=True), against, output=output, open_it=open_it)
         return
     newest = run or _newest(folder, measured=bool(plots or printed))
     _report(newest, output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
@@ -72,7 +85,11 @@ def _report(
     addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
-        print_document(format.render(Result(evaluation=report.evaluation, day=day, pictures=addresses)))
+        print_document(
+            format.render(
+                Result(evaluation=report.evaluation, day=day, skill=report.facts.skill_folder, pictures=addresses)
+            )
+        )
 
 
 def _page(run: Path, *, enough: float) -> str:
@@ -84,33 +101,42 @@ def _page(run: Path, *, enough: float) -> str:
     return read_generate_report(run).page() if is_generate else read_report(run, enough=enough).page()
 
 
-def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
-    from upskill.reporting.html import history_page
-    from upskill.reporting.pictures import history_picture
-    from upskill.workflows.evaluating.plots import read_history
+def _against(run: Path, other: Path, *, output: Path | None, open_it: bool) -> None:
+    from upskill.workflows.evaluating.against import page_of_two_runs
     from upskill.workflows.evaluating.report import write_page
 
-    picture = history_picture(skill, read_history(skill, folder))
-    if picture is None:
+    target = output or run / f"against-{_file_name(other.resolve().name)}.html"
+    write_page(page_of_two_runs(run, other), target)
+    _say(target, open_it=open_it)
+
+
+def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:
+    from upskill.reporting.history import history
+    from upskill.reporting.html import history_page
+    from upskill.workflows.evaluating.history import read_history
+    from upskill.workflows.evaluating.report import write_page
+
+    found = history(skill, read_history(skill, folder))
+    if found is None:
         raise UsageError(f"{skill}: no run in {folder} measured it with and without the skill")
     if plots is not None:
-        _plots((picture,), plots, say=True)
+        _history_pictures(found, plots)
     if output is not None or plots is None:
         target = output or folder / f"history-{_file_name(skill)}.html"
-        write_page(history_page(skill, picture, _drawn(picture)), target)
+        write_page(history_page(found), target)
         _say(target, open_it=open_it)
 
 
-def _drawn(picture: "Picture") -> "DrawnPicture | None":
-    """The drawing; none, and a note, where it cannot be made."""
-    from upskill.reporting.pictures import Drawer, PictureFailed
+def _history_pictures(found: "History", folder: Path) -> None:
+    """A picture for each model, as a file that is light and dark by itself."""
+    from upskill.reporting.glance import svg
+    from upskill.workflows.evaluating.report import write_page
 
-    try:
-        with Drawer() as drawer:
-            return drawer.draw([picture])[picture.name]
-    except PictureFailed as error:
-        print_lines(f"note: the picture could not be drawn ({error}); the page has its table", err=True)
-        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, model in enumerate(found.models, 1):
+        target = folder / ("history.svg" if len(found.models) == 1 else f"history-{number}.svg")
+        write_page(svg(model, standalone=True), target)
+        print_lines(str(target), wrap=False)
 
 
 def _newest(folder: Path, *, measured: bool) -> Path:

@@ -41,7 +41,8 @@ def _evidence(generated: GenerateResult, *, subject: str) -> str:
     words = (_REVISION if generated.revision else _NEW).get(report.verdict or "")
     if words is None or (report.verdict == "helps" and not generated.proven):
         return generated.reason  # which says what speaks against it, or why there is no verdict
-    return f"{subject} {words} on {count(evaluation.cases, 'held-out case')}{_figures(report)}"
+    cases = report.lifts[0].cases if report.lifts else None
+    return f"{subject} {words} on {count(cases or evaluation.cases, 'held-out case')}{_figures(report)}"
 
 
 def _figures(report: StudentReport) -> str:

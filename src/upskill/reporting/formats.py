@@ -19,6 +19,8 @@ class Result:
     trials: Iterable[Trial] = ()
     """Gone through once at most."""
     day: str = ""
+    skill: str | None = None
+    """The folder of the skill as it is typed, where it is known."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Addresses of pictures that were written, by their titles."""
 
@@ -48,7 +50,7 @@ def _csv(result: Result) -> str:
 def _markdown(result: Result) -> str:
     from upskill.reporting.markdown import markdown_report
 
-    return markdown_report(result.evaluation, day=result.day, pictures=result.pictures)
+    return markdown_report(result.evaluation, day=result.day, skill=result.skill, pictures=result.pictures)
 
 
 FORMATS: list[Format] = [

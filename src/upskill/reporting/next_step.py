@@ -31,7 +31,8 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
-        return NextStep("ask again, with a stable server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
+        what = "ask again, with a stable server or a longer attempt_timeout_seconds"
+        return NextStep(what, f"{_eval(evaluation, folder, verdicts)} --fresh")
     if None in verdicts:
         return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
     if _cases_in_doubt(evaluation):
@@ -68,6 +69,15 @@ def step_after_generate(generated: GenerateResult) -> NextStep | None:
         return next_step(generated.evaluation, skill=generated.saved)
     students = "".join(f" -m {quote(name)}" for name in generated.students)
     return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
+
+
+def compare_versions(evaluation: Evaluation, *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers."""
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    models = {report.verdict for report in evaluation.students}
+    return NextStep(
+        "test the two versions on paired answers", f"{_eval(evaluation, folder, models)} --compare previous:OLD_VERSION"
+    )
 
 
 def _report(run: str) -> NextStep:

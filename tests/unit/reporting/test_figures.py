@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from unit.reporting.evaluations import EVALUATIONS, agent_report, arm, ceiling_report, evaluation, report
+from unit.reporting.pages import page
 from upskill.domain import Evaluation, RunEnd
 from upskill.reporting.figures import show_figures
-from upskill.reporting.html.summary import summary
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
 
@@ -114,7 +114,7 @@ def test_the_ceiling_stands_beside_the_verdict_in_every_report() -> None:
     for found in (one, several):
         assert said in "\n".join(shown(found, width=400))
         assert said in markdown_report(found, day="d")
-        assert said in summary(found)
+        assert said in page(found)
     assert "once it is given" not in "\n".join(shown(one, width=400))
     assert "figures in a row are: baseline, then with skill, then ceiling" in "\n".join(shown(several))
     assert "lift_ceiling" in junit_report(one, [])

@@ -20,7 +20,7 @@ def test_a_run_without_a_verdict_is_mended_first() -> None:
     invalid = evaluation(report(verdict="invalid"), report("kimi", verdict="hurts"), case_states=CASE_STATES)
     assert next_step(invalid).what == "retry only what errored"
     lossy = report(verdict="invalid", arms=(arm("baseline"), replace(arm("with_skill"), lost=12)))
-    assert next_step(replace(invalid, students=(lossy,))).command == "upskill eval … --fresh"
+    assert next_step(replace(invalid, students=(lossy,))).command == "upskill eval SKILL -m haiku --fresh"
     down = replace(invalid, students=(replace(lossy, end="endpoint down"),))
     assert next_step(down).command.startswith("upskill eval --resume runs/")
 

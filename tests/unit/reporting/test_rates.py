@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from unit.reporting.evaluations import agent_report, arm, evaluation, lift, report
+from unit.reporting.pages import page
 from upskill.domain import Evaluation
 from upskill.reporting.generated import attempt_lines
-from upskill.reporting.html.summary import summary
 from upskill.reporting.markdown import markdown_report
 from upskill.reporting.notebook import evaluation_table
 from upskill.reporting.pictures.cost import cost_picture
@@ -39,7 +39,7 @@ def printed(shown: Evaluation) -> str:
         printed(evaluation(PAIRED, report("kimi"))),
         markdown_report(evaluation(PAIRED), day="2026-11-15"),
         evaluation_table(evaluation(PAIRED)),
-        summary(evaluation(PAIRED)),
+        page(evaluation(PAIRED)),
         "\n".join(attempt_lines(evaluation(PAIRED), cases=4)),
     ],
     ids=["terminal", "table", "markdown", "notebook", "page", "generate"],
@@ -52,7 +52,7 @@ def test_every_view_shows_the_rates_that_the_lift_is_made_of(text: str) -> None:
 def test_the_picture_of_cost_has_the_same_rates() -> None:
     picture = cost_picture([PAIRED])
     assert picture is not None
-    assert [row[2] for row in picture.rows] == ["35%", "31%"]
+    assert [(mark["rate_before"], mark["rate_after"]) for mark in picture.marks] == [(0.35, 0.31)]
 
 
 def test_results_of_earlier_versions_show_the_rates_that_they_have() -> None:

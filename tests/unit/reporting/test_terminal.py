@@ -18,8 +18,8 @@ from unit.reporting.evaluations import (
     evaluation,
     report,
 )
+from unit.reporting.pages import page
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd, StudentReport
-from upskill.reporting.html.summary import summary
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
@@ -194,7 +194,7 @@ def test_every_form_names_the_arm_that_lost_answers() -> None:
     assert said in " ".join(shown(replace(found, students=(found.students[0], report("kimi"))), width=100))
     assert said in markdown_report(found, day="2026-11-15")
     assert 'name="lost_answers" value="2 baseline, 46 with skill"' in junit_report(found, ())
-    assert "Lost answers: 2 baseline, 46 with skill." in summary(found)
+    assert "Lost answers: 2 baseline, 46 with skill." in page(found)
     written: Any = evaluation_json(found)
     assert [(one["lost"], one["refused"]) for one in written["students"][0]["arms"].values()] == [(2, 0), (46, 3)]
     assert not [line for line in shown(evaluation(), width=100) if "lost" in line or "refused" in line]

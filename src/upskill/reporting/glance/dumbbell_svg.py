@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
 from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
@@ -40,7 +40,7 @@ class _Layout:
 
 _WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
 _NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=92, top=26, name_cells=22)
-_RATES, _LIFT, _VERDICT, _TOKENS = 436, 542, 704, 958
+_RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
 """Columns of the wide drawing; the last is where its text ends."""
 
 
@@ -110,7 +110,7 @@ def _head(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
         yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
         yield _text(f"{rate:.0%}", x, layout.top - 9, "small", anchor=anchor)
     if layout is _WIDE:
-        yield _text("model", 0, layout.top - 9, "small")
+        yield _text(glance.rows_are, 0, layout.top - 9, "small")
         yield _text("pass rate", _RATES, layout.top - 9, "small")
         yield _text(f"lift ({USUAL})", _LIFT, layout.top - 9, "small")
         if any(row.tokens for row in glance.rows):

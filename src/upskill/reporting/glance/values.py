@@ -45,6 +45,8 @@ class GlanceRow:
     sign: str
     clarity: Clarity
     pairs: int
+    cases: int
+    """Those that the pairs are of."""
     tokens: str | None
     why: str | None
     """Why nothing can be concluded; `None` where something is."""
@@ -82,3 +84,5 @@ class Glance:
     scripted: bool
     """Whether scripts answered in place of models."""
     next_step: NextStep | None
+    rows_are: str = "model"
+    """What a row stands for."""

@@ -1,5 +1,4 @@
-"""The frame of every page of ours: what may run on it, how it looks, and nothing from anywhere else; and the page of
-one skill over its versions."""
+"""The frame of every page of ours: what may run on it, how it looks, and nothing from anywhere else."""
 
 import base64
 import hashlib
@@ -9,10 +8,8 @@ from importlib.resources import files
 from markupsafe import Markup
 
 from upskill.reporting.glance import dumbbell_css
-from upskill.reporting.html.elements import escaped, figure
 from upskill.reporting.html.templating import render
-from upskill.reporting.pictures import DrawnPicture, Picture
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
 """The frame first, then what each section adds."""
@@ -53,20 +50,5 @@ def _style() -> str:
     """The style sheet, with the colours of the pictures in it: one palette for both."""
     light = "".join(f"--{meaning}:{colour};" for meaning, colour in LIGHT.items())
     dark = "".join(f"--{meaning}:{colour};" for meaning, colour in DARK.items())
-    drawn = "".join(
-        f'svg [{part}="{colour}"]{{{part}:var(--{meaning})}}'
-        for meaning, colour in LIGHT.items()
-        for part in ("fill", "stroke")
-    )
-    schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{drawn}\n"
+    schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     return schemes + dumbbell_css() + _joined(STYLES)
-
-
-def history_page(skill: str, picture: Picture, drawn: DrawnPicture | None) -> str:
-    """One picture, and the same as a table."""
-    body = (
-        f'<header><p class="kind">Skill over its versions</p><h1>{escaped(skill)}</h1></header>'
-        f"<main>{figure(picture, drawn)}</main>"
-        "<footer><p>Made by upskill. This file is whole: it loads nothing and sends nothing.</p></footer>"
-    )
-    return shell(f"{skill}: history", Markup(body), script=False)

@@ -41,10 +41,8 @@ class AppliedFeedback:
     skill: Path
     run: str
     comments: tuple[CommentedAnswer, ...]
-    learn: frozenset[str]
-    """Digests of the cases that are learned from."""
     retired: frozenset[str]
-    """Those of them that were held out before."""
+    """Digests of cases that are not held out any more."""
     notes: tuple[str, ...]
 
     @property
@@ -54,16 +52,15 @@ class AppliedFeedback:
         return f"Improves: {shown_path(self.skill)}, with {used} on {on_one_line(self.run)}"
 
     def applied(self, cases: Sequence[Case]) -> tuple[Case, ...]:
-        """The cases, with those that were commented on to learn from."""
-        return tuple(replace(case, use="learn") if case.digest in self.learn else case for case in cases)
+        """The cases, with those that were retired to learn from."""
+        return tuple(replace(case, use="learn") if case.digest in self.retired else case for case in cases)
 
     def record_retired(self) -> None:
         """Write into the skill which of its cases are no longer held out, whatever becomes of the new version."""
         found = storage.read_skill_cases(self.skill, check_problems=lambda _: [])
         if not self.retired or found is None or found.path.name != META_FILE:
             return
-        cases = [replace(case, use="learn") if case.digest in self.retired else case for case in found.cases]
-        write_cases_into_meta(self.skill, cases)
+        write_cases_into_meta(self.skill, self.applied(found.cases))
 
 
 def with_comments(gathered: GatheredMaterial, feedback: AppliedFeedback) -> GatheredMaterial:
@@ -99,14 +96,18 @@ def apply_feedback(order: GenerateOrder) -> AppliedFeedback | None:
     sorted_out.require_some(file)
     shown = _commented_answers(sorted_out.used, answers, record, version)
     typed = tuple(one for one in others if skill_in(one) is None)
+    elsewhere = f"{case_file}: still has retired cases as held-out; change their `use` to learn there"
     return AppliedFeedback(
         order=replace(order, sources=(str(skill.resolve()), *typed), case_file=case_file),
         skill=skill,
         run=feedback.run,
         comments=shown,
-        learn=frozenset(case.digest for case in sorted_out.learn),
-        retired=frozenset(case.digest for case in sorted_out.learn if case.use == "held-out"),
-        notes=(*sorted_out.notes, *_doubts(shown, skill)),
+        retired=frozenset(case.digest for case in sorted_out.retired),
+        notes=(
+            *sorted_out.notes,
+            *([visible(elsewhere)] if sorted_out.retired and case_file else []),
+            *_doubts(shown, skill),
+        ),
     )
 
 
@@ -122,7 +123,10 @@ def _run_of(order: GenerateOrder) -> tuple[Path, list[str]]:
 
 
 def _is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in (RUN_FILE, TEACHING_FILE))
+    try:
+        return any((path / name).is_file() for name in (RUN_FILE, TEACHING_FILE))
+    except OSError:  # a name no file system could hold
+        return False
 
 
 def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
@@ -259,8 +263,8 @@ class _Sorted:
     """Comments on them."""
     changed: tuple[str, ...]
     """Commented cases that were others in the run."""
-    learn: tuple[Case, ...]
-    """Cases that are learned from because of the comments."""
+    retired: tuple[Case, ...]
+    """Cases that were held out before."""
 
     @classmethod
     def of(
@@ -277,7 +281,7 @@ class _Sorted:
             unseen=tuple({case.id: case for case in unseen}.values()),
             withheld=len(unseen),
             changed=tuple(dict.fromkeys(comment.case for comment, case in now if case is None)),
-            learn=tuple({case.id: case for case in (*(case for _, case in seen), *retired.values())}.values()),
+            retired=tuple(retired.values()),
         )
 
     @property
@@ -295,8 +299,9 @@ class _Sorted:
         if self.changed:
             listed = ", ".join(self.changed)
             notes.append(visible(f"these cases have changed since, or are in another file (-t FILE): {listed}"))
-        if retired := [case.id for case in self.learn if case.use == "held-out"]:
-            notes.append(visible(f"retired, and never held out again: {', '.join(retired)}"))
+        if self.retired:
+            listed = ", ".join(case.id for case in self.retired)
+            notes.append(visible(f"retired, and never held out again: {listed}"))
         return tuple(notes)
 
     def require_some(self, file: Path) -> None:

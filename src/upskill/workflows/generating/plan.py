@@ -81,8 +81,16 @@ class GenerateInputs:
 
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """Of these cases, those that a person wrote or commented on."""
-        commented = {one.case_id for one in self.gathered.material.comments}
-        return tuple(case for case in cases if case.use is None or case.id in commented)
+        return tuple(case for case in cases if case.use is None or case.id in self._commented)
+
+    def split(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """The cases, each with its use: those that a person commented on are learned from."""
+        return split_cases(cases, self.order.counts, learn_from=self._commented)
+
+    @property
+    def _commented(self) -> frozenset[str]:
+        """Ids of cases with a comment that is used; held-out ones are none of them, unless they were retired."""
+        return frozenset(one.case_id for one in self.gathered.material.comments)
 
     @property
     def drafts(self) -> bool:
@@ -264,7 +272,7 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
 
 def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
     """Raises where comments leave no case to test a new version on; says so where they leave few."""
-    left = uses_of(split_cases(inputs.own_cases, inputs.order.counts))["held_out"]
+    left = uses_of(inputs.split(inputs.own_cases))["held_out"]
     if inputs.writes_cases or not inputs.order.evaluate or left >= FEWEST_CASES:
         return inputs
     more = 'add cases with `"use": "held-out"` that nobody has commented on'
@@ -316,8 +324,8 @@ def _counts(inputs: GenerateInputs) -> CaseCounts:
     """The cases that students get: the own ones, or those to be written and the own ones that join them."""
     wanted, own = inputs.order.counts, inputs.own_cases
     if not inputs.writes_cases:
-        return CaseCounts(**uses_of(split_cases(own, wanted)))
-    there = uses_of(split_cases(inputs.cases_that_stay, wanted))
+        return CaseCounts(**uses_of(inputs.split(own)))
+    there = uses_of(inputs.split(inputs.cases_that_stay))
     return replace(wanted, learn=wanted.learn + there["learn"], held_out=wanted.held_out + there["held_out"])
 
 

@@ -6,19 +6,15 @@ The folder may be a stranger's: no path of its records is followed out of it, an
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shlex import quote
 
-from upskill.domain import Evaluation
 from upskill.domain.skill_text import SkillText
 from upskill.errors import UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.html import RunFacts, report_page
 from upskill.reporting.html.story import TeachingStory
-from upskill.reporting.next_step import NextStep, next_step
 from upskill.storage.run_folders import RUN_FILE
 from upskill.storage.teaching_runs import TeachingRecord, read_teaching_run
 from upskill.workflows.evaluating.report import REPORT_FILE, Report, read_report, settings_shown, write_page
-from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.story import StoryReader
 
 HELD_OUT = "trials/held-out"
@@ -48,23 +44,10 @@ def read_generate_report(run: Path) -> GenerateReport:
     reader = StoryReader(run, record)
     held_out = _held_out(run, reader)
     skill = reader.skill()
-    evaluation = None if held_out is None else held_out.evaluation
-    story = replace(reader.story(evaluation), next_step=_next_step(run, reader, evaluation))
+    story = reader.story(None if held_out is None else held_out.evaluation)
     return GenerateReport(
         facts=_facts(run, record, held_out, name=reader.name), story=story, skill=skill, held_out=held_out
     )
-
-
-def _next_step(run: Path, reader: StoryReader, evaluation: Evaluation | None) -> NextStep | None:
-    """What the decision calls for."""
-    if reader.outcome == "nothing":
-        return NextStep("resume where it stopped", resume_command(run))
-    if reader.outcome == "stays":
-        return NextStep("tell the teacher what to improve", 'upskill generate --from SKILL "what to improve"')
-    saved = reader.saved or "SKILL"
-    if evaluation is None:
-        return NextStep("measure what it does for a model", f"upskill eval {quote(saved)} -m MODEL")
-    return next_step(evaluation, skill=saved)
 
 
 def _held_out(run: Path, reader: StoryReader) -> Report | None:

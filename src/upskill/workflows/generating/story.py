@@ -1,7 +1,6 @@
 """Tells how the skill of a `generate` came about, from its record and the files of its run folder."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,6 @@ from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count
-from upskill.errors import UpskillError
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
@@ -160,8 +158,8 @@ class StoryReader:
         found = tuple(map(self._named, self._files.refining.attempts or self._recorded_attempts))
         if len(found) > MOST_ATTEMPTS:
             self._files.problems.append(f"{len(found) - MOST_ATTEMPTS} of {len(found)} attempts are not shown")
-        first = found[:MOST_ATTEMPTS]
-        return first if any(one.chosen for one in first) else (*first[:-1], *(one for one in found if one.chosen))
+        chosen = [one for one in found[MOST_ATTEMPTS:] if one.chosen][:1]
+        return (*found[: MOST_ATTEMPTS - len(chosen)], *chosen)
 
     @property
     def _recorded_attempts(self) -> tuple[AttemptSummary, ...]:
@@ -227,34 +225,43 @@ class StoryReader:
 
     def _next_step(self, evaluation: Evaluation | None) -> NextStep | None:
         """The command that the decision calls for."""
-        results = self._results
-        if results is None:
-            return self._way_on()
-        if results.saved is None:
-            skill = quote(improved if (improved := self._improved()) is not None else "SKILL")
-            if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
-                return NextStep("write more cases, so that a revision can be decided", f"upskill cases write {skill}")
-            return NextStep("say what to improve", f'upskill generate --from {skill} "WHAT TO IMPROVE"')
-        if evaluation is None:
-            return NextStep("measure what it does for a model", f"upskill eval {quote(results.saved)} -m MODEL")
-        return next_step(evaluation, skill=results.saved)
+        match self.outcome:
+            case "nothing":
+                return self._way_on()
+            case "stays":
+                return self._again(evaluation)
+            case "saved":
+                saved = self.saved or "SKILL"
+                if evaluation is None:
+                    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)} -m MODEL")
+                return next_step(evaluation, skill=saved, resume=self._resume())
 
-    def _way_on(self) -> NextStep | None:
+    def _way_on(self) -> NextStep:
         """How to go on with a run that saved nothing."""
         if any(one.severity == "danger" for one in self._record.findings):
-            what, extra = "read the draft; to save it as it is", ["--accept-findings"]
-        elif self._record.stage == "aptitude" and self._record.status == "failed":
-            what, extra = "choose another model or other cases, or draft a skill anyway", ["--anyway"]
-        else:
-            what, extra = "resume it; nothing is bought twice", []
-        with suppress(UpskillError):
-            return NextStep(what, resume_command(Path(shown_path(self._run)), *extra))
-        return None
+            return NextStep("read the draft; to save it as it is", self._resume("--accept-findings"))
+        if self._record.stage == "aptitude" and self._record.status == "failed":
+            what = "choose another model or other cases, or write the skill anyway"
+            return NextStep(what, self._resume("--anyway"))
+        return NextStep("resume where it stopped", self._resume())
+
+    def _resume(self, *extra: str) -> str:
+        return resume_command(Path(shown_path(self._run)), *extra)
+
+    def _again(self, evaluation: Evaluation | None) -> NextStep:
+        """How to try again where the old version stays."""
+        skill = quote(self._improved() or "SKILL")
+        if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
+            what = "write more cases, so that the next revision can be decided"
+            return NextStep(what, f"upskill cases write {skill} -o more-cases.json")
+        return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
 
     def _improved(self) -> str | None:
-        """The skill that was to be improved, as it was typed."""
+        """The skill that was to be improved, as it would be typed here."""
+        name = PurePosixPath(self._files.previous or "").name
         sources = self._record.order.get("sources")
-        return next((one for one in sources if isinstance(one, str)), None) if isinstance(sources, list) else None
+        typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
+        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
 
     def _notes(self) -> tuple[str, ...]:
         """The notes of the run, without those on cases, which stand beside the cases."""

@@ -1,0 +1,37 @@
+"""The page of one skill over its versions."""
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from upskill.reporting.glance import svg
+from upskill.reporting.history import History
+from upskill.reporting.html.shell import shell
+from upskill.reporting.html.templating import render
+
+
+def history_page(found: History) -> str:
+    """The answer, a dumbbell for each model with a row for each version, and the same as a table."""
+    body = render(
+        "history.html",
+        skill=found.skill,
+        scripted=all(model.scripted for model in found.models),
+        sentences=found.sentences,
+        models=[(model.sentences[0], Markup(svg(model, standalone=False))) for model in found.models],
+        rows=list(_rows(found)),
+    )
+    return shell(f"{found.skill}: history", body, script=False)
+
+
+def _rows(found: History) -> Iterator[tuple[str, ...]]:
+    for version, row in found.rows():
+        yield (
+            version.day,
+            version.digest[:12],
+            version.report.student.name,
+            row.rates,
+            f"{row.figures} {row.reach}".strip(),
+            row.verdict,
+            str(row.pairs),
+            version.run,
+        )
