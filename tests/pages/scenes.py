@@ -35,16 +35,16 @@ class Project:
     """A folder to type commands in, with `skills/` and `runs/` of its own."""
 
     def __init__(self, here: Path, forker: Forker) -> None:
-        here.mkdir(parents=True)
-        forker.home = here / "home"
+        (here / "home").mkdir(parents=True)
         self.here = here
         self.terminal = ""
         """Everything that was typed and shown."""
         self._forker = forker
 
     def type(self, *words: str, exits: int = 0, **variables: str) -> None:
-        """Type a command at 80 columns. Raises where it does not end as expected."""
-        done = self._forker.run(*words, cwd=self.here, COLUMNS="80", **variables)
+        """Type a command. Raises where it does not end as expected."""
+        variables = {"HOME": str(self.here / "home"), **variables}
+        done = self._forker.run(*words, cwd=self.here, **variables)
         self.terminal += f"$ {shlex.join(['upskill', *words])}\n{done.stderr}{done.stdout}\n"
         if done.returncode != exits:
             raise SystemExit(f"{self.here.name}: exit {done.returncode}, not {exits}\n{self.terminal}")
@@ -66,10 +66,7 @@ class Project:
 
     def page(self) -> Path:
         """The page that the last run left."""
-        newest = max((self.here / "runs").iterdir())
-        if not (newest / "report.html").exists():
-            self.type("report", f"runs/{newest.name}")
-        return newest / "report.html"
+        return max((self.here / "runs").iterdir()) / "report.html"
 
 
 def _replies(right: str, rate: float) -> list[dict[str, Any]]:

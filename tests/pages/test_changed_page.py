@@ -233,7 +233,9 @@ def test_rows_are_walked_and_pairs_turned_by_keyboard(chat: Path, browser: Brows
     assert browser.run("document.activeElement.getAttribute('aria-label')") == (
         "Repeat 2: without the skill passed, with the skill passed"
     )
-    browser.run(click("Close"))
+    # The browser says when it has closed, after the click.
+    closed = "(done) => document.querySelector('dialog').addEventListener('close', done, {once: true})"
+    browser.run(f"(() => {{ const closed = new Promise({closed}); {click('Close')}; return closed.then(() => 0); }})()")
     assert browser.run("document.querySelector('dialog').open") is False
     assert browser.run("document.activeElement.dataset.at") == "3", "where the reader was last"
 
@@ -301,6 +303,14 @@ def test_on_a_phone_the_sides_are_stacked_and_nothing_is_cut(
     boxes = browser.run("[...document.querySelectorAll('.side')].map((one) => one.getBoundingClientRect().left)")
     assert len(set(boxes)) == 1
     assert browser.run("(({scrollWidth, clientWidth}) => scrollWidth <= clientWidth)(document.querySelector('dialog'))")
+
+
+def test_rows_are_printed_and_without_scripts_there_is_a_table(chat: Path, browser: Browser) -> None:
+    browser.open(chat, Look(media="print"))
+    assert browser.run("document.querySelector('#pairs').getClientRects().length") == 1
+    browser.open(chat, Look(script=False))
+    assert "helped" in browser.run("document.querySelector('noscript').textContent")
+    assert browser.run("document.getElementById('heads').getClientRects().length") == 0
 
 
 def test_nothing_of_a_stranger_runs_in_a_pair(chat: Path, agents: Path, browser: Browser) -> None:

@@ -71,6 +71,15 @@ def step_after_generate(generated: GenerateResult) -> NextStep | None:
     return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
 
 
+def compare_versions(evaluation: Evaluation, *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers."""
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    models = {report.verdict for report in evaluation.students}
+    return NextStep(
+        "test the two versions on paired answers", f"{_eval(evaluation, folder, models)} --compare previous:OLD_VERSION"
+    )
+
+
 def _report(run: str) -> NextStep:
     return NextStep("every answer and assertion, with pictures", f"upskill report {run} --open")
 

@@ -22,9 +22,10 @@ def data_of(
     *,
     cases: Sequence[CaseText] = (CaseText(id="c1", prompt="Which?"),),
     result: Evaluation | None = None,
+    expected: int | None = None,
 ) -> dict[str, Any]:
     given = [one if isinstance(one, LoggedTrial) else logged([one])[0] for one in trials]
-    return changed_data(result or evaluation(), cases, given, expected=len(given)).json
+    return changed_data(result or evaluation(), cases, given, expected=expected or len(given)).json
 
 
 def pair(case: str, before: bool, after: bool, repeat: int = 1, **more: Any) -> list[Trial]:
@@ -150,6 +151,14 @@ def test_a_changed_file_comes_with_what_the_case_gave() -> None:
     ]
     ((number, path, text),) = data["originals"]
     assert (number, path, data["texts"][text]) == (0, "a.txt", "old\n")
+
+
+def test_files_of_very_many_trials_are_named_and_not_shown() -> None:
+    trial = replace(scored(), files={f"{number:02}.txt": b"text\n" for number in range(60)})
+    for expected, named, shown in ((1, 50, 10), (20_000, 5, 0)):
+        files, count = data_of([trial], expected=expected)["trials"][0][-1]["files"]
+        assert (len(files), count) == (named, 60)
+        assert sum(number >= 0 for _, _, number in files) == shown
 
 
 def test_steps_come_with_their_gap_and_without_the_answer_again() -> None:

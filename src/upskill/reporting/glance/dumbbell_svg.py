@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
 from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
@@ -40,7 +40,7 @@ class _Layout:
 
 _WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
 _NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=92, top=26, name_cells=22)
-_RATES, _LIFT, _VERDICT, _TOKENS = 436, 542, 704, 958
+_RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
 """Columns of the wide drawing; the last is where its text ends."""
 
 

@@ -6,7 +6,6 @@ from upskill.reporting.glance.names import unique_names
 from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
 from upskill.reporting.wording import arm_name, arm_percents, between, confidence, points
 
-
 _FAULTS = {
     "transport": "connection lost",
     "provider": "server error",

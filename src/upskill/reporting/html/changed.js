@@ -14,7 +14,8 @@
   const SIGNS = ["✗", "✓", "!"];
   const CLASSES = ["fail", "pass", "error"];
   const ENDS = ["failed", "passed", "errored"];
-  const KINDS = [["hurt", "▼ hurt"], ["helped", "▲ helped"], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
+  const [WORSE, BETTER] = data.kinds ?? ["▼ hurt", "▲ helped"]; // two runs have words of their own
+  const KINDS = [["hurt", WORSE], ["helped", BETTER], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
   const ALONE = { 3: "✗ fails", 4: "✓ passes", 2: "mixed" };
   const [before, after] = data.compared ?? [data.arms.length - 1, data.arms.length - 1];
   const pairArms = data.compared ? [before, after] : [after];
@@ -379,6 +380,6 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => more(Math.min(shown.length, 400)));
-  form.hidden = false;
+  form.hidden = document.getElementById("heads").hidden = false;
   draw();
 })();

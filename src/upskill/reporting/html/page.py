@@ -71,7 +71,9 @@ def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory
 def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What this page is of, when it was made and what it cost."""
     kind = "skill evaluation" if story is None else "skill generation"
-    cost = [] if evaluation is None or not evaluation.bought.calls else [_paid(evaluation.bought.cost)]
+    # What a generate cost as a whole is part of its story.
+    paid = story is None and evaluation is not None and evaluation.bought.calls
+    cost = [_paid(evaluation.bought.cost)] if evaluation is not None and paid else []
     return [facts.skill, kind, _day(facts.started_at), *cost]
 
 

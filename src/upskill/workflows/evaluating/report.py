@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
@@ -17,7 +18,6 @@ from upskill.redaction import redactor_from
 from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
 from upskill.reporting.html.story import TeachingStory
-from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
@@ -30,6 +30,9 @@ from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.measured_skill import measured_skill, skill_of
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
+
+if TYPE_CHECKING:
+    from upskill.reporting.pictures import Picture
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
@@ -64,7 +67,7 @@ class Report:
             self.evaluation,
             self.facts,
             cases=self.cases,
-            trials=self._logged(),
+            trials=self.logged(),
             skill=self.skill,
             story=self.story,
             paths=self.paths,
@@ -73,11 +76,13 @@ class Report:
         )
         return clean(page)
 
-    def pictures(self) -> tuple[Picture, ...]:
+    def pictures(self) -> "tuple[Picture, ...]":
         """What `--plots` draws."""
+        from upskill.reporting.pictures import asked_pictures  # no other command needs it
+
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
-    def _logged(self) -> Iterator[LoggedTrial]:
+    def logged(self) -> Iterator[LoggedTrial]:
         """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
         folder = RunFolder(path=self.run)
         redactor = redactor_from(os.environ)
