@@ -101,9 +101,42 @@ def test_the_history_of_a_skill_is_a_page(place: Path) -> None:
     page = (place / "runs" / "history-tarnctl.html").read_text(encoding="utf-8")
     assert page.count('role="img"') == 2
     assert "script-src 'none'" in page
+    assert "tarnctl on student: one version, helps" in page
+    drawn = _type(place, "report", "--history", "tarnctl", "--plots", "versions")
+    assert (drawn.returncode, drawn.stdout) == (0, "versions/history.svg\n")
     unknown = _type(place, "report", "--history", "nothing")
     assert unknown.returncode == 2
     assert "tarnctl" in unknown.stderr
+
+
+def test_two_runs_are_laid_side_by_side(place: Path, run: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(run, other)
+    record = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
+    done = _type(place, "report", str(run.relative_to(place)), "--against", str(other), "-o", "both.html")
+    assert (done.returncode, done.stdout) == (0, "both.html\n"), done.stderr
+    page = (place / "both.html").read_text(encoding="utf-8")
+    assert "What differs: the skill&#39;s text; the same: the cases, the models, the harness." in page
+    assert "Better in B 0, worse in B 0, same" in page
+    assert "--compare previous:OLD_VERSION" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--against", "RUN"), "--against needs another run"),
+        (("--against", "nowhere"), "nowhere: not a run folder"),
+        (("--against", "RUN", "--markdown"), "--against makes a page"),
+        (("--history", "tarnctl", "--against", "RUN"), "leave out RUN"),
+    ],
+)
+def test_what_cannot_be_laid_side_by_side_is_refused(place: Path, run: Path, words: tuple[str, ...], said: str) -> None:
+    here = str(run.relative_to(place))
+    done = _type(place, "report", here, *(here if word == "RUN" else word for word in words))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 MAKE_ONLY = """

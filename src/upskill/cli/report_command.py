@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 @click.argument("run", type=click.Path(path_type=Path), required=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where the page is written.")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write the pictures as SVG and PNG.")
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write pictures as SVG and PNG; needs the extra plots.",
+)
 @options.formats("report")
 @click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
 @click.option(
@@ -47,7 +52,7 @@ def command(
     runs_dir: str | None,
     **formats: object,
 ) -> None:
-    """Show RUN, a run folder, or the newest one: every picture, every trial, in one file that needs no network.
+    """Show RUN, a run folder, or the newest one: the answer, every pair, in one file that needs no network.
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 
+ENOUGH_REPEATS = 3
+"""Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
 _UNKNOWN_SKILL = "SKILL"
 """What stands for the skill's folder where that is not known."""
 
@@ -109,22 +111,29 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
 
 
 def _decide(evaluation: Evaluation, folder: str) -> NextStep:
-    """More cases where there are too few to speak of new ones; otherwise twice the repeats."""
+    """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
-    if any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided):
+    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
+    few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
+    copies = any("copies" in (report.stopped, report.end) for report in undecided)
+    if few or copies or done >= ENOUGH_REPEATS:
         return NextStep(
-            "write more cases: there are too few to decide", f"upskill cases write {folder} -o more-cases.json"
+            "write more cases, because these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
         )
-    done = max(report.lifts[0].pairs for report in undecided) / max(1, evaluation.cases)
-    repeats = max(3, 2 * ceil(done))
+    repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
     return NextStep(
         "decide it with more repeats of each case", f"{_eval(evaluation, folder, {'undecided'})} --runs {repeats}"
     )
 
 
 def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
-    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again."""
+    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
+
+    A version that is better than an older one has not been measured against no skill yet.
+    """
     verdicts = {report.verdict for report in evaluation.students}
+    if any(report.compared[1] == "previous" for report in evaluation.students):
+        return NextStep("measure the new version against no skill", _eval(evaluation, folder, verdicts))
     if verdicts != {"helps"}:
         return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)

@@ -1,6 +1,7 @@
 """The one command after a result, chosen by what was found."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -55,13 +56,26 @@ def test_a_skill_that_does_no_good_goes_back_to_the_teacher(verdict: str) -> Non
 
 
 def test_an_open_question_gets_more_repeats_of_the_models_that_are_open() -> None:
-    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"))
-    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 6"
+    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"), cases=12)
+    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 4"
 
 
-def test_too_few_cases_to_decide_are_joined_by_more() -> None:
-    few = evaluation(report(verdict="undecided", lifts=(lift(cases_like_these=None),)), cases=4)
-    assert next_step(few, skill="x").command == "upskill cases write x -o more-cases.json"
+@pytest.mark.parametrize(
+    ("changes", "cases"),
+    [({"lifts": (lift(cases_like_these=None),)}, 12), ({}, 6), ({"stopped": "copies"}, 12), ({"lifts": ()}, 12)],
+    ids=["too few cases", "three repeats of each", "copies", "no pair"],
+)
+def test_where_repeats_would_not_decide_more_cases_are_written(changes: dict[str, Any], cases: int) -> None:
+    found = evaluation(report(verdict="undecided", **changes), cases=cases)
+    assert next_step(found, skill="x").command == "upskill cases write x -o more-cases.json"
+
+
+def test_a_better_version_is_measured_against_no_skill_next() -> None:
+    versions = report(arms=(arm("previous"), arm("with_skill")), claim="cases like these")
+    assert next_step(evaluation(versions), skill="x") == (
+        "measure the new version against no skill",
+        "upskill eval x -m haiku",
+    )
 
 
 def test_rejected_cases_are_looked_at_before_the_skill_is_changed() -> None:

@@ -9,9 +9,7 @@ from upskill.reporting.glance.values import GlanceRow
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
 
-def sentences_of(
-    evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision: str | None = None
-) -> tuple[str, ...]:
+def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision: str | None = None) -> tuple[str, ...]:
     """The answer first. Undecided and without a verdict are said at the beginning of their sentence.
 
     A decision stands in place of the first sentence, whose figures it has.

@@ -96,6 +96,7 @@ def changed_section(
         scope=scope(len({row.case for row in data.rows}), len(students)),
         compared=len(data.sides) > 1,
         sides=data.sides,
+        repeated=any(len(signs) > 1 for arms in data.signs.values() for signs in arms.values()),
         arms=data.arms,
         rows=list(_without_script(data, cases, students)),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),

@@ -20,7 +20,7 @@ from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
-from upskill.reporting.wording import dollars
+from upskill.reporting.wording import paid
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 """Not those of the system's language: the page is in English."""
@@ -72,13 +72,9 @@ def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory |
     """What this page is of, when it was made and what it cost."""
     kind = "skill evaluation" if story is None else "skill generation"
     # What a generate cost as a whole is part of its story.
-    paid = story is None and evaluation is not None and evaluation.bought.calls
-    cost = [_paid(evaluation.bought.cost)] if evaluation is not None and paid else []
+    bought = None if evaluation is None or story is not None else evaluation.bought
+    cost = [] if bought is None or not bought.calls else [paid(bought.cost)]
     return [facts.skill, kind, _day(facts.started_at), *cost]
-
-
-def _paid(cost: float | None) -> str:
-    return "price unknown" if cost is None else dollars(cost)
 
 
 def _day(moment: str) -> str:
