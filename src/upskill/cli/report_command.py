@@ -73,7 +73,11 @@ def _report(
     addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
-        print_document(format.render(Result(evaluation=report.evaluation, day=day, skill=report.facts.skill_folder, pictures=addresses)))
+        print_document(
+            format.render(
+                Result(evaluation=report.evaluation, day=day, skill=report.facts.skill_folder, pictures=addresses)
+            )
+        )
 
 
 def _page(run: Path, *, enough: float) -> str:

@@ -41,6 +41,4 @@ def _versions(run: Path, record: RunRecord, *, name: str) -> Iterator[Version]:
     cases = frozenset(case.digest for case in record.cases)
     for report in evaluation.students:
         if report.compared[1] == "baseline" and len(report.arms) > 1:
-            yield Version(
-                day=record.started_at[:10], digest=record.skill_digest, run=name, cases=cases, report=report
-            )
+            yield Version(day=record.started_at[:10], digest=record.skill_digest, run=name, cases=cases, report=report)
