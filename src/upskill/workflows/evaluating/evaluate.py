@@ -207,14 +207,14 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
             with_errored=parent is not None and parent.is_over,
             progress=run.progress,
         )
-        with storage.collector_paused():
-            resumed = {
-                student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
-                for student in prepared.plan.students
-            }
-        if not all(schedule.is_over for schedule in resumed.values()):
-            run.progress.evaluation_begun(run.client)
-            try:
+        try:
+            with storage.collector_paused():
+                resumed = {
+                    student.name: ResumedSchedule(schedules[student.name], partial(reuse.of_this_run, student))
+                    for student in prepared.plan.students
+                }
+            if not all(schedule.is_over for schedule in resumed.values()):
+                run.progress.evaluation_begun(run.client)
                 execution.end = execute(
                     prepared,
                     client=run.client,
@@ -224,8 +224,8 @@ def _execute(run: EvaluationRun, before: list[Trial]) -> _Execution:
                     recall=reuse.recall,
                     claims=reuse,
                 )
-            except KeyboardInterrupt:  # before the engine ran, which ends in good order by itself
-                execution.end = RunEnd(interrupted=True)
+        except KeyboardInterrupt:  # before the engine ran, which ends in good order by itself
+            execution.end = RunEnd(interrupted=True)
     execution.reused, execution.oldest_reused_days = reuse.reused, reuse.oldest_days
     execution.notes = () if store is None else store.notes
     return execution
