@@ -1,12 +1,17 @@
 """What all tests share. The network is blocked; the folders below may speak to loopback, and to nothing else."""
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from forking import Forker
+
 ROOT = Path(__file__).parent.parent
-MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents", "golden", "recorded_teaching")
+MAY_USE_LOOPBACK = ("engine", "model", "cli", "sandbox", "agents", "golden", "recorded_teaching", "pages")
 LONG_FIRST = ("model", "recorded_teaching", "cli", "golden", "pages", "agents", "engine", "sandbox", "unit")
 """With several processes the longest must not begin last, or one works while the others wait."""
 
@@ -25,6 +30,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _folder(item: pytest.Item) -> str:
     return item.path.relative_to(ROOT / "tests").parts[0]
+
+
+@pytest.fixture(scope="session")
+def forker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forker]":
+    """One process with the engine in it, for all commands that need it."""
+    from forking import Forker  # unit tests start no process
+
+    with Forker(tmp_path_factory.mktemp("forked")) as forker:
+        yield forker
 
 
 @pytest.fixture

@@ -77,13 +77,20 @@ class Provider:
     """Serves until the block ends."""
 
     def __init__(
-        self, behave: Behave = answer_ok, *, port: int = 0, window: int | None = None, tokenizer: bool = False
+        self,
+        behave: Behave = answer_ok,
+        *,
+        port: int = 0,
+        window: int | None = None,
+        tokenizer: bool = False,
+        lists: str = "any",
     ) -> None:
-        """`window` is what the server says of itself; with a `tokenizer` a token is a word."""
+        """The server says that it has this `window` and `lists` this model; with a `tokenizer` a token is a word."""
         self._behave = behave
         self._tokenizer = tokenizer
         self._port = port
         self._window = window
+        self._lists = lists
         self.requests: list[ReceivedRequest] = []
         self.keep_requests = True
         self._count = 0
@@ -152,7 +159,7 @@ class Provider:
         if method == "GET":
             known = path.endswith("/models")
             window = {} if self._window is None else {"max_model_len": self._window}
-            listed = {"object": "list", "data": [{"id": "any", **window}]}
+            listed = {"object": "list", "data": [{"id": self._lists, **window}]}
             await _send(writer, 200 if known else 404, json.dumps(listed if known else {}).encode())
             return True
         if self._tokenizer and path == "/tokenize":

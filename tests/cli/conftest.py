@@ -5,7 +5,7 @@ signals, terminals, pipes and of what a command opens start it by `COMMAND`, fro
 """
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,6 @@ from forking import COMMAND, Done, Forker, run_program
 LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade")
 
 Upskill = Callable[..., Done]
-
-
-@pytest.fixture(scope="session")
-def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
-    """One process with the engine in it, for all commands that need it."""
-    with Forker(tmp_path_factory.mktemp("forked")) as forker:
-        yield forker
 
 
 @pytest.fixture

@@ -88,6 +88,9 @@ def test_what_a_poisoned_recording_planted_is_not_saved_and_the_run_says_where_t
     assert resume is not None
     (run,) = (place.here / "runs").glob("*generate*")
     assert {one["rule"] for one in json.loads((run / "generate.json").read_text())["findings"]} >= {"pipe-to-shell"}
+    page = (run / "report.html").read_text()
+    assert re.search(r"Nothing was saved: the draft has \d dangerous findings, which nobody accepted\.", page)
+    assert "--accept-findings" in page
 
     asked = place.asked
     again = place.run(*resume[1].removesuffix(" --accept-findings").split())

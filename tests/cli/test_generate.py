@@ -158,6 +158,13 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert measured["mean"] == 1.0
     assert measured["cases_like_these"][0] > 0
     assert len(meta["held_out_uses"][0]["cases"]) == 8
+    page = _report_of(place)
+    assert re.search(
+        r"The skill was saved: it helps on (\d of )?8 held-out cases \(\+100 points, 95% CI \+\d+ to \+100\)", page
+    )
+    assert TASK in page
+    assert "secrets removed before anything was sent" in page
+    assert line_for(THINGS[11]) in page, "the text of the skill, and what the revision added"
     _no_secret_anywhere(place, done)
     _no_key_at_the_wrong_server(place)
     _no_held_out_case_in_any_request_after_they_were_written(place)
@@ -165,6 +172,18 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert json.loads(listed.stdout)["runs"][0]["found"].startswith("helps: +100")
     evaluated = place.run("eval", "skills/quarn", "-m", "any", "--base-url", place.student.url, "--dry-run")
     assert "2 negative cases are left out" in evaluated.stdout, "a generated skill can be evaluated as any other"
+
+
+def _report_of(place: Place, run: str | None = None) -> str:
+    """The page that a run left, which `upskill report` makes again."""
+    folder = max((place.here / "runs").glob("*-generate-*")) if run is None else place.here / run
+    left = (folder / "report.html").read_text()
+    (folder / "report.html").unlink()
+    made = place.run("report", str(folder.relative_to(place.here)))
+    assert made.returncode == 0, made.stderr
+    assert (folder / "report.html").read_text() == left
+    assert str(place.here) not in left, "no path of this machine"
+    return left
 
 
 def _no_secret_anywhere(place: Place, done: Done) -> None:
@@ -282,7 +301,8 @@ def test_a_skill_is_improved_without_a_task_and_the_better_one_takes_its_place(p
     again = place.generate("--from", "skills/quarn/SKILL.md", "--cases", "4+8+0", "--fresh", "--json")
     assert again.returncode == 0, again.stderr
     assert not json.loads(again.stdout)["proven"]
-    assert "no held-out case was used" in json.loads(again.stdout)["sentence"]
+    assert "it passes all 4 learn cases, so nothing is left to fix" in json.loads(again.stdout)["sentence"]
+    assert place.kinds() == [], "the teacher was not asked"
 
 
 def test_generate_runs_report_and_the_skill_say_the_same_of_the_same_comparison(place: Place) -> None:
@@ -345,6 +365,10 @@ def test_a_change_that_is_no_better_leaves_the_old_version_byte_for_byte(place: 
     meta.pop("format")
     assert meta == json.loads(before["skill_meta.json"])
     assert "The revision is kept in ./runs/" in done.stdout
+    page = _report_of(place)
+    assert "The old version stays: the revision was not shown to be better on 9 held-out cases" in page
+    assert "Errors are handled with care" in page, "what it would have changed"
+    assert "upskill cases write ./skills/quarn -o more-cases.json" in page
 
 
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
@@ -355,12 +379,14 @@ def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(place: Place) -> None:
     assert not (place.here / "skills").exists()
     found = re.search(r"go on with: upskill (generate --resume .+)", done.stderr)
     assert found is not None, done.stderr
+    assert "Nothing was saved yet: interrupted" in _report_of(place)
     place.learn = made_teacher.student
     taught = len(place.teacher.requests)
     resumed = place.run(*shlex.split(found[1]))
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout.startswith("The skill was saved: it helps on ")
     assert "Saved to ./skills/quarn\n" in resumed.stdout
+    assert "The skill was saved: it helps on" in _report_of(place)
     assert [*place.kinds()[:taught], "edits"] == place.kinds(), "the teacher was asked for nothing twice"
 
 
@@ -372,6 +398,8 @@ def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Plac
     assert found["status"] == "not proven"
     assert "the cap of 9 calls" in found["sentence"]
     assert any(note.endswith("--max-calls N") for note in found["notes"]), found["notes"]
+    assert found["decision"].startswith("The skill was saved, not proven: stopped at the cap of 9 calls")
+    assert found["decision"] in _report_of(place, found["run"])
     servers = ("--base-url", place.teacher.url, "--eval-base-url", place.student.url)
     again = place.run("generate", "--resume", found["run"], *servers, "--json")
     assert again.returncode == 0, again.stderr
@@ -384,6 +412,7 @@ def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Plac
     assert not (place.here / "elsewhere").exists()
     assert place.run(*shlex.split(found[1]), "3").returncode == 3
     assert place.asked == 9 + 3, "the printed line raises the cap that was reached"
+    assert "Nothing was saved: any: the cap of 3 calls was reached" in _report_of(place)
 
 
 def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(place: Place) -> None:
@@ -397,6 +426,9 @@ def test_without_an_evaluation_the_skill_and_its_cases_are_saved_where_was_said(
     meta = json.loads((place.here / "kept" / "tide-gauge" / "skill_meta.json").read_text())
     assert meta["status"] == "not measured"
     assert len(meta["cases"]) == 12
+    page = _report_of(place)
+    assert "The skill was saved, not measured: it was generated with --no-eval." in page
+    assert "upskill eval ./kept/tide-gauge -m MODEL" in page
 
 
 def test_what_cannot_be_done_is_told_before_anything_is_asked(place: Place) -> None:

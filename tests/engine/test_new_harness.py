@@ -55,7 +55,7 @@ def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(skill: M
     assert (record.harness, record.frame) == ("twice/7", "Answer; you will be asked again.")
     assert record.arms == ("baseline", "with_skill")
 
-    page = read_report(ran.run).page({})
+    page = read_report(ran.run).page()
     assert "asked twice (twice/7)" in page
     assert "with the handbook" in page
 

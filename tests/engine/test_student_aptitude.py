@@ -114,6 +114,9 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         assert len(json.loads((folder / "cases.json").read_text())["cases"]) == 16
         (kept,) = json.loads((folder / "aptitude.json").read_text())
         assert (kept["baseline"], kept["ceiling"], kept["reachable"], kept["trials"]) == (0.0, 0.0, [], 80)
+        page = (folder / "report.html").read_text()
+        assert "Nothing was saved: no skill made from this material can be expected to help" in page
+        assert "--anyway" in page
         trained = True
         made = resume_generate(folder, typed=generate_again(folder), anyway=True)
         assert made.saved is not None

@@ -98,13 +98,7 @@ class Browser:
     def open(self, page: Path | str, look: Look = Look()) -> None:  # noqa: B008 - frozen
         """Show a file, or an address, and wait until it has loaded."""
         self._events.clear()
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=look.width,
-            height=look.height,
-            deviceScaleFactor=1,
-            mobile=look.width < 600,
-        )
+        self._resize(look.width, look.height)
         features = [{"name": "prefers-color-scheme", "value": look.scheme}]
         self.call("Emulation.setEmulatedMedia", media=look.media, features=features)
         self.call("Emulation.setScriptExecutionDisabled", value=not look.script)
@@ -138,10 +132,26 @@ class Browser:
         asked = [event["params"] for event in self._events if event["method"] == "Network.requestWillBeSent"]
         return [params["request"]["url"] for params in asked]
 
-    def screenshot(self, target: Path, *, whole: bool = True) -> None:
-        """A PNG of the page, in its whole length or as much as the window shows."""
-        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+    def screenshot(self, target: Path, *, height: int | None = None) -> None:
+        """A PNG of the page: in its whole length, or so many pixels from its top."""
+        width, window = self.run("[innerWidth, innerHeight]")
+        # What is drawn only when it comes into view must be in view.
+        self._resize(width, max(self.run("document.documentElement.scrollHeight"), window))
+        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        wide, high = self.run("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+        clip = {"x": 0, "y": 0, "width": wide, "height": height or high, "scale": 1}
+        picture = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         target.write_bytes(base64.b64decode(picture["data"]))
+        self._resize(width, window)
+
+    def _resize(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=width < 600,
+        )
 
     def pdf(self, target: Path) -> None:
         printed = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=False)

@@ -46,6 +46,7 @@ def in_dialog(selector: str) -> str:
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models on 100 cases, of which one is hurt, one helped and one errored."""
+    arms: tuple[Arm, ...] = ("baseline", "with_skill")
     before = {"hurt": (True, True), "helped": (False, True)}
     after = {"hurt": (True, False), "helped": (True, True)}
     cases = ["errored", *(f"case-{number}" for number in range(97)), "helped", "hurt"]
@@ -60,7 +61,7 @@ def chat(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         for student in ("haiku", "kimi")
         for case in cases[1:]
-        for arm, ends in (("baseline", before), ("with_skill", after))
+        for arm, ends in zip(arms, (before, after), strict=True)
         for repeat in (1, 2)
     ]
     trials.append(errored(case="errored", message=HOSTILE))
@@ -139,11 +140,25 @@ def test_words_on_one_side_only_are_marked_on_both(chat: Path, browser: Browser)
     assert browser.run(line) == "solid", "not by colour alone"
 
 
-def test_answers_of_many_thousand_words_open_without_marks(browser: Browser, tmp_path: Path) -> None:
-    long = {arm: " ".join(f"{arm}{number % 7}" for number in range(3_000)) for arm in ("baseline", "with_skill")}
+def test_answers_with_little_in_common_are_not_marked_at_all(browser: Browser, tmp_path: Path) -> None:
+    answers: dict[Arm, str] = {"baseline": "I do not know.", "with_skill": "The file is tarn.kdl, in the home folder."}
     trials = [
-        LoggedTrial(trial=scored(arm=arm, case="c1", repeat=1, answer=answer[:7_900]), line=line)  # type: ignore[arg-type]
-        for line, (arm, answer) in enumerate(long.items(), 1)
+        LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
+        for line, (arm, answer) in enumerate(answers.items(), 1)
+    ]
+    page = tmp_path / "report.html"
+    page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
+    browser.open(page)
+    browser.run(OPEN)
+    assert browser.run(in_dialog("mark")) == []
+
+
+def test_answers_of_many_thousand_words_open_without_marks(browser: Browser, tmp_path: Path) -> None:
+    # Both ends differ, so that nothing can be left out of the comparison.
+    answers: dict[Arm, str] = {"baseline": f"A {'a ' * 3_900}A", "with_skill": f"B {'a ' * 3_900}B"}
+    trials = [
+        LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
+        for line, (arm, answer) in enumerate(answers.items(), 1)
     ]
     page = tmp_path / "report.html"
     page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
@@ -168,8 +183,8 @@ def test_the_steps_of_an_agent_are_a_timeline_with_its_calls(agents: Path, brows
     browser.run(OPEN)
     assert browser.run(in_dialog(".side h3")) == [
         "without the skill ✗ failed",
-        "skill offered ✓ passed",
-        "skill given ✓ passed",
+        "with the skill offered ✓ passed",
+        "with the skill given ✓ passed",
     ]
     steps = browser.run(in_dialog(".timeline > li"))
     assert steps == [
@@ -218,7 +233,9 @@ def test_rows_are_walked_and_pairs_turned_by_keyboard(chat: Path, browser: Brows
     assert browser.run("document.activeElement.getAttribute('aria-label')") == (
         "Repeat 2: without the skill passed, with the skill passed"
     )
-    browser.run(click("Close"))
+    # The browser says when it has closed, after the click.
+    closed = "(done) => document.querySelector('dialog').addEventListener('close', done, {once: true})"
+    browser.run(f"(() => {{ const closed = new Promise({closed}); {click('Close')}; return closed.then(() => 0); }})()")
     assert browser.run("document.querySelector('dialog').open") is False
     assert browser.run("document.activeElement.dataset.at") == "3", "where the reader was last"
 
@@ -286,6 +303,14 @@ def test_on_a_phone_the_sides_are_stacked_and_nothing_is_cut(
     boxes = browser.run("[...document.querySelectorAll('.side')].map((one) => one.getBoundingClientRect().left)")
     assert len(set(boxes)) == 1
     assert browser.run("(({scrollWidth, clientWidth}) => scrollWidth <= clientWidth)(document.querySelector('dialog'))")
+
+
+def test_rows_are_printed_and_without_scripts_there_is_a_table(chat: Path, browser: Browser) -> None:
+    browser.open(chat, Look(media="print"))
+    assert browser.run("document.querySelector('#pairs').getClientRects().length") == 1
+    browser.open(chat, Look(script=False))
+    assert "helped" in browser.run("document.querySelector('noscript').textContent")
+    assert browser.run("document.getElementById('heads').getClientRects().length") == 0
 
 
 def test_nothing_of_a_stranger_runs_in_a_pair(chat: Path, agents: Path, browser: Browser) -> None:

@@ -12,8 +12,8 @@ from unit.reporting.evaluations import CASE_STATES, LABEL_LIFTS, arm, report
 from unit.reporting.pages import errored, evaluation, page, scored
 from upskill.domain import Arm, Evaluation, Interval, Trial
 from upskill.reporting.estimate_path import PathPoint, StudentPath
+from upskill.reporting.history import Version, history
 from upskill.reporting.html import history_page
-from upskill.reporting.pictures import Drawer, Version, history_picture
 from upskill.reporting.token_change import TokenRatio
 
 ARMS: tuple[Arm, ...] = ("baseline", "with_skill")
@@ -75,15 +75,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     versions = [
         Version(
-            day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", student="haiku", before=0.2, after=0.1 * number,
-            lift=0.1 * number - 0.2, interval=Interval(low=-0.3, high=0.6), pairs=18, verdict="undecided",
+            day=f"2026-11-0{number}", digest=f"{number}" * 64, run="r", cases=frozenset("12"), report=result.students[0]
         )
         for number in (1, 2, 3)
-    ]  # fmt: skip
-    history = history_picture("tarnctl", versions)
-    assert history is not None
-    with Drawer() as drawer:
-        drawn = drawer.draw([history])
+    ]
+    found = history("tarnctl", versions)
+    assert found is not None
     text = page(
         result,
         trials=_trials(names),
@@ -92,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ratios=[TokenRatio(student=names[0], typical=0.7, interval=Interval(low=0.6, high=0.8))],
     )
     (place / "report.html").write_text(text, encoding="utf-8")
-    (place / "history.html").write_text(history_page("tarnctl", history, drawn["history"]), encoding="utf-8")
+    (place / "history.html").write_text(history_page(found), encoding="utf-8")
     return place
 
 

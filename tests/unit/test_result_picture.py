@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from tools.result_picture import PICTURE, result
+
 from upskill.reporting.glance import svg
 
 ROOT = Path(__file__).parent.parent.parent

@@ -22,7 +22,7 @@ COMMANDS = {
     "list": "List the skills in a folder.",
     "models": "Show how a model name resolves, its key variable and price.",
     "regrade": "Apply changed assertions to the stored answers of a run.",
-    "report": "Show a run as one HTML page with pictures, or as Markdown.",
+    "report": "Show a run as one HTML page, or as Markdown.",
     "runs": "Show what past runs found, by skill and model; prune old ones.",
     "settings": "Show every setting and where its value comes from.",
     "trace": "Show what was understood of a recording of work.",

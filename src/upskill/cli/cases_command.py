@@ -88,7 +88,7 @@ def check(
 @options.teacher("Who writes.  [default: the strongest here]")
 @options.TEACHER_BASE_URL
 @click.option(
-    "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
+    "-f", "--from", "sources", multiple=True, metavar="SOURCE", help="A recording or a document to write from as well."
 )
 @options.COUNTS
 @click.option(
@@ -140,7 +140,8 @@ def write(
         replace=replace,
     )
     if dry_run:
-        _show_plan(plan_cases(order, chosen.values, announce=partial(print_lines, err=True)), as_json=as_json)
+        announce = partial(print_lines, err=True)
+        _show_plan(plan_cases(order, chosen.values, announce=announce, needs_key=False), as_json=as_json)
         return EXIT_DONE
     with TimedProgress(quiet=quiet, no_color=no_color) as progress:
         found = cases_for_skill(

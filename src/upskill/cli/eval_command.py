@@ -98,7 +98,7 @@ class _Runs(click.ParamType[int | None]):
 @options.runs_dir()
 @options.JSON
 @options.formats("eval")
-@click.option("-v", "--verbose", is_flag=True, help="Show every figure, note and test case, and what assertions saw.")
+@options.VERBOSE
 @options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR
@@ -169,7 +169,7 @@ def command(
             chosen = options.resolved(settings)
             if dry_run:
                 announce = partial(print_lines, err=True)
-                _show_plan(prepare(order, chosen.values, announce=announce), as_json=as_json)
+                _show_plan(prepare(order, chosen.values, announce=announce, needs_keys=False), as_json=as_json)
                 return EXIT_DONE
             evaluation = evaluate(
                 order,
@@ -225,6 +225,7 @@ def _show_plan(prepared: "PreparedEvaluation", *, as_json: bool) -> None:
             **estimate.as_json(),
             "price_unknown_for": list(estimate.unknown),
             "detectable": estimate.detectable,
+            "missing_keys": list(prepared.missing_keys),
         }
         print_json(plan)
         return

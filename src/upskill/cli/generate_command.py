@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from upskill.workflows.generating.generate import GeneratePlan
 
 _HEEDED = frozenset(
-    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "quiet", "no_color", "yes"}
+    {"resume", "anyway", "accept_findings", "no_wait", "require", "as_json", "verbose", "quiet", "no_color", "yes"}
     | {"sandbox", "output", "sources", "plan_file", "teacher", "teacher_base_url", "test_gen_model", "models"}
     | {"base_url", "max_cost", "max_calls", "max_total_tokens", "max_time_minutes", "concurrency", "max_turns"}
 )
@@ -43,11 +43,20 @@ _DASHES = ("–", "—", "‑")
 @click.argument("task", nargs=-1)
 @click.option("-e", "--example", "examples", multiple=True, metavar="EXAMPLE", help="An input; may be repeated.")
 @click.option(
+    "-f",
     "--from",
     "sources",
     multiple=True,
     metavar="SOURCE",
     help="A recording, `last` for the newest session here, a document, a repository, or a skill to improve.",
+)
+@click.option(
+    "--feedback",
+    metavar="FILE",
+    help="Comments saved from a report; the run that they are on is named with --from RUN.",
+)
+@click.option(
+    "--retire", multiple=True, metavar="CASE", help="A held-out case to learn from, with its comments; may be repeated."
 )
 @options.teacher("Who teaches.  [default: the strongest here]")
 @options.TEACHER_BASE_URL
@@ -68,7 +77,9 @@ _DASHES = ("–", "—", "‑")
     metavar="FILE",
     help="The plan of facts that cases are written from; written there to be edited where it does not exist.",
 )
-@click.option("--anyway", is_flag=True, help="Write the skill even if no skill can help these students.")
+@click.option(
+    "--anyway", is_flag=True, help="Go on even if no skill can help these students, or nothing is left to fix."
+)
 @click.option("--accept-findings", is_flag=True, help="Save a draft that you have read in spite of dangerous content.")
 @click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and end, to be resumed.")
 @options.REQUIRE
@@ -87,6 +98,7 @@ _DASHES = ("–", "—", "‑")
 @options.max_output_tokens("A student's longest answer.")
 @options.runs_dir()
 @options.JSON
+@options.VERBOSE
 @options.SENTENCE_ONLY
 @options.YES
 @options.NO_COLOR
@@ -94,6 +106,8 @@ def command(
     task: tuple[str, ...],
     examples: tuple[str, ...],
     sources: tuple[str, ...],
+    feedback: str | None,
+    retire: tuple[str, ...],
     no_eval: bool,
     output: str | None,
     counts: str | None,
@@ -110,6 +124,7 @@ def command(
     max_cost: float | None,
     dry_run: bool,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
     yes: bool,
     no_color: bool,
@@ -118,7 +133,7 @@ def command(
     """Make a skill for TASK, from what the teacher knows or from a recording, and measure it on the students.
 
     With --from SKILL an existing skill is improved; its new version takes its place only if it is shown to be better
-    on cases that the teacher never saw.
+    on cases that the teacher never saw. With --from RUN --feedback FILE it is improved from comments on its answers.
 
     Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, or the draft holds
     dangerous content that nobody agreed to, 2 wrong usage, 3 could
@@ -167,6 +182,8 @@ def command(
                     revisions=revisions,
                     effort=effort,
                     plan_file=plan_file,
+                    feedback=feedback,
+                    retire=retire,
                     anyway=anyway,
                     wait=not no_wait,
                     sandbox=sandbox,
@@ -175,7 +192,8 @@ def command(
                     raise UsageError(f"--require {require} needs an evaluation", hint="leave out --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
-                    _show_plan(plan_generate(order, settings=chosen, progress=progress, piped=piped), as_json=as_json)
+                    plan = plan_generate(order, settings=chosen, progress=progress, piped=piped, needs_keys=False)
+                    _show_plan(plan, as_json=as_json)
                     return EXIT_DONE
                 generated = generate(
                     order,
@@ -200,7 +218,7 @@ def command(
         print_lines("interrupted; everything that was bought is kept", line, err=True, wrap=False)
         print_lines(*notes_of(interrupted), err=True)
         return EXIT_INTERRUPTED
-    _show(generated, require, as_json=as_json, quiet=quiet, no_color=no_color)
+    _show(generated, require, as_json=as_json, verbose=verbose, quiet=quiet, no_color=no_color)
     return exit_code(generated, require)
 
 
@@ -251,19 +269,31 @@ def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:
 
 
 def _show(
-    generated: "GenerateResult", required: "Required | None", *, as_json: bool, quiet: bool, no_color: bool
+    generated: "GenerateResult",
+    required: "Required | None",
+    *,
+    as_json: bool,
+    verbose: bool,
+    quiet: bool,
+    no_color: bool,
 ) -> None:
+    from upskill import storage
+    from upskill.cli.result_output import show_every_case
     from upskill.reporting.decision import decision
     from upskill.reporting.generated import generated_json, show_generated
     from upskill.reporting.next_step import step_after_generate
 
     if as_json:
         print_json(generated_json(generated, required))
-    elif quiet:
+    elif quiet and not verbose:
         print_lines(decision(generated))
     else:
-        after = next_lines(step_after_generate(generated), run=generated.run)
-        show_generated(generated, console(no_color=no_color), required=required, taken=rows_on_stderr(after))
+        after = [] if quiet else next_lines(step_after_generate(generated), run=generated.run)
+        out, taken = console(no_color=no_color), rows_on_stderr(after)
+        show_generated(generated, out, required=required, taken=taken, every_note=verbose)
+        if verbose and generated.evaluation is not None:
+            held_out = storage.evaluation_in(Path(generated.run))
+            show_every_case(generated.evaluation, held_out, no_color=no_color)
         print_lines(*after, err=True, wrap=False)
 
 

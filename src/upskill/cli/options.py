@@ -173,4 +173,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 QUIET = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 SENTENCE_ONLY = click.option("-q", "--quiet", is_flag=True, help="Print the answer in one sentence, and nothing else.")
 YES = click.option("--yes", is_flag=True, help="Do not ask before spending.")
+VERBOSE = click.option(
+    "-v", "--verbose", is_flag=True, help="Show every figure, note and test case, and what assertions saw."
+)
 NO_COLOR = click.option("--no-color", is_flag=True, help="No colour; also with NO_COLOR set.")

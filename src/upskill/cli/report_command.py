@@ -19,9 +19,20 @@ if TYPE_CHECKING:
 @click.argument("run", type=click.Path(path_type=Path), required=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where the page is written.")
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-@click.option("--plots", type=click.Path(path_type=Path), metavar="DIR", help="Write the pictures as SVG and PNG.")
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write pictures as SVG and PNG; needs the extra plots.",
+)
 @options.formats("report")
 @click.option("--history", metavar="SKILL", help="Show one skill over its versions, from all runs.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="Show another run beside it, with the answers of both.",
+)
 @click.option(
     "--enough",
     type=click.FloatRange(0, 1),
@@ -36,21 +47,27 @@ def command(
     open_it: bool,
     plots: Path | None,
     history: str | None,
+    against: Path | None,
     enough: float,
     runs_dir: str | None,
     **formats: object,
 ) -> None:
-    """Show RUN, a run folder, or the newest one: every picture, every trial, in one file that needs no network.
+    """Show RUN, a run folder, or the newest one: the answer, every pair, in one file that needs no network.
 
     The page is written to report.html in the run folder. With --plots or --markdown it is written only where -o says.
     """
     folder = Path(options.resolved({"runs_dir": runs_dir}, uses=["runs_dir"]).values.runs_dir)
     printed = [format for format, _ in options.asked_formats("report", formats)]
     if history is not None:
-        if run is not None or printed:
+        if run is not None or against is not None or printed:
             flags = ", ".join(f"--{format.name}" for format in printed) or "--markdown"
-            raise UsageError(f"--history looks at all runs of a skill; leave out RUN and {flags}")
+            raise UsageError(f"--history looks at all runs of a skill; leave out RUN, --against and {flags}")
         _history(history, folder, output=output, open_it=open_it, plots=plots)
+        return
+    if against is not None:
+        if plots is not None or printed:
+            raise UsageError("--against makes a page; leave out --plots and --markdown")
+        _against(run or _newest(folder, measured=True), against, output=output, open_it=open_it)
         return
     newest = run or _newest(folder, measured=bool(plots or printed))
     _report(newest, output=output, open_it=open_it, plots=plots, printed=printed, enough=enough)
@@ -87,6 +104,15 @@ def _page(run: Path, *, enough: float) -> str:
 
     is_generate = (run / TEACHING_FILE).is_file()
     return read_generate_report(run).page() if is_generate else read_report(run, enough=enough).page()
+
+
+def _against(run: Path, other: Path, *, output: Path | None, open_it: bool) -> None:
+    from upskill.workflows.evaluating.against import page_of_two_runs
+    from upskill.workflows.evaluating.report import write_page
+
+    target = output or run / f"against-{_file_name(other.resolve().name)}.html"
+    write_page(page_of_two_runs(run, other), target)
+    _say(target, open_it=open_it)
 
 
 def _history(skill: str, folder: Path, *, output: Path | None, open_it: bool, plots: Path | None) -> None:

@@ -37,10 +37,16 @@ def show_result(
     taken = rows_noted + rows_on_stderr(after)
     show_evaluation(evaluation, out, shown=shown, taken=taken, every_note=verbose)
     if verbose:
-        from upskill.reporting.cases import show_cases
-        from upskill.reporting.figures import show_figures
-        from upskill.workflows.list_runs import trials_of
-
-        show_figures(evaluation, out)
-        show_cases(trials_of(Path(evaluation.run)), out, harness=evaluation.students[0].harness)
+        show_every_case(evaluation, Path(evaluation.run), no_color=no_color)
     print_lines(*after, err=True, wrap=False)
+
+
+def show_every_case(evaluation: "Evaluation", run: Path, *, no_color: bool) -> None:
+    """Print every figure, and every case with what its assertions saw; `run` is where the trials are."""
+    from upskill.reporting.cases import show_cases
+    from upskill.reporting.figures import show_figures
+    from upskill.workflows.list_runs import trials_of
+
+    out = console(no_color=no_color)
+    show_figures(evaluation, out)
+    show_cases(trials_of(run), out, harness=evaluation.students[0].harness)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from upskill.workflows.prune_runs import PrunePlan
 
 NEWEST = 10
-"""How many runs are listed; half as many are drawn as bars, and the matrix shows all."""
+"""How many runs are listed."""
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
@@ -34,7 +34,17 @@ class _Age(click.ParamType[timedelta]):
 
 
 @click.command("runs")
-@click.option("--skill", metavar="NAME", help="Only this skill: its history over its versions.")
+@click.option(
+    "-s",
+    "--skill",
+    "skills",
+    multiple=True,
+    metavar="NAME",
+    help="Only this skill, with its version in each row; may be repeated.",
+)
+@click.option(
+    "-m", "--model", "--m", "models", multiple=True, metavar="MODEL", help="Only this model; may be repeated."
+)
 @click.option(
     "--looks", metavar="SKILL", help="How often this skill, a name or a folder, was looked at, and what was said."
 )
@@ -46,12 +56,13 @@ class _Age(click.ParamType[timedelta]):
 )
 @options.dry_run("Show what would be removed; remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask before removing.")
-@options.runs_dir("Where to look.")
+@click.option("-d", "--dir", "--runs-dir", "runs_dir", metavar="DIR", help="Where to look.  [default: runs]")
 @click.option("--csv", metavar="FILE", help="Write a row per run and model; - is stdout.")
 @options.JSON
 @options.NO_COLOR
 def command(
-    skill: str | None,
+    skills: tuple[str, ...],
+    models: tuple[str, ...],
     looks: str | None,
     ledger: str | None,
     show_all: bool,
@@ -64,11 +75,11 @@ def command(
     as_json: bool,
     no_color: bool,
 ) -> int:
-    """Show what past runs found: the newest, and the newest lift of every skill on every model.
+    """Show what past runs found, newest first, a row for each model.
 
     A run that is still going, a run that cannot be read, and whatever is no run folder are never removed.
     """
-    from upskill.workflows.list_runs import summarise_runs
+    from upskill.workflows.list_runs import only_with, summarise_runs
 
     if looks is not None:
         return _show_looks(looks, ledger, as_json=as_json, no_color=no_color)
@@ -79,21 +90,27 @@ def command(
     if older_than is not None or keep is not None:
         if csv is not None:
             raise UsageError("--csv lists runs, --prune and --keep remove them; give one or the other")
-        return _prune(runs, older_than, keep, skill=skill, dry_run=dry_run, yes=yes, as_json=as_json)
+        if models:
+            raise UsageError(
+                "-m says which models are listed; --prune and --keep remove whole runs", hint="leave it out"
+            )
+        return _prune(runs, older_than, keep, skills=skills, dry_run=dry_run, yes=yes, as_json=as_json)
     if dry_run or yes:
         raise UsageError("--dry-run and --yes belong to --prune or --keep")
-    if skill is not None:
-        runs = [run for run in runs if run.skill == skill]
+    if skills or models:
+        runs = list(only_with(runs, skills=skills, models=models))
     if csv is not None:
         _write_csv(runs, csv)
     if as_json:
-        from upskill.reporting.runs_table import run_rows
+        from upskill.reporting.run_rows import run_rows
 
         print_json({"schema": "upskill.runs/1", "runs": run_rows(runs)})
     elif not runs:
-        print_lines(f"no runs {'' if skill is None else f'of {skill} '}in {where}", err=True)
+        of = f"of {' or '.join(skills)} " if skills else ""
+        on = f"on {' or '.join(models)} " if models else ""
+        print_lines(f"no runs {of}{on}in {where}", err=True)
     elif csv is None:
-        _show(runs, skill=skill, show_all=show_all, no_color=no_color)
+        _show(runs, where, versions=len(skills) == 1, show_all=show_all, no_color=no_color)
     return EXIT_DONE
 
 
@@ -119,35 +136,18 @@ def _show_looks(skill: str, ledger: str | None, *, as_json: bool, no_color: bool
     return EXIT_DONE
 
 
-def _show(runs: "list[PastRun]", *, skill: str | None, show_all: bool, no_color: bool) -> None:
-    from upskill.reporting.listings import show_rows
-    from upskill.reporting.runs_table import found_short, newest_results, show_bars, show_history, show_matrix
+def _show(runs: "list[PastRun]", where: Path, *, versions: bool, show_all: bool, no_color: bool) -> None:
+    from upskill.reporting.runs_table import show_runs
 
-    out = console(no_color=no_color)
-    newest = list(newest_results(runs).values())
-    if skill is not None and newest:
-        show_history(runs, out)
-        return
     listed = runs if show_all else runs[:NEWEST]
-    # A path must stay whole to be copied: the result goes below it where there is no room beside.
-    if max(len(run.folder) for run in listed) <= out.width * 0.6:
-        rows = [{"folder": run.folder, "status": run.status, "found": found_short(run)} for run in listed]
-        show_rows(rows, ["folder", "status", "found"], out, folded=["found"])
-    else:
-        for run in listed:
-            print_lines(run.folder, wrap=False)
-            print_lines(f"  {run.status}; {found_short(run)}")
+    show_runs(listed, console(no_color=no_color), versions=versions)
     if len(listed) < len(runs):
         print_lines(f"and {len(runs) - len(listed)} older ones; --all lists them")
-    if newest:
-        print_lines("")
-    show_bars(newest if show_all else newest[: NEWEST // 2], out)
-    if len(newest) > 1:
-        show_matrix(runs, out)
+    print_lines(f"run folders are in {where.as_posix()}; see one: upskill report {(where / 'RUN').as_posix()}")
 
 
 def _write_csv(runs: "list[PastRun]", name: str) -> None:
-    from upskill.reporting.runs_table import runs_csv
+    from upskill.reporting.run_rows import runs_csv
 
     text = runs_csv(runs)
     if name == "-":
@@ -161,7 +161,7 @@ def _prune(
     older_than: timedelta | None,
     keep: int | None,
     *,
-    skill: str | None,
+    skills: tuple[str, ...],
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -171,7 +171,7 @@ def _prune(
     from upskill.cli.live_display import StepProgress
     from upskill.workflows.prune_runs import choose, prune
 
-    plan = choose(runs, older_than=older_than, keep=keep, skill=skill, now=datetime.now(UTC))
+    plan = choose(runs, older_than=older_than, keep=keep, skills=skills, now=datetime.now(UTC))
     gone, freed, problems = plan.going, plan.bytes, tuple[str, ...]()
     if not as_json:
         _show_plan(plan)

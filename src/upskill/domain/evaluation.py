@@ -266,6 +266,8 @@ class PastResult:
     narrow: bool
     pairs: int | None
     spent: float | None
+    confidence: float = 0.95
+    """What the interval promises to cover."""
     answered_by: tuple[str, ...] = ()
     """What a server called the model that answered, where that is not the name it was asked by."""
 

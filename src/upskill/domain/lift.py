@@ -47,6 +47,9 @@ class Lift:
     """That of `against`; the difference of the two is the mean."""
     confidence: float = 0.95
     """What both intervals promise to cover."""
+    cases: int | None = None
+    """How many cases those pairs are of: a sequential design may stop before it has asked all. `None` in results of
+    earlier versions."""
     corrected: float | None = None
     """Where a threshold was passed: the mean without what passing it added on average (the winner's curse)."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 SKILL_FILE = "SKILL.md"
 META_FILE = "skill_meta.json"
+META_FORMAT = "upskill.skill/1"
 NOT_FOR_STUDENTS = frozenset({META_FILE, "evals"})
 """The answers are in there: in any spelling, these never reach a student and never change the digest."""
 NEVER_PART_OF_A_SKILL = frozenset({".git", "__pycache__", ".DS_Store", "node_modules"})

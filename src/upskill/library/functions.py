@@ -146,6 +146,8 @@ def generate(
     no_eval: bool = False,
     revisions: int = 3,
     effort: Literal["low", "high"] = "low",
+    feedback: PathLike | None = None,
+    retire: Sequence[str] = (),
     anyway: bool = False,
     accept_findings: bool = False,
     sandbox: Backend = "bubblewrap",
@@ -155,10 +157,12 @@ def generate(
     """Make a skill for a task or from recordings, or improve one, and measure it, as `upskill generate` does.
 
     `sources` are what `--from` names, `teacher` writes the skill, `models` are measured, `cases` are how many to learn
-    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `anyway` writes it even if no skill
-    can help these students, which else raises `StudentCannotProfit`. A draft with dangerous content is saved only with
-    `accept_findings`; else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with
-    `evaluate`; `resume_generate` continues a run.
+    from, held out and negative ("10+32+4"), `output` is the folder of the skill. `feedback` is a file of comments on a
+    run that `sources` names, `retire` are held-out cases to learn from with their comments. `anyway` writes it even if
+    no skill can help these students, which else raises `StudentCannotProfit`, and drafts from new material even if the
+    skill that is improved passes every learn case. A draft with dangerous content is saved only with `accept_findings`;
+    else `FindingsRefused` is raised, with the findings. Price, settings and interrupts are as with `evaluate`;
+    `resume_generate` continues a run.
     """
     if effort not in ("low", "high"):
         raise UsageError(f"effort must be low or high, not {effort!r}")
@@ -175,6 +179,8 @@ def generate(
             evaluate=not no_eval,
             revisions=revisions,
             effort=effort,
+            feedback=None if feedback is None else os.fspath(feedback),
+            retire=tuple(retire),
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
@@ -205,7 +211,8 @@ def resume_generate(
     **settings: object,
 ) -> GenerationResult:
     """Resume a run of `generate`, under its own settings. `max_cost` raises its cap, `anyway` goes on where it stopped
-    because no skill could help, `accept_findings` saves a draft with dangerous content. Nothing is bought twice.
+    because no skill could help or nothing was left to fix, `accept_findings` saves a draft with dangerous content.
+    Nothing is bought twice.
 
     A run folder gives no orders: `sandbox="none"`, base URLs, `output` and other folders, and `sources`, the skill that
     is improved, where it lies outside the working folder, must be given again, as with `upskill generate --resume`.

@@ -44,6 +44,7 @@ def measure_lift(pairing: Pairing, level: Level = FIXED) -> Lift | None:
         cases_like_these=cases_like_these(tallies, level),
         pairs=pairing.count,
         dropped=pairing.dropped,
+        cases=len(tallies),
         confidence=level.confidence,
     )
 

@@ -31,10 +31,15 @@ class ServedModel:
     weights: str | None = None
     """The same for all names by which a server serves one model, as far as the server tells."""
     notes: tuple[str, ...] = ()
+    missing_key: str | None = None
+    """The variable that must hold a key before anything can be asked; `None` where nothing is missing."""
 
 
-def probe(endpoint: Endpoint) -> ServedModel:
-    """Raise `ProviderError`, in one line that says what to do, if no call could succeed."""
+def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
+    """Raise `ProviderError`, in one line that says what to do, if no call could succeed.
+
+    Without `needs_key`, for a plan that asks nobody, a key that is not set is a note and no error.
+    """
     if endpoint.is_scripted:
         from upskill.models.scripted import load_script
 
@@ -50,6 +55,9 @@ def probe(endpoint: Endpoint) -> ServedModel:
         )
     if endpoint.key_required and endpoint.key_variable() is None:
         wanted = " or ".join(endpoint.key_variables)
+        if not needs_key:
+            note = f"{endpoint.name}: {wanted} is not set; a real run needs it"
+            return ServedModel(window=endpoint.window, missing_key=endpoint.key_variables[0], notes=(note,))
         raise ProviderError(
             f"{endpoint.name}: no key, {wanted} is not set",
             hint=f"export {endpoint.key_variables[0]}=…, or use a local server with --base-url",

@@ -7,7 +7,7 @@ from functools import partial
 from upskill.domain import StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance import Glance, GlanceRow
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import is_scripted, unique_names
 from upskill.reporting.glance.rows import row_of
 
 MOST_VERSIONS = 40
@@ -69,7 +69,7 @@ def _model(skill: str, name: str, versions: Sequence[Version]) -> Glance:
         before="without the skill",
         after="with the skill",
         cases=max(len(version.cases) for version in versions),
-        scripted=False,
+        scripted=all(is_scripted(version.report.student.model) for version in versions),
         next_step=None,
         rows_are="version",
     )
@@ -107,4 +107,4 @@ def _sentences(skill: str, versions: Sequence[Version], models: Sequence[Glance]
         if same
         else "The cases changed between versions, so a change of the lift may come from them."
     )
-    return (first, f"{cases} No test compares one version with another here: `upskill eval --compare` does.")
+    return (first, f"{cases} No test compares one version with another here; upskill eval --compare does.")

@@ -115,6 +115,7 @@ def _lift(lift: Lift) -> Json:
         "dropped": lift.dropped,
         "rate": lift.rate,
         "rate_against": lift.rate_against,
+        "cases": lift.cases,
         "confidence": lift.confidence,
         "corrected": lift.corrected,
     }

@@ -17,7 +17,8 @@ def markdown_report(
     `skill` is the folder as it is typed, where it is known; `pictures` are addresses by name.
     """
     seen = glance(evaluation, skill=skill)
-    lines = [markdown(seen).rstrip(), "", _rests_on(evaluation, day)]
+    script = " A script answered in place of a model." if seen.scripted else ""
+    lines = [markdown(seen).rstrip(), "", _rests_on(evaluation, day) + script]
     for report in evaluation.students:
         for line in _beside(evaluation, report):
             lines += ["", f"{markdown_text(report.student.name)}: {markdown_text(line)}."]
@@ -40,7 +41,7 @@ def _beside(evaluation: Evaluation, report: StudentReport) -> Iterator[str]:
     if (ceiling := ceiling_words(report, cases=evaluation.cases)) is not None:
         yield ceiling
     costs = [None if (arm := report.arm(name)) is None else arm.cost for name in reversed(report.compared)]
-    if None not in costs:
+    if None not in costs and any(costs):
         yield f"cost per answer {' → '.join(map(dollars, costs))}"
     yield from loss_lines(report)
 

@@ -1,6 +1,6 @@
 """What a person may want to type next, after a result: one command, chosen by what was found."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from math import ceil
 from shlex import quote
 from typing import NamedTuple
@@ -8,6 +8,8 @@ from typing import NamedTuple
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.generated import GenerateResult
 
+ENOUGH_REPEATS = 3
+"""Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
 _UNKNOWN_SKILL = "SKILL"
 """What stands for the skill's folder where that is not known."""
 
@@ -31,7 +33,8 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
-        return NextStep("ask again, with a stable server or a longer attempt_timeout_seconds", "upskill eval … --fresh")
+        what = "ask again, with a stable server or a longer attempt_timeout_seconds"
+        return NextStep(what, f"{_eval(evaluation, folder, verdicts)} --fresh")
     if None in verdicts:
         return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
     if _cases_in_doubt(evaluation):
@@ -45,29 +48,25 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     return _keep_proven(evaluation, folder)
 
 
-def next_steps(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> Iterator[NextStep]:
-    """The command that the result calls for, and the one that shows every answer."""
-    yield next_step(evaluation, skill=skill, resume=resume)
-    yield _report(quote(evaluation.run))
-
-
-def steps_after_generate(generated: GenerateResult) -> Iterator[NextStep]:
-    """What a `generate` calls for, and how to look at what was measured, where something was."""
-    if (step := step_after_generate(generated)) is not None:
-        yield step
-    if generated.evaluation is not None:
-        yield _report(quote(generated.run))
-
-
 def step_after_generate(generated: GenerateResult) -> NextStep | None:
     """The one command for what a `generate` came to; `None` where the old version stays and nothing was measured."""
     if generated.saved is None:
         return None if generated.evaluation is None else _report(quote(generated.run))
     saved = quote(generated.saved)
     if generated.evaluation is not None:
-        return next_step(generated.evaluation, skill=generated.saved)
+        resume = f"upskill generate --resume {quote(generated.run)}"
+        return next_step(generated.evaluation, skill=generated.saved, resume=resume)
     students = "".join(f" -m {quote(name)}" for name in generated.students)
     return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
+
+
+def compare_versions(evaluation: Evaluation, *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers."""
+    folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    models = {report.verdict for report in evaluation.students}
+    return NextStep(
+        "test the two versions on paired answers", f"{_eval(evaluation, folder, models)} --compare previous:OLD_VERSION"
+    )
 
 
 def _report(run: str) -> NextStep:
@@ -99,22 +98,29 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
 
 
 def _decide(evaluation: Evaluation, folder: str) -> NextStep:
-    """More cases where there are too few to speak of new ones; otherwise twice the repeats."""
+    """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
-    if any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided):
+    done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
+    few = any(not report.lifts or report.lifts[0].cases_like_these is None for report in undecided)
+    copies = any("copies" in (report.stopped, report.end) for report in undecided)
+    if few or copies or done >= ENOUGH_REPEATS:
         return NextStep(
-            "write more cases: there are too few to decide", f"upskill cases write {folder} -o more-cases.json"
+            "write more cases, because these cannot decide it", f"upskill cases write {folder} -o more-cases.json"
         )
-    done = max(report.lifts[0].pairs for report in undecided) / max(1, evaluation.cases)
-    repeats = max(3, 2 * ceil(done))
+    repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
     return NextStep(
         "decide it with more repeats of each case", f"{_eval(evaluation, folder, {'undecided'})} --runs {repeats}"
     )
 
 
 def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
-    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again."""
+    """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
+
+    A version that is better than an older one has not been measured against no skill yet.
+    """
     verdicts = {report.verdict for report in evaluation.students}
+    if any(report.compared[1] == "previous" for report in evaluation.students):
+        return NextStep("measure the new version against no skill", _eval(evaluation, folder, verdicts))
     if verdicts != {"helps"}:
         return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)

@@ -1,239 +1,191 @@
-"""Past runs as people read them: bars, a matrix of skills and models, the history of one skill; and as rows."""
+"""Past runs as one table: a row for each model of a run, newest first. Prints nothing but that."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 
-from upskill.domain.case import Json
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
 from upskill.domain.evaluation import PastResult, PastRun
+from upskill.domain.text import shortened
 from upskill.reporting import wording
-from upskill.reporting.csv_report import safe_cell
+from upskill.reporting.glance.names import fitted, unique_names
+from upskill.reporting.glance.terminal_block import style_of
+from upskill.reporting.glance.values import ASCII_SIGNS, NO_SIGN, SIGNS, USUAL
+from upskill.reporting.run_rows import found, who
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-COLUMNS = (
-    *("started", "skill", "digest"),
-    *("model", "verdict", "before", "after", "lift", "low", "high", "interval_for", "pairs", "spent"),
-    *("status", "folder", "answered_by"),
-)
-"""Of the CSV. Later versions add columns at the end only."""
-_STYLES = {"helps": "green", "cheaper": "green", "hurts": "red", "invalid": "red", "no difference": "yellow"}
-_MARKS = {"helps": "helps", "hurts": "hurts", "cheaper": "cheaper", "no difference": "same", "invalid": "invalid"}
-_MOST_NAMES = 2
+_NEEDED = "▲▼◆→−–…†"
+"""Signs that a terminal must be able to show; else all of them are replaced."""
+_PLAIN = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "†": "^"})
+_GAP = 2
+_USUAL_CONFIDENCE = 0.95
+_LEAST_NAME = 6
+_SHOWN_OF_DIGEST = 8
 
 
-def newest_results(runs: Iterable[PastRun]) -> dict[tuple[str, str], tuple[PastRun, PastResult]]:
-    """The newest comparison of each skill on each model with no skill at all.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Row:
+    """One model of a run. A run that found nothing has a sentence instead of figures."""
 
-    One with an older version stands there only where there is no other; so does an invalid one. Runs come newest first.
+    skill: str
+    model: str = ""
+    rates: str = ""
+    lift: str = ""
+    verdict: str = ""
+    style: str = ""
+    cost: str = ""
+    sentence: str = ""
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        return self.skill, self.model, self.rates, self.lift, self.verdict, self.cost
+
+
+def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = False) -> None:
+    """Print the table: a line for each model where there is room for the name of the run beside it, else below it.
+
+    With `versions`, where all runs are of one skill, the first characters of its digest take the place of its name.
     """
-    newest: dict[tuple[str, str], tuple[PastRun, PastResult]] = {}
+    plain = not wording.can_draw(console, _NEEDED)
+    blocks = list(zip(runs, _rows(runs, versions=versions, plain=plain), strict=True))
+    arrow = "->" if plain else "→"
+    heads = ("version" if versions else "skill", "model", f"without {arrow} with", f"lift ({USUAL})", "verdict", "cost")
+    cells = [heads, *(row.cells for _, rows in blocks for row in rows if not row.sentence)]
+    widths = [max(cell_len(row[column]) for row in cells) for column in range(len(heads))]
+    widths[0] = max(widths[0], *(cell_len(row.skill) for _, rows in blocks for row in rows))
+    longest_run = max(cell_len(_run_words(run)) for run, _ in blocks)
+    is_wide = 10 + sum(widths) + _GAP * (len(widths) + 1) + longest_run <= console.width
+    lines = _wide(blocks, heads, widths) if is_wide else _narrow(blocks, heads, widths, console.width)
+    for line in (*lines, *_footnotes(runs)):
+        line.rstrip()
+        console.print(Text(line.plain.translate(_PLAIN)) if plain else line, soft_wrap=True)
+
+
+def verdict_words(verdict: str | None, *, plain: bool = False) -> str:
+    """A verdict with its sign: `▲ helps`."""
+    sign = SIGNS.get(verdict or "", NO_SIGN)
+    word = {None: "not compared", "invalid": "no verdict"}.get(verdict, verdict)
+    return f"{ASCII_SIGNS[sign] if plain else sign} {word}"
+
+
+def _rows(runs: Sequence[PastRun], *, versions: bool, plain: bool) -> Iterator[list[_Row]]:
+    models = list(dict.fromkeys(result.model for run in runs for result in run.results))
+    names = dict(zip(models, unique_names(models), strict=True))
     for run in runs:
-        for result in run.results:
-            if result.lift is None or run.skill is None:
-                continue
-            known = newest.setdefault((run.skill, result.model), (run, result))
-            if _weight(result) > _weight(known[1]):
-                newest[run.skill, result.model] = (run, result)
-    return newest
-
-
-def _weight(result: PastResult) -> tuple[bool, bool]:
-    """What says more of a skill: measured against no skill, then with a verdict."""
-    return result.against == "baseline", result.verdict != "invalid"
-
-
-def _who(result: PastResult) -> str:
-    """The model as it was named, and who answered where a server named another."""
-    return result.model + (f" (answered by {', '.join(result.answered_by[:3])})" if result.answered_by else "")
-
-
-def points(result: PastResult, *, verdict: bool = True) -> str:
-    """The lift with its interval; an asterisk where it speaks of these very cases only."""
-    if result.lift is None:
-        return "-"
-    said = wording.points(result.lift)
-    if result.interval is not None:
-        said += f" ({wording.between(result.interval)})" + ("*" if result.narrow else "")
-    return f"{said} {_MARKS.get(result.verdict or '', result.verdict or '')}".rstrip() if verdict else said
-
-
-def show_bars(found: Sequence[tuple[PastRun, PastResult]], console: "Console") -> None:
-    """Baseline and with skill of each, as after an evaluation."""
-    from rich.text import Text
-
-    for run, result in found:
-        title = Text(f"{run.skill}", style="bold")
-        title.append(f" on {_who(result)}, {run.day}", style="not bold dim")
-        console.print(title, soft_wrap=True)
-        names = [
-            wording.arm_name(arm, result.harness)  # type: ignore[arg-type]
-            for arm in (result.against or "baseline", result.arm or "with_skill")
-        ]
-        rates = (result.before, result.after)
-        before, after = (
-            Text(f"  {name:<{max(10, *map(len, names))}} {wording.drawn_bar(rate, console, shown)}")
-            for name, rate, shown in zip(names, rates, wording.percents(*rates, result.lift), strict=True)
-        )
-        after.append(f"  {points(result)}", style=_style(result))
-        console.print(before, soft_wrap=True)
-        console.print(after, soft_wrap=True)
-        console.print()
-
-
-def _style(result: PastResult) -> str:
-    return _STYLES.get(result.verdict or "", "")
-
-
-def show_matrix(runs: Sequence[PastRun], console: "Console") -> None:
-    """Skills down, models across, in each cell the newest lift; models down where they do not fit across."""
-    from rich.text import Text
-
-    from upskill.reporting.listings import plain_table, print_table
-
-    newest = newest_results(runs)
-    skills = list(dict.fromkeys(skill for skill, _ in newest))
-    models = list(dict.fromkeys(model for _, model in newest))
-    if not newest:
-        return
-    needed = max(map(len, skills)) + sum(max(len(model), 24) + 3 for model in models)
-    across = needed <= console.width
-    table = plain_table("skill", *(models if across else ("model", "lift")))
-
-    def cell(skill: str, model: str) -> Text:
-        if (skill, model) not in newest:
-            return Text("-", style="dim")
-        result = newest[skill, model][1]
-        against = "" if result.against == "baseline" else f", against the {result.against} version"
-        return Text(points(result) + against, style=_style(result))
-
-    for skill in skills:
-        if across:
-            table.add_row(Text(skill), *(cell(skill, model) for model in models))
+        digest = (run.digest or "").removeprefix("sha256:")[:_SHOWN_OF_DIGEST]
+        label = (digest if versions else run.skill) or ""
+        if not run.results:
+            yield [_Row(skill=label, sentence=found(run) or "nothing was measured")]
             continue
-        mine = [model for model in models if (skill, model) in newest]
-        for number, model in enumerate(mine):
-            table.add_row(Text(skill if number == 0 else ""), Text(model), cell(skill, model))
-    print_table(table, console)
-    for who in dict.fromkeys(_who(result) for _, result in newest.values() if result.answered_by):
-        console.print(Text(who, style="yellow"), soft_wrap=True)
-    if any(result.narrow for _, result in newest.values()):
-        console.print(Text("* on these very cases; not shown for others like them", style="dim"), soft_wrap=True)
-
-
-def show_history(runs: Sequence[PastRun], console: "Console") -> None:
-    """One skill over its versions, newest first: the newest result of each version on each model."""
-    from rich.text import Text
-
-    from upskill.reporting.listings import plain_table, print_table
-
-    table = plain_table()
-    for name in ("version", "measured", "model", "pass rate", "lift", "against", "pairs"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("version", "measured", "pass rate"))
-    arrow = "→" if wording.can_draw(console, "█░→") else "->"
-    shown: set[tuple[str | None, str, str | None]] = set()
-    last: str | None = None
-    for run in runs:
-        for result in run.results:
-            key = (run.digest, result.model, result.against)
-            if result.lift is None or key in shown:
-                continue
-            shown.add(key)
-            version = (run.digest or "?").removeprefix("sha256:")[:8]
-            rates = f" {arrow} ".join(wording.percents(result.before, result.after, result.lift))
-            table.add_row(
-                Text("" if version == last else version),
-                Text(run.day),
-                Text(_who(result)),
-                Text(rates),
-                Text(points(result), style=_style(result)),
-                Text(result.against or ""),
-                Text(str(result.pairs)),
+        yield [
+            _row(
+                result,
+                skill=label if first else "",
+                name=names[result.model],
+                cost=_cost(run) if first else "",
+                plain=plain,
             )
-            last = version
-    print_table(table, console)
+            for first, result in _with_first(run.results)
+        ]
 
 
-def run_rows(runs: Iterable[PastRun]) -> list[Json]:
-    """One object per run, as `upskill runs --json` has it. Keys are a promise: added, never changed."""
-    return [
-        {
-            "started": run.started_at,
-            "skill": run.skill,
-            "status": run.status,
-            "found": found(run),
-            "folder": run.folder,
-            "digest": run.digest,
-            "finished": run.finished_at,
-            "cost": run.cost,
-            "students": [_student(result) for result in run.results],
-        }
-        for run in runs
-    ]
+def _with_first(results: Sequence[PastResult]) -> Iterator[tuple[bool, PastResult]]:
+    return ((number == 0, result) for number, result in enumerate(results))
 
 
-def found(run: PastRun) -> str | None:
-    """What came out, in one line."""
-    if run.problem is not None or run.sentence is not None:
-        return run.problem or run.sentence or ""
-    return "; ".join(f"{_who(result)}: {result.verdict or result.sentence}" for result in run.results)
+def _row(result: PastResult, *, skill: str, name: str, cost: str, plain: bool) -> _Row:
+    # Where there is no verdict nothing may look like one.
+    rates, lift = ("–", "–") if result.verdict == "invalid" else (_rates(result), _lift(result))
+    if plain:
+        rates, lift, cost = (text.translate(_PLAIN) for text in (rates, lift, cost))
+    verdict = verdict_words(result.verdict, plain=plain)
+    style = style_of(result.verdict or "")
+    return _Row(skill=skill, model=name, rates=rates, lift=lift, verdict=verdict, style=style, cost=cost)
 
 
-def found_short(run: PastRun) -> str:
-    """The same for a column: models by verdict, and only their number where they are many."""
-    if run.problem is not None or run.sentence is not None:
-        return run.problem or run.sentence or ""
-    by_verdict: dict[str, list[str]] = {}
-    for result in run.results:
-        by_verdict.setdefault(result.verdict or "nothing compared", []).append(_who(result))
-    return "; ".join(
-        f"{verdict}: {', '.join(names) if len(names) <= _MOST_NAMES else f'{len(names)} models'}"
-        for verdict, names in by_verdict.items()
-    )
+def _rates(result: PastResult) -> str:
+    before, after = wording.percents(result.before, result.after, result.lift)
+    if result.lift is None:
+        return after
+    return f"{before:>4} → {after:>4}{'†' if result.against == 'previous' else ''}"
 
 
-def _student(result: PastResult) -> Json:
-    return {
-        "model": result.model,
-        "harness": result.harness,
-        "verdict": result.verdict,
-        "against": result.against,
-        "arm": result.arm,
-        "before": result.before,
-        "after": result.after,
-        "lift": result.lift,
-        "interval": None if result.interval is None else [result.interval.low, result.interval.high],
-        "interval_for": _reach(result),
-        "pairs": result.pairs,
-        "spent": result.spent,
-        "answered_by": list(result.answered_by),
-    }
-
-
-def _reach(result: PastResult) -> str | None:
+def _lift(result: PastResult) -> str:
+    if result.lift is None:
+        return "–"
     if result.interval is None:
-        return None
-    return "these cases" if result.narrow else "cases like these"
+        return wording.points(result.lift)
+    other = "" if result.confidence == _USUAL_CONFIDENCE else f"{result.confidence * 100:g}% CI "
+    return f"{wording.points(result.lift)} ({other}{wording.between(result.interval)}){'*' if result.narrow else ''}"
 
 
-def runs_csv(runs: Iterable[PastRun]) -> str:
-    """A row per run and model (RFC 4180). What is unknown is empty, never 0."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for run in runs:
-        for result in run.results or (None,):
-            writer.writerow([safe_cell(cell) for cell in _cells(run, result)])
-    return file.getvalue()
+def _cost(run: PastRun) -> str:
+    return "–" if run.cost is None else wording.dollars(run.cost)
 
 
-def _cells(run: PastRun, result: PastResult | None) -> tuple[str | float | None, ...]:
-    measured: tuple[str | float | None, ...] = (None,) * 10
-    if result is not None:
-        low, high = (None, None) if result.interval is None else (result.interval.low, result.interval.high)
-        measured = (result.model, result.verdict, result.before, result.after, result.lift, low, high, _reach(result))
-        measured += (result.pairs, result.spent)
-    served = " ".join(result.answered_by) if result is not None else ""
-    return (run.started_at, run.skill, run.digest, *measured, run.status, run.folder, served or None)
+def _run_words(run: PastRun) -> str:
+    """The name of the folder, and how the run ended where it did not simply end."""
+    name = run.folder.rpartition("/")[2]
+    return name if run.status == "finished" else f"{name}  {run.status}"
+
+
+_Blocks = Sequence[tuple[PastRun, list[_Row]]]
+
+
+def _wide(blocks: _Blocks, heads: Sequence[str], widths: Sequence[int]) -> Iterator[Text]:
+    """A line for each model; the date and the name of the run in the first of them."""
+    room = sum(widths[1:]) + _GAP * (len(widths) - 2)
+    yield Text(_padded(("date", *heads, "run"), (10, *widths, 3)), style="dim")
+    for run, rows in blocks:
+        for number, row in enumerate(rows):
+            line = Text(_padded((run.day if number == 0 else "",), (10,)) + " " * _GAP)
+            if row.sentence:
+                line.append(_padded((row.skill, shortened(row.sentence, room)), (widths[0], room)))
+            else:
+                line.append_text(_figures(row, widths))
+            yield line.append(" " * _GAP + (_run_words(run) if number == 0 else ""), style="dim")
+
+
+def _narrow(blocks: _Blocks, heads: Sequence[str], widths: Sequence[int], width: int) -> Iterator[Text]:
+    """The name of a run, which begins with its date, and below it a line for each model."""
+    room = width - _GAP * len(widths) - sum(widths[2:])
+    skill = min(widths[0], max(_LEAST_NAME, room * 2 // 5, room - widths[1]))
+    widths = (skill, min(widths[1], max(_LEAST_NAME, room - skill)), *widths[2:])
+    indent = " " * _GAP
+    yield Text(indent + _padded(heads, widths), style="dim")
+    for run, rows in blocks:
+        words = _run_words(run)
+        yield Text(words if words.startswith(run.day) else f"{run.day}  {words}", style="bold")
+        for row in rows:
+            if row.sentence:
+                words = f"{row.skill}: {row.sentence}" if row.skill else row.sentence
+                yield from (Text(indent + line) for line in wrap(words, width - _GAP))
+            else:
+                yield Text(indent).append_text(_figures(row, widths))
+
+
+def _figures(row: _Row, widths: Sequence[int]) -> Text:
+    """The cells of a row; its verdict in the colour of the verdict."""
+    line = Text()
+    for number, (cell, width) in enumerate(zip(row.cells, widths, strict=True)):
+        cell = fitted(cell, width) if number < 2 else cell
+        last = number == len(widths) - 1
+        text = " " * (width - cell_len(cell)) + cell if last else cell + " " * (width - cell_len(cell) + _GAP)
+        line.append(text, style=row.style if cell == row.verdict else "")
+    return line
+
+
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return (" " * _GAP).join(cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=True))
+
+
+def _footnotes(runs: Sequence[PastRun]) -> Iterator[Text]:
+    results = [result for run in runs for result in run.results]
+    if any(result.against == "previous" for result in results):
+        yield Text("† old version → new version", style="dim")
+    if any(result.narrow and result.interval is not None for result in results):
+        yield Text("* on these cases; on new cases of this kind nothing is shown", style="dim")
+    for line in dict.fromkeys(who(result) for result in results if result.answered_by):
+        yield Text(line, style="dim")

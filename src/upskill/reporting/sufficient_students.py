@@ -38,13 +38,6 @@ def use_per_task(arm: ArmSummary, *, cost: bool) -> float | None:
     return arm.cost if cost else arm.tokens
 
 
-def use_words(use: float | None, *, cost: bool) -> str:
-    """What an answer takes; unknown is said, never 0."""
-    if cost:
-        return dollars(use)
-    return "unknown" if use is None else f"{use:,.0f}"
-
-
 def cheapest_words(reports: Iterable[StudentReport], *, enough: float) -> str:
     """Which model to take at that pass rate, in a sentence."""
     reports = list(reports)

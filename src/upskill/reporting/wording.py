@@ -23,6 +23,11 @@ def dollars(cost: float | None) -> str:
     return f"${cost:.2f}" if cost >= 0.1 or cost == 0 else f"${Decimal(f'{cost:.2g}'):f}"
 
 
+def paid(cost: float | None) -> str:
+    """What was paid in all; an unknown sum is not called one."""
+    return "price unknown" if cost is None else dollars(cost)
+
+
 def arm_name(arm: Arm, harness: str) -> str:
     """An arm as people call it. A student with tools can be offered a skill; others can only be given it."""
     return harness_info(harness).arm_name(arm)

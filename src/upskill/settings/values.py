@@ -91,7 +91,7 @@ class Settings:
     command_seconds: int = 60
     """The most seconds of one command of a student with tools."""
     report: bool = True
-    """Write report.html, with pictures, at the end of a run."""
+    """Write report.html at the end of a run."""
     aliases: Mapping[str, str] | None = None
     """Short names for models, as a table; they go before the built-in ones."""
     untyped: Mapping[str, Origin] = field(default_factory=dict, compare=False)

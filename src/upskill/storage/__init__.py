@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from upskill.storage.look_ledger import LookLedger, default_ledger_path
     from upskill.storage.plain_files import require_plain_folder
     from upskill.storage.run_folders import evaluation_in, is_at_work, only_one_in, remove, runs_in, size_of
-    from upskill.storage.run_summaries import past_runs
+    from upskill.storage.run_summaries import measured_with, past_runs
     from upskill.storage.runs import RunFolder, RunRecord, create_run, read_run, run_folder_at
     from upskill.storage.skills import copy_skill, find_skills, read_contents, read_skill, write_skill
     from upskill.storage.sqlite_store import SqliteStore
@@ -28,7 +28,7 @@ else:
             "look_ledger": ("LookLedger", "default_ledger_path"),
             "plain_files": ("require_plain_folder",),
             "run_folders": ("evaluation_in", "is_at_work", "only_one_in", "remove", "runs_in", "size_of"),
-            "run_summaries": ("past_runs",),
+            "run_summaries": ("measured_with", "past_runs"),
             "runs": ("RunFolder", "RunRecord", "create_run", "read_run", "run_folder_at"),
             "skills": ("copy_skill", "find_skills", "read_contents", "read_skill", "write_skill"),
             "sqlite_store": ("SqliteStore",),
@@ -55,6 +55,7 @@ __all__ = [
     "evaluation_in",
     "find_skills",
     "is_at_work",
+    "measured_with",
     "only_one_in",
     "past_runs",
     "read_case_file",

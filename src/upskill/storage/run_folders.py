@@ -50,6 +50,14 @@ def evaluation_in(folder: Path) -> Path:
     return inner
 
 
+def name_of_run(folder: Path) -> str:
+    """A run as files outside it name it: its folder, of an evaluation in a `generate` with the path in that one."""
+    folder = folder.resolve()
+    outer = folder.parents[1] if len(folder.parts) > 2 else folder
+    inner = folder.parent.name == "trials" and (outer / TEACHING_FILE).is_file()
+    return f"{outer.name}/trials/{folder.name}" if inner else folder.name
+
+
 def hold(file: int) -> None:
     """Mark an open log as being written to, until it is closed or the process ends, however it ends."""
     if sys.platform != "win32":

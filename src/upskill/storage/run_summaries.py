@@ -12,10 +12,14 @@ from typing import Any
 from upskill.domain.evaluation import PastResult, PastRun, shown_interval
 from upskill.domain.harness import DEFAULT_HARNESS
 from upskill.domain.lift import Interval
+from upskill.domain.skill import META_FILE, META_FORMAT
 from upskill.domain.text import printable
 from upskill.errors import UpskillError
 from upskill.storage.plain_files import read_plain
 from upskill.storage.run_folders import RUN_FILE, RUN_FORMAT, TEACHING_FILE, TEACHING_FORMAT, runs_in
+
+USUAL_CONFIDENCE = 0.95
+"""Of the intervals of records that do not say."""
 
 
 def past_runs(runs_dir: Path) -> Iterator[PastRun]:
@@ -30,6 +34,36 @@ def past_runs(runs_dir: Path) -> Iterator[PastRun]:
 def summarise_run(folder: Path) -> PastRun:
     """One run. Never raises for what is in the file."""
     return _read(folder, RUN_FILE, RUN_FORMAT, _evaluated)
+
+
+def measured_with(skill: Path) -> PastRun | None:
+    """What `skill_meta.json` says was last measured, as a run of which nothing else is known; `None` where nothing was.
+
+    Never raises for what is in the file.
+    """
+    try:
+        meta = _object(json.loads(read_plain(skill / META_FILE)))
+    except (OSError, UpskillError, ValueError, RecursionError):
+        return None
+    entries = [entry for one in _list(meta.get("measured")) if _number((entry := _object(one)).get("mean")) is not None]
+    if meta.get("format") != META_FORMAT or not entries:
+        return None
+    newest = max(entries, key=lambda entry: _text(entry.get("at")) or "")
+    version = _text(newest.get("version"))
+    return PastRun(
+        folder=_text(_object(meta.get("provenance")).get("run")) or "",
+        status="finished",
+        digest=version or _text(meta.get("digest")),
+        started_at=_text(newest.get("at")),
+        results=tuple(_measured(entry) for entry in entries if _text(entry.get("version")) == version),
+    )
+
+
+def _measured(entry: Mapping[str, Any]) -> PastResult:
+    """One entry of `measured`, which has the fields of a student and of its lift side by side."""
+    against = _text(entry.get("against")) or "baseline"
+    rates = {"rate": entry.get("pass_rate"), "rate_against": entry.get("pass_rate_against")}
+    return _result({**entry, "verdict": entry.get("status"), "lifts": [{**entry, **rates, "against": against}]})
 
 
 def _evaluated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
@@ -51,8 +85,17 @@ def _generated(run: PastRun, record: Mapping[str, Any]) -> PastRun:
         skill=_text(_object(results.get("skill")).get("name")),
         digest=_text(_object(results.get("skill")).get("digest")),
         results=tuple(_result(_object(student)) for student in _list(_object(results.get("held_out")).get("students"))),
+        cost=_spent(results),
         sentence=_text(results.get("sentence")) or f"generate, as far as: {_text(record.get('stage')) or '?'}",
     )
+
+
+def _spent(results: Mapping[str, Any]) -> float | None:
+    """What teacher and students cost together; `None` where one of them is unknown."""
+    spent = _object(results.get("spent"))
+    costs = [_number(_object(spent.get(who)).get("cost")) for who in ("teacher", "students")]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def _read(folder: Path, name: str, wanted: str, more: Callable[[PastRun, Mapping[str, Any]], PastRun]) -> PastRun:
@@ -102,6 +145,7 @@ def _result(student: Mapping[str, Any]) -> PastResult:
         narrow=shown is not None and shown is narrow,
         pairs=pairs if isinstance(pairs, int) else None,
         spent=_number(student.get("spent")),
+        confidence=_number(lift.get("confidence")) or USUAL_CONFIDENCE,
         answered_by=tuple(name for one in _list(student.get("answered_by")) if (name := _text(one))),
     )
 

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from upskill.domain import DEFAULT_HARNESS, Case
 from upskill.domain.case import Json
 from upskill.domain.finding import Finding
-from upskill.domain.skill import META_FILE
+from upskill.domain.skill import META_FILE, META_FORMAT, SKILL_FILE
 from upskill.domain.student_profile import Aptitude
 from upskill.domain.text import whole_characters
 from upskill.storage.cases import cases_as_json
@@ -19,8 +19,7 @@ from upskill.storage.foreign_json import read_json
 from upskill.storage.records import first_problem, write_text
 from upskill.storage.skill_files import require_inside, skill_invalid
 
-META_FORMAT = "upskill.skill/1"
-_OWN = ("format", "status", "provenance", "measured", "held_out_uses", "findings")
+_OWN = ("format", "status", "digest", "provenance", "measured", "held_out_uses", "findings")
 _CASES = ("cases", "tests")
 
 
@@ -101,6 +100,8 @@ class SkillMeta:
     format: str = META_FORMAT
     status: str | None = None
     """The worst of what was measured against no skill, in a word: `helps` only where every student is helped."""
+    digest: str | None = None
+    """Of the skill as it was saved, so that a later change is seen; `None` where that was not noted."""
     provenance: Provenance | None = None
     measured: tuple[MeasuredLift, ...] = ()
     held_out_uses: tuple[HeldOutUse, ...] = ()
@@ -155,6 +156,14 @@ def write_cases_into_meta(folder: Path, cases: Iterable[Case], *, written_by: di
     if written_by is not None:
         others["cases_written_by"] = written_by
     write_text(path, _text({**others, "cases": cases_as_json(cases)}))
+
+
+def cases_written_for(folder: Path) -> str | None:
+    """The digest of the version that the cases in `skill_meta.json` were written for; `None` where that is unknown."""
+    folder = folder.parent if folder.name == SKILL_FILE else folder
+    by = _load(folder / META_FILE).get("cases_written_by")
+    digest = by.get("skill_digest") if isinstance(by, dict) else None
+    return digest if isinstance(digest, str) else None
 
 
 def _load(path: Path) -> dict[str, Json]:

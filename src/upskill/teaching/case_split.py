@@ -9,7 +9,7 @@ and one that is learned from would give a held-out one away.
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from upskill.domain import Case, CaseUse
@@ -60,8 +60,13 @@ def read_counts(text: str) -> CaseCounts:
     return CaseCounts(learn=learn, held_out=held_out, negative=negative)
 
 
-def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
+def split_cases(
+    cases: Sequence[Case], counts: CaseCounts, *, learn_from: Container[str] = frozenset()
+) -> tuple[Case, ...]:
     """Every case with its use, in the same order. A case that has a use already keeps it.
+
+    `learn_from` are ids of cases that are learned from in any case, with their families. They take no place of others:
+    what would be learned from without them still is, so nothing that a teacher may have seen becomes held out.
 
     All cases are used: where there are more or fewer than were wanted, learn and held-out keep their proportion. A
     family is on one side: where one of its cases has a use, the others follow it, to the unseen side of a negative one.
@@ -74,6 +79,9 @@ def split_cases(cases: Sequence[Case], counts: CaseCounts) -> tuple[Case, ...]:
     if not learn and not taken and counts.learn:
         learn = _smallest(free, alone=sided == len(free))
     sides: dict[str, CaseUse] = {case.id: "learn" if case.digest in learn else "held-out" for case in free}
+    for family in by_family(cases):
+        if any(case.id in learn_from for case in family):
+            sides |= {case.id: "learn" for case in family}
     return tuple(case if case.use is not None else replace(case, use=(sides | bound)[case.id]) for case in cases)
 
 

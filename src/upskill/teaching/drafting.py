@@ -8,6 +8,7 @@ from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, ask_for
 from upskill.teaching.citations import KnownCitations
+from upskill.teaching.comments import comments_text
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_answer import DraftReader
 from upskill.teaching.draft_rules import Clean, clean_by_patterns
@@ -109,7 +110,8 @@ def _question(
             task=quoted(material.task.strip() or IMPROVE),
             name=skill.name,
             skill=skill_text(skill),
-            material=seen if material.examples or material.documents or material.digest or lessons else "",
+            material=comments_text(material.comments, end="\n\n")
+            + (seen if material.examples or material.documents or material.digest or lessons else ""),
             budget=f"{budget.tokens:,}",
             tokens=f"{budget.count(skill.body):,}",
             scripts=told,

@@ -73,13 +73,13 @@ def failure_of(
     return Failure(
         case_id=case.id,
         prompt=case.prompt,
-        answer=_answer(trial),
+        answer=answer_text(trial),
         saw=tuple(saw),
         student=trial.student,
         passes_without=passes_without,
         files="\n\n".join(_shown(case.files)),
         passage=case.passage or "",
-        without="" if without is None else _answer(without),
+        without="" if without is None else answer_text(without),
         reachable=reachable,
     )
 
@@ -174,7 +174,8 @@ def _part(title: str, text: str) -> str:
     return f"\n{title}\n\n{quoted(text)}\n" if text.strip() else ""
 
 
-def _answer(trial: Trial) -> str:
+def answer_text(trial: Trial) -> str:
+    """What a student answered, with the first of the files that it left."""
     parts = [trial.answer.strip(), *_shown(trial.files)]
     parts += [f"[removed {path}]" for path in trial.removed[:MOST_FILES]]
     return "\n\n".join(part for part in parts if part)

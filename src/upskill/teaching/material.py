@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from upskill.domain import Draft, Lesson, estimate_tokens
+from upskill.domain.feedback import CommentedAnswer
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import readable_text
 from upskill.domain.trace_digest import TraceDigest
@@ -42,6 +43,8 @@ class Material:
     documents: tuple[Document, ...] = ()
     skill: Draft | None = None
     """The skill that is to be improved."""
+    comments: tuple[CommentedAnswer, ...] = ()
+    """What a person said of answers on learn cases. Only who changes the skill is shown them, not who writes cases."""
 
 
 def lines_of(text: str) -> list[str]:

@@ -12,9 +12,11 @@ from typing import Any, Protocol
 
 from upskill.domain import Draft, Lesson, estimate_tokens
 from upskill.domain.answer_schemas import TEXT, TEXTS, Schema, list_of, object_of, one_of
+from upskill.domain.feedback import CommentedAnswer
 from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.models import Ask, Message, Question
 from upskill.teaching.answers import TeacherUnusable, UnusableAnswer, ask_for
+from upskill.teaching.comments import comments_text
 from upskill.teaching.context_window import answer_tokens, material_budget
 from upskill.teaching.draft_answer import body_of
 from upskill.teaching.draft_rules import Clean, clean_by_patterns, draft_problems, without_hidden
@@ -187,13 +189,19 @@ def _message(
     return prompt(
         "revise",
         skill=draft.name,
-        wish="" if not wish else f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n",
+        wish=_asked_for(wish, () if material is None else material.comments, most=left // 4),
         files=files,
         failures=failed,
         lessons=taught,
         material=_material(material, failures, characters=left - len(taught) - len(failed) - len(before)),
         tried=before,
     )
+
+
+def _asked_for(wish: str | None, comments: Sequence[CommentedAnswer], *, most: int) -> str:
+    """What a person asked for, and what they said of answers; empty where that is nothing."""
+    asked = f"# What a person asks for\n\nThe skill is to be changed so:\n\n{quoted(wish)}\n\n" if wish else ""
+    return f"{asked}{comments_text(comments, most=most)}\n" if comments else asked
 
 
 def _material(material: Material | None, failures: Sequence[Failure], *, characters: int) -> str:

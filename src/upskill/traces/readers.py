@@ -93,7 +93,7 @@ def detect(recording: Recording) -> str:
     opening = recording.opening()
     if not opening:
         raise UsageError(f"{path}: nothing in it", hint="pass a recording that has been written to")
-    if opening[:1] in (b"{", b"["):
+    if opening[:1] == b"[" or _begins_an_object(opening):
         return _in_json(recording, opening)
     if b"\x00" in opening[:4_000]:
         raise UsageError(f"{path}: neither text nor a recording that is known")
@@ -137,9 +137,13 @@ def _in_json(recording: Recording, opening: bytes) -> str:
     )
 
 
+def _begins_an_object(opening: bytes) -> bool:
+    """Whether it can be a JSON object. A template begins with a brace too: `{{ title }}`, `{% if %}`."""
+    return opening[:1] == b"{" and opening[1:].lstrip()[:1] in b'"}'
+
+
 def _begins_like_json(opening: bytes) -> bool:
-    rest = opening[1:].lstrip()
-    return not rest or rest[:1] in b'{["}]' or opening[:1] == b"{"
+    return opening[:1] == b"{" or opening[1:].lstrip()[:1] in b'{["}]'
 
 
 def _keys(records: Sequence[Record]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """List past runs, newest first."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,26 @@ class LooksOfSkill:
 def summarise_runs(folder: Path) -> Iterator[PastRun]:
     """A summary of every run in a folder, newest first, without reading its record and trials."""
     return storage.past_runs(folder)
+
+
+def only_with(runs: Iterable[PastRun], *, skills: Collection[str], models: Collection[str]) -> Iterator[PastRun]:
+    """The runs of these skills with what they found for these models; all where none is named.
+
+    A model may be named by the last part of its name, and a script by its file name.
+    """
+    for run in runs:
+        if skills and run.skill not in skills:
+            continue
+        results = tuple(one for one in run.results if not models or not names_of(one.model).isdisjoint(models))
+        if results or not models:
+            yield replace(run, results=results)
+
+
+def names_of(model: str) -> frozenset[str]:
+    """What a person may call a model: its name, the last part of it, and a script by its file name."""
+    last = model.rpartition("/")[2]
+    script = (last.removesuffix(".yaml"),) if model.startswith("scripted/") else ()
+    return frozenset({model, last, *script})
 
 
 def list_runs(folder: Path) -> Iterator[ListedRun]:

@@ -1,6 +1,6 @@
 """Prunes old runs, chosen by age or number: never one that is running, never a folder that is no run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,13 +32,13 @@ class PruneResult:
 
 
 def choose(
-    runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skill: str | None, now: datetime
+    runs: Iterable[PastRun], *, older_than: timedelta | None, keep: int | None, skills: Collection[str], now: datetime
 ) -> PrunePlan:
     """Choose runs older than `older_than`, except the newest `keep`; without an age, all but the newest `keep`.
 
-    With a skill, only its runs are considered. Runs that cannot be read are never chosen.
+    With skills, only their runs are considered. Runs that cannot be read are never chosen.
     """
-    mine = [run for run in runs if run.problem is None and skill in (None, run.skill)]
+    mine = [run for run in runs if run.problem is None and (not skills or run.skill in skills)]
     old = [run for run in mine[keep or 0 :] if older_than is None or _is_older(run, now - older_than)]
     old = [run for run in old if not Path(run.folder).is_symlink()]
     busy = {run.folder for run in old if run.status == "running" and storage.is_at_work(Path(run.folder))}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -61,7 +62,7 @@ def path(student: str = "haiku", **changes: Any) -> StudentPath:
         )
         for pairs in range(1, 7)
     )
-    return StudentPath(**({"student": student, "points": points, "cap": 60} | changes))
+    return replace(StudentPath(student=student, points=points, cap=60), **changes)
 
 
 class Parsed(HTMLParser):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from unit.reporting.evaluations import agent_report, report
+from unit.reporting.evaluations import agent_report, arm, report
 from unit.reporting.pages import EVALUATIONS, Parsed, errored, evaluation, logged, page, scored
 from upskill.domain import Arm, Evaluation, Trial
 from upskill.domain.agent_step import AgentStep, AgentSteps
@@ -22,9 +22,10 @@ def data_of(
     *,
     cases: Sequence[CaseText] = (CaseText(id="c1", prompt="Which?"),),
     result: Evaluation | None = None,
+    expected: int | None = None,
 ) -> dict[str, Any]:
     given = [one if isinstance(one, LoggedTrial) else logged([one])[0] for one in trials]
-    return changed_data(result or evaluation(), cases, given, expected=len(given)).json
+    return changed_data(result or evaluation(), cases, given, expected=expected or len(given)).json
 
 
 def pair(case: str, before: bool, after: bool, repeat: int = 1, **more: Any) -> list[Trial]:
@@ -98,19 +99,22 @@ def test_without_a_comparison_failures_come_first_and_nothing_is_called_helped()
     assert 'value="hurt"' not in text
 
 
-def test_the_sides_have_names_that_a_stranger_understands() -> None:
-    assert arm_titles(("baseline", "with_skill"), "chat") == ("without the skill", "with the skill")
-    assert arm_titles(("previous", "with_skill"), "chat") == ("old version", "new version")
-    assert arm_titles(("baseline", "offered", "with_skill"), "agent") == (
-        "without the skill",
-        "skill offered",
-        "skill given",
-    )
+def test_the_sides_have_the_names_of_the_headline() -> None:
+    previous = report(arms=(arm("previous"), arm("with_skill")))
+    beside = report(arms=(arm("baseline"), arm("with_skill"), arm("ceiling")))
+    for student, titles in (
+        (report(), ("without the skill", "with the skill")),
+        (previous, ("old version", "new version")),
+        (agent_report(), ("without the skill", "with the skill offered", "with the skill given")),
+        (beside, ("without the skill", "with the skill", "with the passage itself")),
+    ):
+        assert arm_titles(evaluation(student), [one.arm for one in student.arms]) == titles
+    assert arm_titles(replace(evaluation(), students=()), []) == ()
 
 
 def test_the_verdict_of_agents_compares_with_the_skill_that_was_offered() -> None:
     data = data_of([], result=evaluation(agent_report()))
-    assert data["arms"][data["compared"][1]] == ["offered", "skill offered"]
+    assert data["arms"][data["compared"][1]] == ["offered", "with the skill offered"]
     assert data["tools"] is True
 
 
@@ -147,6 +151,14 @@ def test_a_changed_file_comes_with_what_the_case_gave() -> None:
     ]
     ((number, path, text),) = data["originals"]
     assert (number, path, data["texts"][text]) == (0, "a.txt", "old\n")
+
+
+def test_files_of_very_many_trials_are_named_and_not_shown() -> None:
+    trial = replace(scored(), files={f"{number:02}.txt": b"text\n" for number in range(60)})
+    for expected, named, shown in ((1, 50, 10), (20_000, 5, 0)):
+        files, count = data_of([trial], expected=expected)["trials"][0][-1]["files"]
+        assert (len(files), count) == (named, 60)
+        assert sum(number >= 0 for _, _, number in files) == shown
 
 
 def test_steps_come_with_their_gap_and_without_the_answer_again() -> None:

@@ -94,7 +94,7 @@ def test_hostile_text_anywhere_stays_text() -> None:
     kind = Parsed(page(trials=[scored()]))
     parsed = Parsed(page(result, trials=trials, prompts={HOSTILE: HOSTILE}, facts=facts))
     assert not parsed.named("img")
-    assert len(parsed.scripts) == len(kind.scripts) == 2
+    assert len(parsed.scripts) == len(kind.scripts)
     assert not [attributes for _, attributes in parsed.elements if any(key.startswith("on") for key in attributes)]
     for char in ("\u202e", "\x00", "\ud800"):
         assert char not in page(result, trials=trials, prompts={HOSTILE: HOSTILE}, facts=facts)

@@ -1,13 +1,15 @@
 """The one command after a result, chosen by what was found."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from unit.reporting.evaluations import CASE_STATES, arm, evaluation, lift, report
+from unit.reporting.test_decision import generated
 from upskill.domain import RunEnd
 from upskill.domain.student import Student
-from upskill.reporting.next_step import next_step, next_steps
+from upskill.reporting.next_step import next_step, step_after_generate
 
 
 def test_what_was_interrupted_is_resumed() -> None:
@@ -20,7 +22,7 @@ def test_a_run_without_a_verdict_is_mended_first() -> None:
     invalid = evaluation(report(verdict="invalid"), report("kimi", verdict="hurts"), case_states=CASE_STATES)
     assert next_step(invalid).what == "retry only what errored"
     lossy = report(verdict="invalid", arms=(arm("baseline"), replace(arm("with_skill"), lost=12)))
-    assert next_step(replace(invalid, students=(lossy,))).command == "upskill eval … --fresh"
+    assert next_step(replace(invalid, students=(lossy,))).command == "upskill eval SKILL -m haiku --fresh"
     down = replace(invalid, students=(replace(lossy, end="endpoint down"),))
     assert next_step(down).command.startswith("upskill eval --resume runs/")
 
@@ -55,13 +57,26 @@ def test_a_skill_that_does_no_good_goes_back_to_the_teacher(verdict: str) -> Non
 
 
 def test_an_open_question_gets_more_repeats_of_the_models_that_are_open() -> None:
-    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"))
-    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 6"
+    found = evaluation(report(claim="cases like these"), report("kimi", verdict="undecided"), cases=12)
+    assert next_step(found, skill="x").command == "upskill eval x -m kimi --runs 4"
 
 
-def test_too_few_cases_to_decide_are_joined_by_more() -> None:
-    few = evaluation(report(verdict="undecided", lifts=(lift(cases_like_these=None),)), cases=4)
-    assert next_step(few, skill="x").command == "upskill cases write x -o more-cases.json"
+@pytest.mark.parametrize(
+    ("changes", "cases"),
+    [({"lifts": (lift(cases_like_these=None),)}, 12), ({}, 6), ({"stopped": "copies"}, 12), ({"lifts": ()}, 12)],
+    ids=["too few cases", "three repeats of each", "copies", "no pair"],
+)
+def test_where_repeats_would_not_decide_more_cases_are_written(changes: dict[str, Any], cases: int) -> None:
+    found = evaluation(report(verdict="undecided", **changes), cases=cases)
+    assert next_step(found, skill="x").command == "upskill cases write x -o more-cases.json"
+
+
+def test_a_better_version_is_measured_against_no_skill_next() -> None:
+    versions = report(arms=(arm("previous"), arm("with_skill")), claim="cases like these")
+    assert next_step(evaluation(versions), skill="x") == (
+        "measure the new version against no skill",
+        "upskill eval x -m haiku",
+    )
 
 
 def test_rejected_cases_are_looked_at_before_the_skill_is_changed() -> None:
@@ -76,6 +91,19 @@ def test_a_run_without_a_baseline_is_compared_next() -> None:
     assert next_step(alone, skill="x").command == "upskill eval x -m haiku"
 
 
-def test_the_answers_can_be_looked_at_after_every_result() -> None:
-    *_, last = next_steps(evaluation())
-    assert last.command == "upskill report runs/2026-11-15-093042-tarnctl-1a2b3c --open"
+def test_after_a_generate_the_saved_skill_is_what_the_command_is_about() -> None:
+    proven = generated(evaluation=evaluation(report(claim="cases like these")), saved="skills/x", run="runs/g")
+    step = step_after_generate(proven)
+    assert step is not None
+    assert step.command == "upskill eval skills/x -m haiku --require helps"
+    cut = step_after_generate(replace(proven, evaluation=evaluation(end=RunEnd(interrupted=True))))
+    assert cut is not None
+    assert cut.command == "upskill generate --resume runs/g"
+
+
+def test_a_generate_that_measured_nothing_is_measured_next() -> None:
+    unmeasured = generated(evaluation=None, saved="skills/x", students=("haiku",))
+    step = step_after_generate(unmeasured)
+    assert step is not None
+    assert step.command == "upskill eval skills/x -m haiku"
+    assert step_after_generate(replace(unmeasured, saved=None)) is None

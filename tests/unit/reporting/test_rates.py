@@ -52,7 +52,7 @@ def test_every_view_shows_the_rates_that_the_lift_is_made_of(text: str) -> None:
 def test_the_picture_of_cost_has_the_same_rates() -> None:
     picture = cost_picture([PAIRED])
     assert picture is not None
-    assert [row[2] for row in picture.rows] == ["35%", "31%"]
+    assert [(mark["rate_before"], mark["rate_after"]) for mark in picture.marks] == [(0.35, 0.31)]
 
 
 def test_results_of_earlier_versions_show_the_rates_that_they_have() -> None:

@@ -1,4 +1,4 @@
-"""Past runs: the matrix, the bars, the history of a skill, and the same as rows."""
+"""Past runs: the one table, and the same as rows."""
 
 import csv
 import io
@@ -10,16 +10,8 @@ from rich.console import Console
 
 from upskill.domain import Interval
 from upskill.domain.evaluation import PastResult, PastRun
-from upskill.reporting.runs_table import (
-    COLUMNS,
-    found_short,
-    newest_results,
-    run_rows,
-    runs_csv,
-    show_bars,
-    show_history,
-    show_matrix,
-)
+from upskill.reporting.run_rows import COLUMNS, run_rows, runs_csv
+from upskill.reporting.runs_table import show_runs
 
 
 def result(model: str = "haiku", **changes: Any) -> PastResult:
@@ -67,63 +59,87 @@ RUNS = [
 ]
 
 
-def test_the_newest_result_that_is_worth_something_stands_in_the_matrix() -> None:
-    assert newest_results(RUNS)["knots", "haiku"][1].lift == 0.1
-    assert newest_results(RUNS[:1])["knots", "haiku"][1].verdict == "invalid"
-    lines = shown(show_matrix, RUNS)
-    assert lines[0].split() == ["skill", "haiku", "kimi"]
-    assert lines[1].split("   ")[0] == "knots"
-    assert "+10 (−20 to +40) undecided" in lines[1]
-    assert "+25 (+10 to +40)* helps" in lines[1]
-    assert lines[2].rstrip().endswith("-")
-    assert lines[3].startswith("* on these very cases")
+def test_a_run_is_named_once_and_each_model_has_a_row_newest_first() -> None:
+    head, *lines = shown(show_runs, RUNS[:1], width=120)
+    assert head.split("  ")[0] == "date"
+    assert " ".join(head.split()) == "date skill model without → with lift (95% CI) verdict cost run"
+    assert " ".join(lines[0].split()) == "2026-11-15 knots haiku – – – no verdict – 3", "nothing looks like a verdict"
+    assert " ".join(lines[1].split()) == "kimi 50% → 75% +25 (+10 to +40)* ▲ helps"
+    assert lines[2:] == ["* on these cases; on new cases of this kind nothing is shown"]
 
 
-def test_a_comparison_with_an_older_version_never_replaces_the_one_with_no_skill() -> None:
-    previous = run("2", result(against="previous", lift=0.05), result("kimi", against="previous"))
-    known = run("1", result(lift=0.4, verdict="invalid"), digest="aa" * 32)
-    newest = newest_results([previous, known])
-    assert (newest["knots", "haiku"][1].against, newest["knots", "haiku"][1].lift) == ("baseline", 0.4)
-    lines = shown(show_matrix, [previous, known], width=120)
-    assert "+40 (+10 to +40) invalid" in lines[1]
-    assert "+25 (+10 to +40) helps, against the previous version" in lines[1]
+NAMED = "2026-11-15-093042-generate-answer-questions-about-knots-1a2b3c"
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_table_fits_the_terminal_and_no_run_name_is_cut(width: int) -> None:
+    long = result("some/model-with-a-very-long-name-that-goes-on", interval=Interval(low=-1.0, high=1.0), lift=-1.0)
+    wide = run(NAMED, long, result("kimi", verdict="no difference"), skill="kernel-builder-cuda-kernels", cost=12.34)
+    lines = shown(show_runs, [wide, *RUNS], width=width)
+    assert max(map(len, lines)) <= width
+    assert sum(NAMED in line for line in lines) == 1
+    assert any("−100 (−100 to +100)" in line and "$12.34" in line for line in lines)
+    assert any("= no difference" in line for line in lines)
+
+
+def test_where_there_is_no_room_the_name_of_the_run_stands_above_its_rows() -> None:
+    lines = shown(show_runs, [run(NAMED, result(), result("kimi"))])
+    assert lines[1] == NAMED
+    assert [line.split()[0] for line in lines[2:]] == ["knots", "kimi"]
+    other = shown(show_runs, [run("named-" + "by-hand-" * 12, result())])
+    assert other[1].startswith("2026-11-15  named-by-hand"), "a name that does not say the date"
+
+
+def test_a_run_without_figures_says_what_it_is() -> None:
+    broken = run("0", problem="run.json is not JSON", results=(), status="unreadable", skill=None, started_at=None)
+    stopped = run(NAMED, results=(), sentence="generate, as far as: refined", status="interrupted")
+    lines = shown(show_runs, [broken, stopped])
+    assert "  run.json is not JSON" in lines
+    assert f"{NAMED}  interrupted" in lines
+    assert "  knots: generate, as far as: refined" in lines
+    assert any(
+        "run.json is not JSON" in line and "0  unreadable" in line for line in shown(show_runs, [broken], width=120)
+    )
+
+
+def test_a_comparison_with_an_older_version_is_marked() -> None:
+    lines = shown(show_runs, [run("2", result(against="previous"))])
+    assert any("50% →  75%†" in line for line in lines)
+    assert lines[-1] == "† old version → new version"
+
+
+def test_an_interval_of_another_confidence_says_so() -> None:
+    lines = shown(show_runs, [run("2", result(confidence=0.99))])
+    assert any("+25 (99% CI +10 to +40)" in line for line in lines)
+
+
+def test_the_versions_of_one_skill_take_the_place_of_its_name() -> None:
+    file = io.StringIO()
+    runs = [one for one in RUNS if one.skill == "knots"]
+    show_runs(runs, Console(file=file, width=120, highlight=False, emoji=False), versions=True)
+    head, *lines = file.getvalue().splitlines()
+    assert head.split()[:2] == ["date", "version"]
+    assert [line.split()[1] for line in lines if line.startswith("2026")][:2] == ["5f3a5f3a", "aaaaaaaa"]
+
+
+def test_what_cannot_draw_signs_gets_letters() -> None:
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    things = [run("2", result(), result("b", verdict="hurts", against="previous"), result("c", verdict="invalid"))]
+    show_runs(things, Console(file=file, width=80, highlight=False, emoji=False))
+    file.seek(0)
+    head, *lines = file.read().splitlines()
+    assert "without -> with" in head
+    assert "50% ->  75%   " in lines[1]
+    assert [line.split("  ")[-1].strip() for line in lines[2:4]] == ["- hurts", "! no verdict"]
+    assert "+ helps" in lines[1]
 
 
 def test_runs_name_who_answered() -> None:
     served = run("1", result(answered_by=("qwen3-4b", "qwen3-8b")), result("kimi"))
-    name = "haiku (answered by qwen3-4b, qwen3-8b)"
-    assert found_short(served) == f"helps: {name}, kimi"
-    assert shown(show_bars, [(served, served.results[0])])[0] == f"knots on {name}, 2026-11-15"
-    assert name in shown(show_matrix, [served])
-    assert any(name in line for line in shown(show_history, [served], width=200))
+    assert shown(show_runs, [served])[-1] == "haiku (answered by qwen3-4b, qwen3-8b)"
     rows: Any = run_rows([served])
     assert [one["answered_by"] for one in rows[0]["students"]] == [["qwen3-4b", "qwen3-8b"], []]
     assert [row["answered_by"] for row in csv.DictReader(io.StringIO(runs_csv([served])))] == ["qwen3-4b qwen3-8b", ""]
-
-
-def test_models_that_do_not_fit_across_stand_below_each_other() -> None:
-    many = [run("1", *(result(f"some/model-with-a-long-name-{number}") for number in range(6)))]
-    lines = shown(show_matrix, many)
-    assert lines[0].split() == ["skill", "model", "lift"]
-    assert len(lines) == 7
-    assert max(map(len, lines)) <= 80
-
-
-def test_bars_are_those_of_an_evaluation() -> None:
-    assert shown(show_bars, [(RUNS[1], RUNS[1].results[0])]) == [
-        "ropes on haiku, 2026-11-15",
-        "  baseline   ██████████░░░░░░░░░░   50%",
-        "  with skill ███████████████░░░░░   75%  +25 (+10 to +40) helps",
-        "",
-    ]
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_history_has_a_row_per_version_and_model(width: int) -> None:
-    lines = shown(show_history, [one for one in RUNS if one.skill == "knots"], width=width)
-    assert [line.split()[0] for line in lines[1:] if line[0] != " "] == ["5f3a5f3a", "aaaaaaaa"]
-    assert sum("haiku" in line for line in lines) == 2
-    assert max(map(len, lines)) <= width
 
 
 def test_rows_keep_the_keys_that_were_promised() -> None:
@@ -141,8 +157,3 @@ def test_csv_has_a_row_per_run_and_model_and_no_formula() -> None:
     assert [row["model"] for row in rows] == ["haiku", "kimi", "haiku", "haiku", "", "'=cmd()"]
     assert rows[1]["interval_for"] == "these cases"
     assert rows[-1]["skill"] == "'@knots"
-
-
-def test_many_models_are_counted_instead_of_named() -> None:
-    assert found_short(RUNS[0]) == "invalid: haiku; helps: kimi"
-    assert found_short(run("1", *(result(f"m{number}") for number in range(3)))) == "helps: 3 models"

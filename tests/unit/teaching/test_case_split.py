@@ -155,3 +155,16 @@ def test_a_large_family_is_held_out_and_small_ones_make_up_the_learn_cases() -> 
     split = split_cases(cases, CaseCounts(learn=8, held_out=22))
     assert {case.use for case in split[:20]} == {"held-out"}
     assert sum(case.use == "learn" for case in split) == 8
+
+
+def test_commented_cases_are_learned_from_with_their_family_and_take_no_place_of_others() -> None:
+    cases = tuple(
+        Case(id=f"c{at}", prompt=f"Question {at}", checks=(), family="pair" if at in (3, 4) else None)
+        for at in range(16)
+    )
+    before = split_cases(cases, CaseCounts())
+    held_out = [case.id for case in before if case.use == "held-out"]
+    chosen = next(name for name in held_out if name not in ("c3", "c4"))
+    after = split_cases(cases, CaseCounts(), learn_from={"c3", chosen})
+    learned = {case.id for case in before if case.use == "learn"} | {"c3", "c4", chosen}
+    assert {case.id for case in after if case.use == "learn"} == learned

@@ -106,6 +106,11 @@ def test_a_log_that_begins_with_a_bracket_is_text(tmp_path: Path) -> None:
     assert detect(write(tmp_path / "a.log", "[12:00:01] INFO begun\n[12:00:02] done\n")) == "text"
 
 
+@pytest.mark.parametrize("opening", ["{{ title }}", "{{#if user}}", "{% extends 'base.html' %}", "{# a comment #}"])
+def test_a_template_that_begins_with_a_brace_is_text(tmp_path: Path, opening: str) -> None:
+    assert detect(write(tmp_path / "a.md", f'{opening}\n{{"type": "object"}}\n')) == "text"
+
+
 def test_no_such_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.jsonl", Path("a\x00b")):
         with pytest.raises(UsageError, match="cannot be read"):

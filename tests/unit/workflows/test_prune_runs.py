@@ -24,7 +24,7 @@ def made(runs: Path, name: str, *, days: float = 0, **changes: Any) -> Path:
 
 def chosen(runs: Path, *, days: float | None = None, keep: int | None = None, skill: str | None = None) -> PrunePlan:
     age = None if days is None else timedelta(days=days)
-    return choose(summarise_runs(runs), older_than=age, keep=keep, skill=skill, now=NOW)
+    return choose(summarise_runs(runs), older_than=age, keep=keep, skills=() if skill is None else (skill,), now=NOW)
 
 
 def names(pruning: PrunePlan) -> list[str]:

@@ -24,7 +24,7 @@ def glance(
     before, after = arm_words(evaluation)
     return Glance(
         skill=evaluation.skill.name,
-        sentences=(*([] if decision is None else [decision]), *sentences_of(evaluation, rows)),
+        sentences=sentences_of(evaluation, rows, decision=decision),
         rows=rows,
         before=before,
         after=after,

@@ -5,7 +5,7 @@ drawing has its own, light and dark.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
 from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
@@ -33,6 +33,10 @@ class _Layout:
     top: int
     name_cells: int
 
+    @property
+    def is_wide(self) -> bool:
+        return self.kind == "wide"
+
     def x(self, rate: float) -> float:
         left, right = self.scale
         return round(left + min(1.0, max(0.0, rate)) * (right - left), 1)
@@ -40,8 +44,9 @@ class _Layout:
 
 _WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
 _NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=92, top=26, name_cells=22)
-_RATES, _LIFT, _VERDICT, _TOKENS = 436, 542, 704, 958
+_RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
 """Columns of the wide drawing; the last is where its text ends."""
+_WITHOUT_TOKENS = replace(_WIDE, width=860)
 
 
 def svg(glance: Glance, *, standalone: bool) -> str:
@@ -51,9 +56,10 @@ def svg(glance: Glance, *, standalone: bool) -> str:
     """
     if not glance.rows:
         return ""
+    wide = _WIDE if any(row.tokens for row in glance.rows) else _WITHOUT_TOKENS
     if standalone:
-        return _drawing(glance, _WIDE, head=f"<style>{_own_colours()}{_drawing_css()}</style>", paper=True)
-    return _drawing(glance, _WIDE) + _drawing(glance, _NARROW)
+        return _drawing(glance, wide, head=f"<style>{_own_colours()}{_drawing_css()}</style>", paper=True)
+    return _drawing(glance, wide) + _drawing(glance, _NARROW)
 
 
 def dumbbell_css() -> str:
@@ -92,8 +98,8 @@ def _parts(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
     yield from _head(glance, layout, height)
     for number, row in enumerate(glance.rows):
         top = layout.top + layout.row * number
-        words = _wide_words if layout is _WIDE else _narrow_words
-        middle = top + (layout.row // 2 if layout is _WIDE else 42)
+        words = _wide_words if layout.is_wide else _narrow_words
+        middle = top + (layout.row // 2 if layout.is_wide else 42)
         yield f'<g class="{_TONES.get(row.verdict, "unsure")}"><title>{_escaped(_title(row))}</title>'
         yield f'<path class="rule" d="M0 {top}H{layout.width}"/>'
         yield from words(row, layout, middle)
@@ -109,7 +115,7 @@ def _head(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
         anchor = ("start", "middle", "end")[int(rate * 2)]
         yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
         yield _text(f"{rate:.0%}", x, layout.top - 9, "small", anchor=anchor)
-    if layout is _WIDE:
+    if layout.is_wide:
         yield _text(glance.rows_are, 0, layout.top - 9, "small")
         yield _text("pass rate", _RATES, layout.top - 9, "small")
         yield _text(f"lift ({USUAL})", _LIFT, layout.top - 9, "small")
@@ -170,7 +176,7 @@ def _marks(row: GlanceRow, layout: _Layout, y: int) -> Iterator[str]:
 
 
 def _key(glance: Glance, layout: _Layout, y: int) -> Iterator[str]:
-    x = float(layout.scale[0] - (0 if layout is _WIDE else 2))
+    x = float(layout.scale[0] - (0 if layout.is_wide else 2))
     yield '<g class="even">'
     for mark, words in _key_parts(glance, layout):
         yield mark.format(x=x + 6, y=y - 4, left=x - 2, right=x + 16)
@@ -182,12 +188,12 @@ def _key(glance: Glance, layout: _Layout, y: int) -> Iterator[str]:
 def _key_parts(glance: Glance, layout: _Layout) -> Iterator[tuple[str, str]]:
     yield '<circle class="ring" cx="{x}" cy="{y}" r="5"/>', glance.before
     yield '<circle class="dot" cx="{x}" cy="{y}" r="4.5"/>', glance.after
-    if layout is _WIDE and any(row.low is not None for row in glance.rows):
+    if layout.is_wide and any(row.low is not None for row in glance.rows):
         yield (
             '<rect class="range" x="{left}" y="{y}" width="18" height="12" rx="3" transform="translate(0 -6)"/>',
             USUAL,
         )
-    if layout is _WIDE and any(row.clarity == "unclear" for row in glance.rows):
+    if layout.is_wide and any(row.clarity == "unclear" for row in glance.rows):
         yield '<g class="unsure"><path class="line" d="M{left} {y}H{right}"/></g>', "not clear"
 
 

@@ -9,15 +9,17 @@ from upskill.reporting.glance.values import GlanceRow
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
 
-def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow]) -> tuple[str, ...]:
-    """The answer first. Undecided and without a verdict are said at the beginning of their sentence."""
+def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision: str | None = None) -> tuple[str, ...]:
+    """The answer first. Undecided and without a verdict are said at the beginning of their sentence.
+
+    A decision stands in place of the first sentence, whose figures it has.
+    """
     if not rows:
-        return ("Nothing was measured.",)
+        return (decision or "Nothing was measured.",)
     subject = _subject(evaluation)
-    found = [_one(subject, rows[0], evaluation.cases)] if len(rows) == 1 else _several(subject, rows, evaluation.cases)
-    if evaluation.interrupted:
-        return ("The run was interrupted, so this is not final.", *found)
-    return tuple(found)
+    found = [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
+    interrupted = ["The run was interrupted, so this is not final."] if evaluation.interrupted else []
+    return (*interrupted, *found) if decision is None else (decision, *interrupted, *found[1:])
 
 
 def arm_words(evaluation: Evaluation) -> tuple[str, str]:
@@ -38,8 +40,8 @@ def _subject(evaluation: Evaluation) -> str:
     return "The new version" if against == "previous" else _SUBJECTS.get(measured, "The skill")
 
 
-def _one(subject: str, row: GlanceRow, cases: int) -> str:
-    change = f"from {row.before_text} to {row.after_text} of {count(cases, 'case')}, {lift_words(row)}"
+def _one(subject: str, row: GlanceRow) -> str:
+    change = f"from {row.before_text} to {row.after_text} of {count(row.cases, 'case')}, {lift_words(row)}"
     match row.verdict:
         case "helps" | "hurts":
             return f"{subject} {row.verdict} {row.name}: {change}."
@@ -51,7 +53,7 @@ def _one(subject: str, row: GlanceRow, cases: int) -> str:
         case "undecided" if row.clarity == "unclear":
             return f"Undecided: {row.name} goes {change}."
         case "not compared":
-            return f"Not compared: {row.name} passes {row.after_text} of {count(cases, 'case')}; {row.why}."
+            return f"Not compared: {row.name} passes {row.after_text} of {count(row.cases, 'case')}; {row.why}."
         case _:
             return f"No verdict: {row.why}."
 
@@ -63,10 +65,10 @@ def lift_words(row: GlanceRow) -> str:
     return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends}{reach})" if row.ends else "")
 
 
-def _several(subject: str, rows: Sequence[GlanceRow], cases: int) -> list[str]:
+def _several(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
     said = [f"{_counted(subject, rows)}."]
     if (helped := _with(rows, "helps")) and (best := _best(helped)) is not None:
-        of = count(cases, "case")
+        of = count(best.cases, "case")
         said.append(f"Best: {best.name} goes from {best.before_text} to {best.after_text} of {of}.")
     missing = [row for row in rows if row.clarity == "none" and row.verdict == "no verdict"]
     if missing and len(missing) < len(rows):

@@ -6,14 +6,29 @@ from upskill.reporting.glance.names import unique_names
 from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
 from upskill.reporting.wording import arm_name, arm_percents, between, confidence, points
 
+_FAULTS = {
+    "transport": "connection lost",
+    "provider": "server error",
+    "check": "a check crashed",
+    "sandbox": "sandbox failed",
+    "crash": "internal error",
+    "budget": "a cap was reached",
+}
+
 
 def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
     """A row for each student, in the order of the evaluation."""
     names = unique_names([report.student.name for report in evaluation.students])
     return tuple(
-        row_of(report, name=name, cases=evaluation.cases)
+        row_of(report, name=name, cases=_counted_cases(report, evaluation))
         for report, name in zip(evaluation.students, names, strict=True)
     )
+
+
+def _counted_cases(report: StudentReport, evaluation: Evaluation) -> int:
+    """The cases that the lift is made of: a sequential design may stop before it has asked all."""
+    known = report.lifts[0].cases if report.lifts else None
+    return evaluation.cases if known is None else known
 
 
 def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
@@ -21,7 +36,7 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
     lift = report.lifts[0] if report.lifts else None
     clarity = _clarity(report)
     if clarity == "none":
-        return _empty(report, name=name)
+        return _empty(report, name=name, cases=cases)
     shown = arm_percents(report)
     measured, against = report.compared
     interval = report.interval
@@ -43,12 +58,13 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         sign=SIGNS.get(report.verdict or "", NO_SIGN),
         clarity=clarity,
         pairs=0 if lift is None else lift.pairs,
+        cases=cases,
         tokens=_tokens(report),
         why=None,
     )
 
 
-def _empty(report: StudentReport, *, name: str) -> GlanceRow:
+def _empty(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
     """A student without a verdict. Only what was not compared keeps the one rate that it has."""
     compared = report.verdict is not None
     after = None if compared else report.rate(report.compared[0])
@@ -67,6 +83,7 @@ def _empty(report: StudentReport, *, name: str) -> GlanceRow:
         sign=NO_SIGN,
         clarity="none",
         pairs=report.lifts[0].pairs if report.lifts else 0,
+        cases=cases,
         tokens=None if compared else _tokens(report),
         why=why_none(report),
     )
@@ -95,9 +112,12 @@ def why_none(report: StudentReport) -> str:
 
 
 def _faults(report: StudentReport) -> str:
-    """The most frequent fault, in brackets."""
+    """The most frequent fault, in brackets and in words."""
     faults = [fault for arm in report.arms for fault in arm.faults]
-    return f" ({max(faults, key=lambda fault: fault[1])[0]})" if faults else ""
+    if not faults:
+        return ""
+    name = max(faults, key=lambda fault: fault[1])[0]
+    return f" ({_FAULTS.get(name, name)})"
 
 
 def _clarity(report: StudentReport) -> Clarity:

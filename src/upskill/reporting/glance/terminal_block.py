@@ -53,7 +53,7 @@ def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
 
 
 def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
-    here = " here" if row.reach and row.verdict in ("helps", "hurts", "cheaper") else ""
+    here = " here" if row.reach and row.clarity == "clear" else ""
     sign = ASCII_SIGNS[row.sign] if plain else row.sign
     if row.lift is None:
         rate = row.after_text if row.after is not None else ""
@@ -84,7 +84,7 @@ def _key(glance: Glance, width: int, *, plain: bool) -> Text:
     parts = [f"{glyphs.hollow} {glance.before}", f"{glyphs.filled} {glance.after}"]
     if any(row.clarity == "unclear" for row in rows):
         parts.append(f"{glyphs.unclear * 2} not clear")
-    reach = next((row.reach for row in rows if row.reach), "")
+    reach = next((row.reach for row in rows if row.reach and row.clarity == "clear"), "")
     if reach and len(rows) > 1:
         parts.append(f"here: {reach}")
     if any(row.interval for row in rows):

@@ -45,6 +45,8 @@ class GlanceRow:
     sign: str
     clarity: Clarity
     pairs: int
+    cases: int
+    """Those that the pairs are of."""
     tokens: str | None
     why: str | None
     """Why nothing can be concluded; `None` where something is."""

@@ -60,17 +60,18 @@ def in_order(rows: Iterable[ChangedRow]) -> list[ChangedRow]:
     return sorted(rows, key=lambda row: (CHANGES.index(row.change), -abs(row.difference), row.case, row.student))
 
 
-def counted(rows: Sequence[ChangedRow], *, compared: bool) -> str:
+def counted(rows: Sequence[ChangedRow], *, compared: bool, better: str = "helped", worse: str = "hurt") -> str:
     """`Helped 8, hurt 1, same 3`: how many of the rows are of each kind."""
     number = {change: sum(row.change == change for row in rows) for change in CHANGES}
     same = number["mixed"] + number["failed"] + number["passed"]
     said = (
-        [f"helped {number['helped']:,}", f"hurt {number['hurt']:,}", f"same {same:,}"]
+        [f"{better} {number['helped']:,}", f"{worse} {number['hurt']:,}", f"same {same:,}"]
         if compared
         else [f"passed {number['passed']:,}", f"failed {number['failed']:,}", f"mixed {number['mixed']:,}"]
     )
     said += [f"errored {number['errored']:,}"] if number["errored"] else []
-    return ", ".join(said).capitalize()
+    said_all = ", ".join(said)
+    return said_all[:1].upper() + said_all[1:]
 
 
 def scope(cases: int, models: int) -> str:

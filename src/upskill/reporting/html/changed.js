@@ -4,7 +4,9 @@
 // name of its arm, its element (to which controls may be appended) and its trial {line, state, answer}.
 (() => {
   if (!document.getElementById("data")) return; // a generate that measured nothing
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const given = document.getElementById("data");
+  if (!given) return; // nothing was measured
+  const data = JSON.parse(given.textContent);
   const [list, dialog, form, byStudent, byKind, byText, found] = ["pairs", "pair", "filters", "by-student", "by-kind", "by-text", "found"].map((id) => document.getElementById(id));
   const CHUNK = 40;
   const MOST_CELLS = 4_000_000; // of the table that finds common words: about 2,000 words on each side
@@ -12,7 +14,8 @@
   const SIGNS = ["✗", "✓", "!"];
   const CLASSES = ["fail", "pass", "error"];
   const ENDS = ["failed", "passed", "errored"];
-  const KINDS = [["hurt", "▼ hurt"], ["helped", "▲ helped"], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
+  const [WORSE, BETTER] = data.kinds ?? ["▼ hurt", "▲ helped"]; // two runs have words of their own
+  const KINDS = [["hurt", WORSE], ["helped", BETTER], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
   const ALONE = { 3: "✗ fails", 4: "✓ passes", 2: "mixed" };
   const [before, after] = data.compared ?? [data.arms.length - 1, data.arms.length - 1];
   const pairArms = data.compared ? [before, after] : [after];
@@ -99,7 +102,7 @@
     const known = data.cases[row[1]];
     const name = make("span", [
       make("strong", known[0]),
-      ...(data.students.length > 1 ? [" ", make("span", data.students[row[0]], { class: "model" })] : []),
+      ...(data.students.length > 1 ? [" ", make("span", data.names[row[0]], { class: "model" })] : []),
       ...tagsOf(known).flatMap((tag) => [" ", make("span", tag, { class: "tag" })]),
     ], { class: "case" });
     const change = make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` });
@@ -187,12 +190,12 @@
   }
 
   const WORD = /[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu;
-  // The text with the words marked that the other text lacks; null where nothing, or nearly everything, would be marked.
+  // The text with the words marked that the other text lacks; null where two texts have too little in common for that.
   function marked(mine, other) {
     const [words, others] = [mine.match(WORD) ?? [], other.match(WORD) ?? []];
     const isWord = (word) => word.trim() !== "";
-    const flags = common(words.filter(isWord), others.filter(isWord))?.[0];
-    if (!flags || flags.every(Boolean) || flags.filter(Boolean).length * 4 < flags.length) return null;
+    const [flags, theirs] = common(words.filter(isWord), others.filter(isWord)) ?? [[], []];
+    if (5 * flags.filter(Boolean).length < flags.length + theirs.length) return null;
     let at = 0;
     const parts = [];
     words.forEach((word) => {
@@ -309,7 +312,7 @@
       extra.loaded === undefined ? null : extra.loaded ? "skill loaded" : "skill not loaded",
       extra.read?.length ? `read ${extra.read.join(", ")}` : null,
     ].filter(Boolean).join(", ");
-    return make("div", [quiet(said), make("details", [make("summary", "Where it is recorded"), quiet(`Line ${trial[7]} of trials.jsonl has it whole${log}.`)])]);
+    return make("div", [quiet(said), make("details", [make("summary", "Where it is recorded"), quiet(`Model ${data.students[trial[0]]}. Line ${trial[7]} of trials.jsonl has it whole${log}.`)])]);
   }
 
   function side(arm, trial, row, repeat) {
@@ -349,7 +352,7 @@
     const step = (to) => (to >= 0 && to < shown.length ? () => open(to) : null);
     const sides = data.arms.map((_, arm) => arm).filter((arm) => trialsOf(row).some((trial) => trial[2] === arm));
     const made = sides.map((arm) => ({ arm, trial: trialOf(row, arm, repeat) })).map((one) => ({ ...one, element: side(one.arm, one.trial, row, repeat) }));
-    const title = make("h2", [known[0], data.students.length > 1 ? `, ${data.students[row[0]]}` : "", " ", make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` })], { id: "pair-title", tabindex: "-1" });
+    const title = make("h2", [known[0], data.students.length > 1 ? `, ${data.names[row[0]]}` : "", " ", make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` })], { id: "pair-title", tabindex: "-1" });
     const columns = make("div", made.map((one) => one.element), { class: `sides of-${made.length}` });
     const marks = columns.querySelector("mark") ? quiet(make("mark", "Marked"), " words are on one side only.") : null;
     dialog.replaceChildren(
@@ -377,6 +380,6 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => more(Math.min(shown.length, 400)));
-  form.hidden = false;
+  form.hidden = document.getElementById("heads").hidden = false;
   draw();
 })();

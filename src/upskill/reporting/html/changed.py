@@ -11,6 +11,8 @@ from upskill.domain.agent_step import AgentStep, AgentSteps
 from upskill.domain.case import Json
 from upskill.domain.text import readable_text
 from upskill.domain.trial import ARMS
+from upskill.reporting.glance.headline import arm_words
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.change import (
     CHANGES,
     ERRORED,
@@ -28,8 +30,8 @@ from upskill.reporting.html.templating import render
 from upskill.reporting.html.texts import STEPS_ROOM, Texts, longest_for, room_for
 from upskill.reporting.wording import arm_name
 
-FILES_SHOWN = 10
-FILES_NAMED = 50
+FILES_SHOWN, FILES_NAMED = 10, 50
+"""Of each trial, where there are few trials."""
 FILE_BYTES = 32_000
 """Of a longer file only its name and size."""
 SAW_CHARACTERS = 1_500
@@ -54,10 +56,22 @@ class ChangedData:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Sides:
+    """Two runs in place of two arms: the older one has the arm `previous`, the newer one `with_skill`."""
+
+    titles: tuple[str, str]
+    better: str
+    worse: str
+    """What is said of a case whose result differs."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Gathered:
     """What grows while the trials are read, one at a time."""
 
     texts: Texts
+    files_shown: int
+    files_named: int
     grades: dict[tuple[tuple[str, bool, int], ...], int] = field(default_factory=dict)
     logs: dict[str, int] = field(default_factory=dict)
     originals: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -67,18 +81,22 @@ class _Gathered:
     signs: dict[tuple[int, int], Signs] = field(default_factory=dict)
 
 
-def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: Iterable[LoggedTrial]) -> Markup:
-    """Its controls are there from the start. `trials` may come one at a time."""
+def changed_section(
+    evaluation: Evaluation, cases: Sequence[CaseText], trials: Iterable[LoggedTrial], *, sides: Sides | None = None
+) -> Markup:
+    """Its controls are there from the start. `trials` may come one at a time; `sides` are two runs instead of arms."""
     expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
-    data = changed_data(evaluation, cases, trials, expected=expected)
+    data = changed_data(evaluation, cases, trials, expected=expected, sides=sides)
     students = [report.student.name for report in evaluation.students]
     return render(
         "changed.html",
-        students=students,
-        counted=counted(data.rows, compared=len(data.sides) > 1),
+        students=unique_names(students),
+        counted=counted(data.rows, compared=len(data.sides) > 1, **_words(sides)),
+        **_words(sides),
         scope=scope(len({row.case for row in data.rows}), len(students)),
         compared=len(data.sides) > 1,
         sides=data.sides,
+        repeated=any(len(signs) > 1 for arms in data.signs.values() for signs in arms.values()),
         arms=data.arms,
         rows=list(_without_script(data, cases, students)),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
@@ -87,7 +105,12 @@ def changed_section(evaluation: Evaluation, cases: Sequence[CaseText], trials: I
 
 
 def changed_data(
-    evaluation: Evaluation, cases: Sequence[CaseText], logged: Iterable[LoggedTrial], *, expected: int
+    evaluation: Evaluation,
+    cases: Sequence[CaseText],
+    logged: Iterable[LoggedTrial],
+    *,
+    expected: int,
+    sides: Sides | None = None,
 ) -> ChangedData:
     """Numbers in place of names, every text once. `expected` is how many trials there will be, about."""
     students = [report.student.name for report in evaluation.students]
@@ -96,8 +119,12 @@ def changed_data(
     number_of_case = {case.id: number for number, case in enumerate(cases)}
     ran = {arm.arm for report in evaluation.students for arm in report.arms}
     arms = [arm for arm in ARMS if arm in ran]
-    compared = _compared(evaluation, arms)
-    found = _Gathered(texts=Texts(longest=longest_for(expected)))
+    compared = _compared(evaluation, arms) if sides is None else (0, 1)
+    found = _Gathered(
+        texts=Texts(longest=longest_for(expected)),
+        files_shown=min(FILES_SHOWN, 10_000 // max(1, expected)),
+        files_named=max(5, min(FILES_NAMED, 100_000 // max(1, expected))),
+    )
     known = _cases(evaluation, cases, found.texts)
     stepped = False
     for one in logged:
@@ -108,11 +135,13 @@ def changed_data(
         _add(found, one, place, arms.index(trial.arm), cases[place[1]])
         stepped = stepped or one.steps is not None
     rows = in_order(changed_row(*place, ends, compared) for place, ends in found.ends.items())
-    titles = arm_titles(arms, harness)
+    titles = arm_titles(evaluation, arms) if sides is None else sides.titles
     json: dict[str, Json] = {
         "students": list(students),
+        "names": list[Json](unique_names(students)),
         "arms": [[arm, title] for arm, title in zip(arms, titles, strict=True)],
         "compared": None if compared is None else list(compared),
+        "kinds": None if sides is None else [f"▼ {sides.worse}", f"▲ {sides.better}"],
         "tools": harness_info(harness).with_tools,
         "cases": known,
         "rows": [[row.student, row.case, CHANGES.index(row.change), row.repeat] for row in rows],
@@ -132,14 +161,20 @@ def changed_data(
     )
 
 
-def arm_titles(arms: Sequence[Arm], harness: str) -> tuple[str, ...]:
-    """The arms as the two sides of a pair are called."""
-    plain: dict[Arm, str] = {"baseline": "without the skill"}
-    if "previous" in arms:
-        return tuple("old version" if arm == "previous" else "new version" for arm in arms)
-    if "offered" not in arms:
-        plain["with_skill"] = "with the skill"
-    return tuple(plain.get(arm) or arm_name(arm, harness) for arm in arms)
+def _words(sides: Sides | None) -> dict[str, str]:
+    return {} if sides is None else {"better": sides.better, "worse": sides.worse}
+
+
+def arm_titles(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[str, ...]:
+    """The arms as the sides of a pair are called; the two that are compared as in the headline."""
+    if not evaluation.students:
+        return tuple(arms)
+    report = evaluation.students[0]
+    words = dict(zip(reversed(report.compared), arm_words(evaluation), strict=True))
+    beside: dict[Arm, str] = {"ceiling": "with the passage itself"}
+    if harness_info(report.harness).with_tools:
+        beside["with_skill"] = "with the skill given"
+    return tuple(words.get(arm) or beside.get(arm) or arm_name(arm, report.harness) for arm in arms)
 
 
 def _compared(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[int, int] | None:
@@ -231,8 +266,8 @@ def _more(one: LoggedTrial, found: _Gathered, number: int, case: CaseText) -> Js
 def _files(files: Files, found: _Gathered, number: int, given: Files) -> Json:
     """Name, size and text of the first files; of the others the name and size."""
     listed: list[Json] = []
-    for path, data in sorted(files.items())[:FILES_NAMED]:
-        text = _shown(data) if len(listed) < FILES_SHOWN else None
+    for path, data in sorted(files.items())[: found.files_named]:
+        text = _shown(data) if len(listed) < found.files_shown else None
         listed.append([path, len(data), -1 if text is None else found.texts.add(text)])
         if text is not None and path in given and (number, path) not in found.originals:
             original = _shown(given[path])

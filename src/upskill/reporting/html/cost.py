@@ -8,12 +8,7 @@ from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import cheapest_words
 from upskill.reporting.token_change import TokenRatio, token_change
-from upskill.reporting.wording import arm_name, dollars
-
-
-def spent(cost: float | None) -> str:
-    """What was paid; an unknown sum is not called one."""
-    return "price unknown" if cost is None else f"{dollars(cost)} spent"
+from upskill.reporting.wording import arm_name, dollars, paid
 
 
 def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: float) -> Fold:
@@ -22,7 +17,7 @@ def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: f
         "cost.html",
         cheapest=cheapest_words(evaluation.students, enough=enough),
         rows=list(_rows(evaluation, {ratio.student: ratio for ratio in ratios})),
-        bought=_bought(evaluation.bought),
+        bought=" ".join(_bought(evaluation.bought)),
     )
     return Fold(name="cost", title="Cost", finding=_finding(evaluation), body=body)
 
@@ -31,7 +26,7 @@ def _finding(evaluation: Evaluation) -> str:
     bought = evaluation.bought
     if not bought.calls:
         return "nothing was bought"
-    return f"{count(bought.calls, 'call')}, {spent(bought.cost)}"
+    return f"{count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {paid(bought.cost)}"
 
 
 def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tuple[str, ...]]:
@@ -45,15 +40,13 @@ def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tup
                 "unknown" if arm.tokens is None else f"{arm.tokens:,.0f}",
                 token_change(ratio) if ratio is not None and measured else "–",
                 dollars(arm.cost),
-                dollars(arm.spent),
             )
 
 
-def _bought(bought: Purchase) -> str:
-    said = f"Bought: {count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {spent(bought.cost)}."
+def _bought(bought: Purchase) -> Iterator[str]:
+    """What the sum does not say."""
     if bought.failed_calls:
         lost = f" (about {dollars(bought.lost)})" if bought.lost else ""
-        said += f" {count(bought.failed_calls, 'call')} brought no answer{lost}."
+        yield f"{count(bought.failed_calls, 'call')} brought no answer{lost}."
     if bought.reused:
-        said += f" {count(bought.reused, 'answer')} came from earlier runs and cost nothing."
-    return said
+        yield f"{count(bought.reused, 'answer')} came from earlier runs and cost nothing."

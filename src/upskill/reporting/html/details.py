@@ -1,12 +1,14 @@
 """What stands behind the result, folded: cost, how the estimate settled, cases, method, settings and notes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from markupsafe import Markup
 
-from upskill.domain import Evaluation
+from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.case_states import cases_fold
 from upskill.reporting.html.cost import cost_fold
 from upskill.reporting.html.facts import RunFacts
@@ -26,9 +28,28 @@ def details_section(
     enough: float,
 ) -> Markup:
     """Every fold that has something in it."""
-    measured = [] if evaluation is None else _measured(evaluation, facts, paths, ratios, enough)
+    measured = []
+    if evaluation is not None:
+        names = _short_names(evaluation)
+        measured = _measured(
+            replace(evaluation, students=tuple(_named(report, names) for report in evaluation.students)),
+            facts,
+            [replace(path, student=names.get(path.student, path.student)) for path in paths],
+            [replace(ratio, student=names.get(ratio.student, ratio.student)) for ratio in ratios],
+            enough,
+        )
     folds = [*measured, _settings(facts), _notes(() if evaluation is None else evaluation.notes)]
     return render("details.html", folds=[fold for fold in folds if fold is not None])
+
+
+def _short_names(evaluation: Evaluation) -> dict[str, str]:
+    """The names of the headline, by the full ones."""
+    full = [report.student.name for report in evaluation.students]
+    return dict(zip(full, unique_names(full), strict=True))
+
+
+def _named(report: StudentReport, names: dict[str, str]) -> StudentReport:
+    return replace(report, student=replace(report.student, name=names[report.student.name]))
 
 
 def _measured(

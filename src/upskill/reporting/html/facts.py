@@ -13,6 +13,8 @@ class CaseText:
     id: str
     prompt: str | None
     """`None` where the case has changed since, or is gone."""
+    digest: str | None = None
+    """Of the case as it was in the run."""
     use: str | None = None
     files: Files = field(default_factory=dict)
     checks: tuple[tuple[str, str], ...] = ()

@@ -24,7 +24,7 @@ def headline_section(answer: Glance) -> Markup:
 def _rows(answer: Glance) -> Iterator[tuple[str, ...]]:
     for row in answer.rows:
         yield (
-            row.model,
+            row.name,
             row.before_text,
             row.after_text,
             f"{row.figures} {row.reach}".strip(),

@@ -15,6 +15,7 @@ def history_page(found: History) -> str:
     body = render(
         "history.html",
         skill=found.skill,
+        scripted=all(model.scripted for model in found.models),
         sentences=found.sentences,
         models=[(model.sentences[0], Markup(svg(model, standalone=False))) for model in found.models],
         rows=list(_rows(found)),

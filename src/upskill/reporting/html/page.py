@@ -13,13 +13,14 @@ from upskill.reporting.glance import Glance, glance, glance_of_nothing
 from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
+from upskill.reporting.html.feedback import feedback_section
 from upskill.reporting.html.headline import headline_section, next_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
-from upskill.reporting.wording import dollars
+from upskill.reporting.wording import paid
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 """Not those of the system's language: the page is in English."""
@@ -52,6 +53,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=skill_section(skill, story),
         next=next_section(answer),
+        feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
         details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)
@@ -69,12 +71,10 @@ def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory
 def _line(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> list[str]:
     """What this page is of, when it was made and what it cost."""
     kind = "skill evaluation" if story is None else "skill generation"
-    cost = [] if evaluation is None or not evaluation.bought.calls else [_paid(evaluation.bought.cost)]
+    # What a generate cost as a whole is part of its story.
+    bought = None if evaluation is None or story is not None else evaluation.bought
+    cost = [] if bought is None or not bought.calls else [paid(bought.cost)]
     return [facts.skill, kind, _day(facts.started_at), *cost]
-
-
-def _paid(cost: float | None) -> str:
-    return "price unknown" if cost is None else dollars(cost)
 
 
 def _day(moment: str) -> str:

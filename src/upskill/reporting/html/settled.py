@@ -15,6 +15,8 @@ ROWS_PER_MODEL = 8
 WIDTH, HEIGHT = 320, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 310, 8, 100
 """Where the plot lies inside the drawing; what is left of it and below it is for the figures of the axes."""
+APART = 14
+"""Figures of an axis that are nearer to each other could not be read."""
 _CLASSES = {"helps": "good", "cheaper": "good", "hurts": "bad"}
 
 
@@ -89,7 +91,10 @@ def _panels(evaluation: Evaluation, models: Sequence[_Model]) -> list[dict[str, 
                 "end": line[-1],
                 "zero": y(0),
                 "most": most,
-                "marks": ((points(high), TOP + 4), ("0", y(0) + 4), (points(low), BOTTOM)),
+                "marks": [
+                    ("0", y(0) + 4),
+                    *((points(end), y(end) + 4) for end in (low, high) if abs(y(end) - y(0)) > APART),
+                ],
                 "finding": _finding(evaluation, model),
             }
         )

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from upskill.reporting.glance import dumbbell_css
 from upskill.reporting.html.templating import render
-from upskill.reporting.pictures.palette import DARK, LIGHT
+from upskill.reporting.palette import DARK, LIGHT
 
 STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
 """The frame first, then what each section adds."""
@@ -50,10 +50,5 @@ def _style() -> str:
     """The style sheet, with the colours of the pictures in it: one palette for both."""
     light = "".join(f"--{meaning}:{colour};" for meaning, colour in LIGHT.items())
     dark = "".join(f"--{meaning}:{colour};" for meaning, colour in DARK.items())
-    drawn = "".join(
-        f'svg [{part}="{colour}"]{{{part}:var(--{meaning})}}'
-        for meaning, colour in LIGHT.items()
-        for part in ("fill", "stroke")
-    )
-    schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{drawn}\n"
+    schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
     return schemes + dumbbell_css() + _joined(STYLES)

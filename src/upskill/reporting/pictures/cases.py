@@ -4,21 +4,10 @@ from collections import Counter
 
 from upskill.domain import LABELS, Evaluation
 from upskill.domain.case import Json
-from upskill.domain.text import count
+from upskill.reporting.palette import LIGHT
 from upskill.reporting.pictures.canvas import Canvas, Chart
-from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import confidence_interval, points
 
-MEANS = {
-    "qualified": "shown to tell right from wrong",
-    "unproven": "counts, but nothing shows that it can tell right from wrong",
-    "rejected": "a non-answer passes, so it was not run",
-    "recall": "the answer stands in the skill",
-    "leaks": "what is expected stands in the prompt",
-    "saturated": "always passed without the skill",
-    "impossible": "never passed without the skill",
-}
 _COLOURS = {"qualified": "good", "unproven": "unsure", "rejected": "bad"}
 ROW = 30
 
@@ -40,28 +29,11 @@ def cases_picture(evaluation: Evaluation) -> Picture | None:
         {"name": name, "cases": number, "kind": kind, "colour": LIGHT[_COLOURS.get(name, "plain")]}
         for name, number, kind in counted
     ]
-    rows = [(name, kind, str(number), MEANS[name], _lifts(evaluation, name)) for name, number, kind in counted]
-    said = ", ".join(f"{number} {name}" for name, number, _ in counted)
     return Picture(
         name="cases",
         title="Cases by state and label",
-        says=f"{count(sum(states.values()), 'case')}: {said}.",
-        reading="A state says whether a case can tell right from wrong; labels say what kind of case it is, and a case "
-        "may have several or none. Unproven cases are pale: they count, and prove less.",
         marks=marks,
-        columns=("Name", "Kind", "Cases", "Means", "Lift on these cases"),
-        rows=tuple(rows),
     )
-
-
-def _lifts(evaluation: Evaluation, name: str) -> str:
-    found = [
-        f"{report.student.name}: {points(one.lift.mean)} ({confidence_interval(one.lift, one.lift.these_cases)})"
-        for report in evaluation.students
-        for one in report.label_lifts
-        if one.label == name and one.lift is not None
-    ]
-    return "; ".join(found[:4]) or "–"
 
 
 def chart(picture: Picture, canvas: Canvas) -> Chart:

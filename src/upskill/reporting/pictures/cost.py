@@ -6,19 +6,16 @@ from typing import Any
 
 from upskill.domain import StudentReport
 from upskill.domain.case import Json
-from upskill.domain.text import count
+from upskill.reporting.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.canvas import Canvas, Chart, number, words
-from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.sufficient_students import (
     ENOUGH,
     by_cost,
     cheapest_sufficient,
-    cheapest_words,
     use_per_task,
-    use_words,
 )
-from upskill.reporting.wording import arm_name, arm_percents, short_names
+from upskill.reporting.wording import short_names
 
 HEIGHT = 320
 HEAD = "M0,-1.3L0.6,0.8L0,0.4L-0.6,0.8Z"
@@ -31,27 +28,10 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
     """`None` where nothing is known of what a task takes."""
     cost = by_cost(reports)
     marks: list[dict[str, Json]] = []
-    rows = []
     for report in reports:
         measured, against = (report.arm(name) for name in report.compared)
         known = [arm for arm in (against, measured) if arm is not None and arm.pass_rate is not None]
         places = [(use_per_task(arm, cost=cost), report.rate(arm.arm)) for arm in known]
-        shown = arm_percents(report)
-        rows += [
-            (report.student.name, arm_name(arm.arm, report.harness), shown[arm.arm], use_words(use, cost=cost))
-            for arm, (use, _) in zip(known, places, strict=True)
-        ]
-        # What a student with tools does once the skill is given has no arrow, but may be the cheapest.
-        rows += [
-            (
-                report.student.name,
-                arm_name(arm.arm, report.harness),
-                shown[arm.arm],
-                use_words(use_per_task(arm, cost=cost), cost=cost),
-            )
-            for arm in report.arms
-            if arm.arm not in (*report.compared, "ceiling") and arm.pass_rate is not None
-        ]
         if not places or any(use is None for use, _ in places):
             continue
         (before, rate_before), (after, rate_after) = places[0], places[-1]
@@ -73,19 +53,9 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
         return None
     best = cheapest_sufficient(reports, enough=enough)
     unit = "cost" if cost else "tokens"
-    unpriced = len(reports) - len(marks)
     return Picture(
         name="cost",
         title=f"Pass rate against {unit} per task",
-        says=f"Pass rate and {unit} per task of {count(len(marks), 'student')}. "
-        + cheapest_words(reports, enough=enough),
-        reading="An arrow leads from the baseline (hollow) to the skill (filled); up is better, left is cheaper. The "
-        "pale bar is where the lift's interval says the pass rate with the skill could be. "
-        f"The dashed line is the pass rate that counts as enough, {enough:.0%}; "
-        "`upskill report --enough RATE` sets another. "
-        + cheapest_words(reports, enough=enough)
-        + (f" {unpriced} of unknown price are not shown." if unpriced else "")
-        + ("" if cost else " No price is known here, so tokens stand for cost."),
         marks=marks,
         facts={
             "cost": cost,
@@ -94,8 +64,6 @@ def cost_picture(reports: Sequence[StudentReport], *, enough: float = ENOUGH) ->
             "surely": best is not None and best.surely,
             "aside": best is not None and best.aside is not None,
         },
-        columns=("Student", "Arm", "Pass rate", "Cost per task" if cost else "Tokens per task"),
-        rows=tuple(rows),
     )
 
 

@@ -1,7 +1,6 @@
 """Draws pictures: the one place that loads the pictures library. Runs in a process of its own.
 
-`python -m upskill.reporting.pictures.drawing`: JSON from stdin, JSON to stdout. It loads the library first and then
-waits for something to draw, so it can be started before there is anything.
+`python -m upskill.reporting.pictures.drawing`: JSON from stdin, JSON to stdout.
 """
 
 import base64
@@ -11,9 +10,9 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from upskill.reporting.palette import LIGHT, on_paper
 from upskill.reporting.pictures.canvas import Canvas
-from upskill.reporting.pictures.palette import LIGHT, on_paper
-from upskill.reporting.pictures.picture import WIDTHS, Picture
+from upskill.reporting.pictures.picture import WIDTH, Picture
 
 LOOK = {
     "font": "sans-serif",
@@ -39,35 +38,28 @@ _TAG = re.compile(r"<[^>]*>")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 
 
-def draw(order: dict[str, Any]) -> dict[str, Any]:
-    """Each picture as SVG in each width; and as PNG where it was asked for."""
+def draw(pictures: list[dict[str, Any]]) -> dict[str, Any]:
+    """Each picture as SVG and as PNG."""
     from altair.utils.schemapi import debug_mode
 
     # Checking every part of every chart against a schema takes longer than drawing it.
     with debug_mode(False):
-        return {asked["name"]: _drawn(Picture(**asked), png=order["png"]) for asked in order["pictures"]}
+        return {asked["name"]: _drawn(Picture(**asked)) for asked in pictures}
 
 
-def _drawn(picture: Picture, *, png: bool) -> dict[str, str]:
+def _drawn(picture: Picture) -> dict[str, str]:
     import vl_convert
 
     chart = import_module(f"upskill.reporting.pictures.{picture.name}").chart
-    drawn: dict[str, str] = {}
-    for name, width in WIDTHS.items():
-        canvas = Canvas(width)
-        svg = vl_convert.vegalite_to_svg(canvas.spec(chart(picture, canvas), LOOK), allowed_base_urls=[])
-        drawn[name] = _tidy(svg, f"{picture.name}-{name}-")
-    if png:
-        picture_bytes = vl_convert.svg_to_png(on_paper(drawn["wide"], LIGHT["paper"]), scale=PNG_SCALE)
-        drawn["png"] = base64.b64encode(picture_bytes).decode("ascii")
-    return drawn
+    canvas = Canvas(WIDTH)
+    svg = _tidy(vl_convert.vegalite_to_svg(canvas.spec(chart(picture, canvas), LOOK), allowed_base_urls=[]))
+    png = vl_convert.svg_to_png(on_paper(svg, LIGHT["paper"]), scale=PNG_SCALE)
+    return {"svg": svg, "png": base64.b64encode(png).decode("ascii")}
 
 
-def _tidy(svg: str, prefix: str) -> str:
-    """Names of its own, so that several drawings can stand on one page; numbers no longer than an eye can see."""
+def _tidy(svg: str) -> str:
+    """Without what nobody reads, and numbers no longer than an eye can see."""
     svg = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", svg)
-    svg = re.sub(r'\bid="', f'id="{prefix}', svg)
-    svg = svg.replace("url(#", f"url(#{prefix}")
     return _TAG.sub(lambda tag: _LONG_NUMBER.sub(_shortened, tag[0]), svg)
 
 
@@ -76,15 +68,8 @@ def _shortened(number: re.Match[str]) -> str:
 
 
 def main() -> None:
-    """Load, wait, draw, answer."""
-    import vl_convert
-
-    # The JavaScript engine starts with the first drawing. Better now than when somebody waits.
-    canvas = Canvas(10)
-    vl_convert.vegalite_to_svg(canvas.spec(canvas.plot([]).mark_point(), LOOK))
-    order = sys.stdin.buffer.read()
-    if order:
-        sys.stdout.buffer.write(json.dumps(draw(json.loads(order))).encode())
+    """Read, draw, answer."""
+    sys.stdout.buffer.write(json.dumps(draw(json.loads(sys.stdin.buffer.read()))).encode())
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
+from upskill.reporting.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
-from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import arm_name, between, confidence_interval, points, short_names
+from upskill.reporting.wording import arm_name, points, short_names
 
 ROW = 58
 NAMES = (-0.55, -0.1)
@@ -18,7 +18,6 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
     if not compared:
         return None
     marks: list[dict[str, Json]] = []
-    rows = []
     for row, (report, lift) in enumerate(compared):
         wide = lift.cases_like_these
         decided = report.verdict in ("helps", "hurts", "no difference", "cheaper")
@@ -36,37 +35,12 @@ def lift_picture(evaluation: Evaluation) -> Picture | None:
                 "fill": LIGHT[verdict_colour(report.verdict)] if decided else LIGHT["paper"],
             }
         )
-        rows.append(
-            (
-                report.student.name,
-                points(lift.mean),
-                between(lift.these_cases),
-                between(wide),
-                f"{lift.pairs}",
-                report.verdict or "–",
-            )
-        )
-    said = "; ".join(
-        f"{report.student.name}: {points(lift.mean)} points, "
-        f"{confidence_interval(lift, lift.these_cases)} on these cases, {report.verdict}"
-        for report, lift in compared[:6]
-    )
     against = arm_name(compared[0][1].against, compared[0][0].harness)
     return Picture(
         name="lift",
         title=f"Lift over {'the ' if against == 'baseline' else ''}{against}",
-        says=f"Lift per student with its intervals. {said}.",
-        reading="A point is the lift; the thick bar its interval on these very cases, the thin line on cases like "
-        "these. A bar that crosses the zero line may be no lift at all; a hollow point is not decided."
-        + (
-            ""
-            if evaluation.min_lift is None
-            else f" The dashed line is the lift asked for, {points(evaluation.min_lift)}."
-        ),
         marks=marks,
         facts={"asked": None if evaluation.min_lift is None else evaluation.min_lift * 100},
-        columns=("Student", "Lift, points", "On these cases", "On cases like these", "Pairs", "Verdict"),
-        rows=tuple(rows),
     )
 
 

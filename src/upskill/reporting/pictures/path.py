@@ -5,37 +5,25 @@ from typing import Any
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
-from upskill.reporting.estimate_path import REASONS, StudentPath
+from upskill.reporting.estimate_path import StudentPath
+from upskill.reporting.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.canvas import SIGNED, Canvas, Chart, number
-from upskill.reporting.pictures.palette import LIGHT, verdict_colour
 from upskill.reporting.pictures.picture import Picture
-from upskill.reporting.wording import between, points, short_names
+from upskill.reporting.wording import points, short_names
 
 HEIGHT = 120
 MOST_STUDENTS = 8
-_ROUNDS = "Upright lines are the ends of rounds, in which every case was asked once. "
 
 
 def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Picture | None:
     """One panel per student; `None` where fewer than two pairs were measured."""
     reports = {report.student.name: report for report in evaluation.students}
     marks: list[dict[str, Json]] = []
-    rows = []
-    says = []
     for path in paths[:MOST_STUDENTS]:
         report = reports.get(path.student)
         if report is None or len(path.points) < 2:
             continue
         last = path.points[-1]
-        dropped = report.lifts[0].dropped if report.lifts else 0
-        cut_short = evaluation.interrupted and last.pairs + dropped < path.cap
-        ended = REASONS["interrupted"] if cut_short else "the plan was complete"
-        why = REASONS.get(report.stopped or "", ended)
-        said = f"{report.verdict} after {last.pairs} of at most {path.cap} pairs, because {why}"
-        says.append(f"{path.student}: {said}")
-        rows.append(
-            (path.student, str(last.pairs), str(path.cap), between(last.these_cases), report.verdict or "–", why)
-        )
         marks += [
             {
                 "student": path.student,
@@ -57,15 +45,7 @@ def path_picture(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Pictur
     return Picture(
         name="path",
         title="How the estimate settled",
-        says="How the lift and its intervals moved with each pair. " + "; ".join(says) + ".",
-        reading="The line is the lift so far; the band its interval on these cases, the paler one on new cases of "
-        "this kind. "
-        + (_ROUNDS if any(mark["round"] for mark in marks) else "")
-        + "The point is the end."
-        + (f" The first {MOST_STUDENTS} students are shown." if len(paths) > MOST_STUDENTS else ""),
         marks=marks,
-        columns=("Student", "Pairs", "At most", "On these cases", "Verdict", "Stopped because"),
-        rows=tuple(rows),
     )
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from upskill.domain.case import Json
 
-WIDTHS = {"wide": 470, "narrow": 262}
-"""The plotted width in pixels: on a desk, and on a phone."""
+WIDTH = 470
+"""Of what is plotted, in pixels."""
 
 
 class PictureFailed(Exception):
@@ -14,26 +14,19 @@ class PictureFailed(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Picture:
-    """What is to be drawn, and the same in words and as a table for whoever does not see it."""
+    """What is to be drawn."""
 
     name: str
     """Which module of this package draws it, and what its files are called."""
     title: str
-    says: str
-    """What the picture shows, in a sentence or two."""
     marks: list[dict[str, Json]]
     """What is drawn, one row per mark; plain JSON, because it goes to another process."""
     facts: dict[str, Json] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    reading: str = ""
-    """How to read it, for whoever does."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DrawnPicture:
-    """A picture as SVG in light colours, for a desk and for a phone, and as PNG where that was asked for."""
+    """A picture as SVG in light colours, and as PNG."""
 
-    wide: str
-    narrow: str
-    png: bytes | None = None
+    svg: str
+    png: bytes

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from upskill.domain import ArmSummary, StudentReport
+from upskill.domain import StudentReport
 from upskill.domain.case import Json
+from upskill.reporting.palette import LIGHT
 from upskill.reporting.pictures.canvas import Canvas, Chart
-from upskill.reporting.pictures.palette import LIGHT
 from upskill.reporting.pictures.picture import Picture
 from upskill.reporting.token_change import TokenRatio, token_change
 from upskill.reporting.wording import arm_name, short_names
@@ -18,8 +18,6 @@ def tokens_picture(reports: Sequence[StudentReport], ratios: Sequence[TokenRatio
     """`None` where no student's tokens are known."""
     known = {ratio.student: ratio for ratio in ratios}
     marks: list[dict[str, Json]] = []
-    rows = []
-    says = []
     for report in reports:
         ratio = known.get(report.student.name)
         said, colour = _change(ratio)
@@ -39,26 +37,13 @@ def tokens_picture(reports: Sequence[StudentReport], ratios: Sequence[TokenRatio
                     "change_colour": LIGHT[colour],
                 }
             )
-            rows.append(_row(report, arm, said if is_measured else ""))
-        if said:
-            says.append(f"{report.student.name}: {said}")
     if not marks:
         return None
     return Picture(
         name="tokens",
         title="Tokens per task",
-        says="Mean tokens per task in each arm. " + "; ".join(says[:6]) + ("." if says else ""),
-        reading="Input and output together, the skill's own text included. The change is that of the typical case; it "
-        "is blue where surely fewer tokens are used.",
         marks=marks,
-        columns=("Student", "Arm", "Tokens per task", "Change in the typical case"),
-        rows=tuple(rows),
     )
-
-
-def _row(report: StudentReport, arm: ArmSummary, change: str) -> tuple[str, ...]:
-    tokens = "unknown" if arm.tokens is None else f"{arm.tokens:,.0f}"
-    return report.student.name, arm_name(arm.arm, report.harness), tokens, change or "–"
 
 
 def _change(ratio: TokenRatio | None) -> tuple[str, str]:

@@ -23,10 +23,10 @@ _THIS_MACHINE = frozenset({"localhost", "::1", "0.0.0.0"})
 
 
 def judge_for(
-    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case]
+    settings: Settings, students: dict[str, Endpoint], cases: Sequence[Case], *, needs_key: bool = True
 ) -> tuple[Endpoint | None, tuple[str, ...]]:
     """The judge that the cases need, if any, and notes on it. Raises where it is one of the students, unless the
-    settings allow that."""
+    settings allow that. A plan that asks nobody does without its key."""
     judge = needed_judge(settings, students, cases)
     if judge is None:
         unused = settings.judge and not _is_judged(cases)
@@ -38,7 +38,7 @@ def judge_for(
             hint="name a model that is not measured with --judge; "
             f"to let {same[0]} do it, add --judge-is-student (setting: judge_is_student)",
         )
-    notes = () if judge.name in students else probe(judge).notes
+    notes = () if judge.name in students else probe(judge, needs_key=needs_key).notes
     return judge, (*notes, *map(own_judge_note, same))
 
 

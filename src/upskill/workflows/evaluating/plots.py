@@ -5,8 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from upskill.errors import EngineError
-from upskill.reporting.pictures import Drawer, DrawnPicture, Picture, PictureFailed
-from upskill.reporting.pictures.palette import DARK, LIGHT, darkened, on_paper
+from upskill.reporting.palette import DARK, LIGHT, darkened, on_paper
+from upskill.reporting.pictures import DrawnPicture, Picture, PictureFailed, draw
 
 NEEDED = {"altair": "altair", "vl_convert": "vl-convert-python"}
 """The modules that draw, and the packages of the extra `plots` that bring them."""
@@ -17,8 +17,7 @@ def draw_all(pictures: Sequence[Picture]) -> dict[str, DrawnPicture]:
     if missing := [package for module, package in NEEDED.items() if find_spec(module) is None]:
         raise EngineError(f"--plots needs {' and '.join(missing)}", hint=f"python -m pip install {' '.join(missing)}")
     try:
-        with Drawer() as drawer:
-            return dict(drawer.draw(pictures, png=True))
+        return draw(pictures)
     except PictureFailed as error:
         raise EngineError(f"the pictures could not be drawn: {error}") from None
 
@@ -30,13 +29,11 @@ def write_plots(drawn: dict[str, DrawnPicture], folder: Path) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         for name, picture in drawn.items():
             light, dark = folder / f"{name}.svg", folder / f"{name}-dark.svg"
-            light.write_text(on_paper(picture.wide, LIGHT["paper"]), encoding="utf-8")
-            dark.write_text(on_paper(darkened(picture.wide), DARK["paper"]), encoding="utf-8")
-            written += [light, dark]
-            if picture.png is not None:
-                image = folder / f"{name}.png"
-                image.write_bytes(picture.png)
-                written.append(image)
+            light.write_text(on_paper(picture.svg, LIGHT["paper"]), encoding="utf-8")
+            dark.write_text(on_paper(darkened(picture.svg), DARK["paper"]), encoding="utf-8")
+            image = folder / f"{name}.png"
+            image.write_bytes(picture.png)
+            written += [light, dark, image]
     except OSError as error:
         raise EngineError(f"{folder}: pictures cannot be written here ({error.strerror})") from None
     return written

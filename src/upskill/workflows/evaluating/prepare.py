@@ -18,6 +18,7 @@ from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
 from upskill.models.preflight import count_tokens
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
+from upskill.storage.skill_meta import cases_written_for
 from upskill.workflows.evaluating.check_cases import find_cases
 from upskill.workflows.evaluating.estimate import PlanEstimate, estimate_plan, seconds_per_call
 from upskill.workflows.evaluating.judge import judge_for, needed_judge
@@ -93,6 +94,11 @@ class PreparedEvaluation:
     """The notes that were announced: servers and aliases that were not typed, and who names them."""
 
     @property
+    def missing_keys(self) -> tuple[str, ...]:
+        """Variables that must hold a key before this can be run."""
+        return tuple(dict.fromkeys(one.missing_key for one in self.served.values() if one.missing_key is not None))
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """What it takes, for a person: calls, price and time, then the detectable lift."""
         return self.estimate.words, self.estimate.detectable
@@ -110,16 +116,18 @@ def prepare(
     *,
     progress: Progress = SILENT,
     announce: Callable[[str], None] = lambda _: None,
+    needs_keys: bool = True,
 ) -> PreparedEvaluation:
     """Read, resolve, probe and plan. Raises, with what to do, if no call could succeed.
 
-    `announce` gets a line for every server and alias that was not typed, before anything is sent.
+    `announce` gets a line for every server and alias that was not typed, before anything is sent. Without `needs_keys`
+    a missing key is a note: the plan is shown and not run.
     """
     skill = storage.read_skill(order.skill)
     case_file = _cases(order, skill, judge=settings.judge is not None)
     names = students_named(settings)
     _check_order(order)
-    counted = _counted(order, case_file.cases)
+    counted = _counted(order, skill, case_file.cases)
     _ceiling_cases(order, counted.cases, case_file.path)
     harness = choose_harness(settings.harness, counted.cases)
     sandbox = require_sandbox_for(counted.cases, harness=harness, backend=order.sandbox, where=str(case_file.path))
@@ -128,8 +136,8 @@ def prepare(
     untyped = _untyped(endpoints, needed_judge(settings, endpoints, counted.cases))
     for line in untyped:
         announce(line)
-    served = {name: probe(endpoint) for name, endpoint in endpoints.items()}
-    judge, judge_notes = judge_for(settings, endpoints, counted.cases)
+    served = {name: probe(endpoint, needs_key=needs_keys) for name, endpoint in endpoints.items()}
+    judge, judge_notes = judge_for(settings, endpoints, counted.cases, needs_key=needs_keys)
     # Last, because it can take a minute where checks run programs: a wrong name is reported at once.
     admitted = admit(
         counted.cases, skill, backend=backend, only=order.only, known=order.known_states, progress=progress
@@ -186,8 +194,10 @@ def _untyped(students: Mapping[str, Endpoint], judge: Endpoint | None) -> tuple[
     return (*untyped_lines("students are", students.values()), *untyped_lines("the judge is", judges))
 
 
-def _counted(order: EvaluationOrder, cases: Sequence[Case]) -> CountedCases:
-    counted = cases_that_count(cases, every_case=order.every_case, only=order.only)
+def _counted(order: EvaluationOrder, skill: Skill, cases: Sequence[Case]) -> CountedCases:
+    # Cases that were written for this version of the skill came after it: it holds nothing that was learned from them.
+    learned = order.case_file is not None or cases_written_for(order.skill) != skill.digest
+    counted = cases_that_count(cases, every_case=order.every_case, only=order.only, learned=learned)
     if order.only is not None:
         return counted
     once = without_copies(counted.cases)

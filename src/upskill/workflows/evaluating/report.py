@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
@@ -17,18 +18,21 @@ from upskill.redaction import redactor_from
 from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
 from upskill.reporting.html.story import TeachingStory
-from upskill.reporting.pictures import Picture, asked_pictures
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.reporting.sufficient_students import ENOUGH
 from upskill.reporting.token_change import TokenRatio
 from upskill.storage import RunFolder, RunRecord
 from upskill.storage.engine_logs import LogSamples
 from upskill.storage.engine_steps import StepReader
-from upskill.storage.runs import SettingRecord
+from upskill.storage.run_folders import name_of_run
+from upskill.storage.runs import CaseReference, SettingRecord
 from upskill.workflows.evaluating.conclude import by_student, summarise
 from upskill.workflows.evaluating.measured_skill import measured_skill, skill_of
 from upskill.workflows.evaluating.replay import Replay, planned_only, recorded_plan, replay
 from upskill.workflows.evaluating.typed_again import is_inside
+
+if TYPE_CHECKING:
+    from upskill.reporting.pictures import Picture
 
 REPORT_FILE = "report.html"
 MOST_TRIALS = 30_000
@@ -63,7 +67,7 @@ class Report:
             self.evaluation,
             self.facts,
             cases=self.cases,
-            trials=self._logged(),
+            trials=self.logged(),
             skill=self.skill,
             story=self.story,
             paths=self.paths,
@@ -72,11 +76,13 @@ class Report:
         )
         return clean(page)
 
-    def pictures(self) -> tuple[Picture, ...]:
+    def pictures(self) -> "tuple[Picture, ...]":
         """What `--plots` draws."""
+        from upskill.reporting.pictures import asked_pictures  # no other command needs it
+
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
-    def _logged(self) -> Iterator[LoggedTrial]:
+    def logged(self) -> Iterator[LoggedTrial]:
         """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
         folder = RunFolder(path=self.run)
         redactor = redactor_from(os.environ)
@@ -143,7 +149,7 @@ def read_report(
         run=run,
         evaluation=evaluation,
         facts=_facts(run, record, problems),
-        cases=tuple(_case_text(reference.id, known.get(reference.id), clean) for reference in record.cases),
+        cases=tuple(_case_text(reference, known.get(reference.id), clean) for reference in record.cases),
         paths=tuple(one.path for one in replays.values()),
         ratios=tuple(_ratios(plan, mine, replays)),
         enough=enough,
@@ -202,11 +208,12 @@ def _known_cases(run: Path, record: RunRecord, cases: Sequence[Case] | None, pro
     return found
 
 
-def _case_text(case_id: str, case: Case | None, clean: Callable[[str], str]) -> CaseText:
+def _case_text(reference: CaseReference, case: Case | None, clean: Callable[[str], str]) -> CaseText:
     if case is None:
-        return CaseText(id=case_id, prompt=None)
+        return CaseText(id=reference.id, digest=reference.digest, prompt=None)
     return CaseText(
-        id=case_id,
+        id=reference.id,
+        digest=reference.digest,
         prompt=clean(case.prompt),
         use=case.use,
         # latin-1 decodes any bytes and gives the same bytes back.
@@ -293,7 +300,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
     return RunFacts(
         skill=record.skill_name,
         skill_folder=_skill_folder(run, record),
-        folder=run.name,
+        folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder in which this report was made" if here else "from any folder",
         status=record.status,

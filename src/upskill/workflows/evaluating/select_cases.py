@@ -42,15 +42,16 @@ def without_copies(cases: Sequence[Case]) -> CountedCases:
 
 
 def cases_that_count(
-    cases: Sequence[Case], *, every_case: bool = False, only: frozenset[str] | None = None
+    cases: Sequence[Case], *, every_case: bool = False, only: frozenset[str] | None = None, learned: bool = True
 ) -> CountedCases:
     """Held-out cases, and those without a use; where none is held out, all that are not negative.
 
-    A teacher learned from learn cases, so a skill looks better on them than it is. A file of negative cases alone is
+    A teacher learned from learn cases, so a skill looks better on them than it is; they count where nobody has
+    `learned` from them. A file of negative cases alone is
     taken as it is. Cases named in `only`, with which a resumed run began, stay.
     """
     found = Counter(case.use for case in cases)
-    left_out = {"learn", "negative"} if found["held-out"] else {"negative"}
+    left_out = {"learn", "negative"} if found["held-out"] and learned else {"negative"}
     if every_case or left_out.issuperset(use for use in found):
         return CountedCases(cases=tuple(cases))
     counted = tuple(case for case in cases if case.use not in left_out or (only is not None and case.id in only))

@@ -11,10 +11,10 @@ from upskill.domain.student_profile import CountTokens, StudentProfile
 from upskill.measuring import more_cases_hint
 from upskill.models import Ask
 from upskill.storage.teaching_runs import TeachingFolder
-from upskill.teaching.case_split import split_cases, without_doubles
+from upskill.teaching.case_split import without_doubles
 from upskill.workflows.evaluating.select_cases import without_copies
 from upskill.workflows.generating.fact_plan import NO_PLAN, plan_of_run
-from upskill.workflows.generating.plan import GenerateInputs, cases_by_hand
+from upskill.workflows.generating.plan import GenerateInputs
 from upskill.workflows.generating.write_cases import write_cases_for
 from upskill.workflows.progress import RunProgress
 
@@ -49,8 +49,8 @@ class CaseStage:
         cases = own.cases
         if self._inputs.writes_cases:
             self._progress.stage_begun("Generating test cases...")
-            cases = self._written(ask, cases_by_hand(cases))
-        cases = split_cases(cases, self._inputs.order.counts)
+            cases = self._written(ask, self._inputs.staying(cases))
+        cases = self._inputs.split(cases)
         self.notes += (*family_notes(cases), *_few_families(cases))
         self._folder.write_cases(cases)
         return cases

@@ -84,10 +84,12 @@ def generate(
     inputs, gathered = plan.inputs, plan.inputs.gathered
     folder = create_teaching_run(settings.place("runs_dir", flag="--runs-dir"), about=_about(gathered))
     # They may have been edited while a person thought about the price: what is improved is what is saved now.
-    own = read_own_cases(inputs.order, gathered.skill_folder, judge=True)
+    own = read_own_cases(inputs.order, gathered.skill_folder, judge=True, feedback=inputs.feedback)
     if gathered.skill_folder is not None and gathered.material.skill is not None:
         previous = folder.keep_previous(gathered.skill_folder, name=gathered.material.skill.name)
         gathered = replace(gathered, material=replace(gathered.material, skill=read_draft(previous)))
+    if inputs.feedback is not None and inputs.target.in_place:
+        inputs.feedback.record_retired()
     if own:
         storage.write_case_file(folder.path / OWN_CASES, own)
     folder.save(MATERIAL, gathered_text(gathered))

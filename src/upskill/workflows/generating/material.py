@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from upskill import storage
 from upskill.domain import digest_of
+from upskill.domain.feedback import CommentedAnswer
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.skill import SKILL_FILE
 from upskill.domain.text import whole_characters
@@ -316,6 +317,7 @@ class _MaterialFile:
     redacted: int
     notes: tuple[str, ...]
     wish: str | None
+    comments: tuple[CommentedAnswer, ...] = ()
 
 
 _MATERIAL_FILE = TypeAdapter(_MaterialFile)
@@ -334,6 +336,7 @@ def gathered_text(gathered: GatheredMaterial) -> str:
         redacted=gathered.redacted,
         notes=gathered.notes,
         wish=gathered.wish,
+        comments=material.comments,
     )
     return record_text(_MATERIAL_FILE, saved)
 
@@ -346,7 +349,13 @@ def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | No
         raise EngineError(
             f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run instead"
         ) from None
-    material = Material(task=saved.task, examples=saved.examples, digest=saved.digest, documents=saved.documents)
+    material = Material(
+        task=saved.task,
+        examples=saved.examples,
+        digest=saved.digest,
+        documents=saved.documents,
+        comments=saved.comments,
+    )
     if previous is not None:
         material = replace(material, skill=read_draft(previous))
     return GatheredMaterial(

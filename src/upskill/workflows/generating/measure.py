@@ -72,6 +72,10 @@ class Measure(Protocol):
         ...
 
 
+OLD_VERSION = "old-version"
+"""The stage that asks whether a skill leaves anything to fix."""
+
+
 def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> None:
     """Tell a person which stage begins, and with which students."""
     who = unique_names(names)[0] if len(names) == 1 else f"{len(names)} models"  # the plan has their full names
@@ -79,6 +83,8 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     what, _, number = stage.rpartition("-")
     if what.startswith("aptitude"):
         progress.stage_begun(f"Measuring what {who} can do without a skill... (round {number})")
+    elif stage == OLD_VERSION:
+        progress.stage_begun(f"{evaluating} (the skill as it is)")
     elif stage.startswith("learn-"):
         progress.stage_begun(f"{evaluating} (attempt {stage.split('-')[1]})")
     elif stage == "held-out":
@@ -155,6 +161,11 @@ class StageMeasurer:
         )
         values = replace(self._settings.values, store=self._settings.values.store and not fresh)
         return self._measure(stage, order, cases, values, fresh=fresh)
+
+    def with_skill(self, stage: str, draft: Draft, cases: Sequence[Case]) -> Measurement:
+        """Measure a draft once on each case and nothing beside it: whether it passes, not what it adds."""
+        order = EvaluationOrder(skill=self._folder.keep_draft(draft), repeats=1, baseline=False)
+        return self._measure(stage, order, cases, self._settings.values)
 
     def without_skill(self, stage: str, cases: Sequence[Case], *, repeats: int, students: Sequence[str]) -> Measurement:
         """Measure some of the students without any skill, in the arms baseline and ceiling.

@@ -55,6 +55,10 @@ class GenerateOrder:
     effort: Literal["low", "high"] = "low"
     plan_file: str | None = None
     """A plan of facts: used where it exists, else written there for a person to edit, before any case is bought."""
+    feedback: str | None = None
+    """A file of comments on a run, which is one of the sources."""
+    retire: tuple[str, ...] = ()
+    """Held-out cases that are learned from from now on, because a person commented on them."""
     anyway: bool = False
     """Go on where aptitude says that no skill can help."""
     wait: bool = True
@@ -98,27 +102,47 @@ class Roles:
     """Lines on servers and aliases that were not typed, and who names them."""
 
     @property
+    def missing_keys(self) -> tuple[str, ...]:
+        """Variables that must hold a key before anybody can be asked."""
+        return tuple(dict.fromkeys(one.missing_key for one in self._all_served if one.missing_key is not None))
+
+    @property
+    def missing_notes(self) -> tuple[str, ...]:
+        """The same, a line for each model that needs one."""
+        return tuple(dict.fromkeys(note for one in self._all_served if one.missing_key for note in one.notes))
+
+    @property
+    def _all_served(self) -> tuple[ServedModel, ...]:
+        return self.teacher_served, self.writer_served, *self.students_served
+
+    @property
     def served(self) -> Served:
         """The students that are measured, each with what its server says."""
         return tuple(zip(self.students, self.students_served, strict=False))
 
 
 def roles_for(
-    settings: ResolvedSettings, *, evaluate: bool = True, announce: Callable[[str], None] = lambda _: None
+    settings: ResolvedSettings,
+    *,
+    evaluate: bool = True,
+    announce: Callable[[str], None] = lambda _: None,
+    needs_keys: bool = True,
 ) -> Roles:
     """Resolve and probe all models. Raises, with what to do, if one cannot be reached.
 
-    `announce` gets a line for every server and alias that was not typed, before anything is sent.
+    `announce` gets a line for every server and alias that was not typed, before anything is sent. A plan that asks
+    nobody does without keys.
     """
     values = settings.values
-    teacher, writer = teacher_for(values), case_writer_for(values)
+    teacher = teacher_for(values, needs_key=needs_keys)
+    writer = case_writer_for(values, needs_key=needs_keys)
     student_settings = replace(settings, values=_for_students(values, teacher))
     students = tuple(student_endpoint(name, student_settings.values) for name in student_settings.values.models)
     untyped = _untyped(teacher, writer, students if evaluate else ())
     for line in untyped:
         announce(line)
-    served = probe(teacher)
-    writer_served = served if writer == teacher else probe(writer)
+    served = probe(teacher, needs_key=needs_keys)
+    writer_served = served if writer == teacher else probe(writer, needs_key=needs_keys)
     if evaluate and not students:
         raise UsageError(
             "a hand-off teaches and is not measured: there is no student",
@@ -126,7 +150,9 @@ def roles_for(
         )
     is_teacher = [(one.model, one.base_url) == (teacher.model, teacher.base_url) for one in students]
     students_served = tuple(
-        served if same else probe(student) for student, same in zip(students, is_teacher, strict=True) if evaluate
+        served if same else probe(student, needs_key=needs_keys)
+        for student, same in zip(students, is_teacher, strict=True)
+        if evaluate
     )
     if evaluate:
         student_settings = with_output_cap(student_settings, tuple(zip(students, students_served, strict=True)))

@@ -10,7 +10,9 @@ from upskill.domain import Case, Draft
 from upskill.domain.case import Json
 from upskill.domain.progress import SILENT, Progress
 from upskill.domain.student_profile import StudentProfile
+from upskill.domain.text import count
 from upskill.errors import UsageError
+from upskill.measuring import FEWEST_CASES
 from upskill.settings import ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts, split_cases
 from upskill.teaching.draft_search import PROPOSALS_PER_REVISION
@@ -23,6 +25,7 @@ from upskill.workflows.evaluating.judge import judge_for
 from upskill.workflows.evaluating.prepare import choose_harness, require_sandbox_for, student_of
 from upskill.workflows.generating.estimate import TeachingEstimate, TeachingWorkload, estimate_teaching
 from upskill.workflows.generating.fact_plan import read_plan_file
+from upskill.workflows.generating.feedback import AppliedFeedback, apply_feedback, with_comments
 from upskill.workflows.generating.material import GatheredMaterial, gather, skill_in
 from upskill.workflows.generating.order import (
     GenerateOrder,
@@ -58,6 +61,8 @@ class GenerateInputs:
     """Cases that were named, or that the skill has."""
     profile: StudentProfile | None = None
     """What writers are told of the students, before there are cases; `None` where nothing is measured."""
+    feedback: AppliedFeedback | None = None
+    """What comments of a person change; `None` without any, and in a run that is resumed, which has saved it."""
 
     @property
     def writes_cases(self) -> bool:
@@ -68,6 +73,24 @@ class GenerateInputs:
         if self.order.case_file is not None or not self.order.counts.total:
             return False
         return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
+
+    @property
+    def cases_that_stay(self) -> tuple[Case, ...]:
+        """Those beside which a teacher writes others: what a person wrote, or commented on."""
+        return self.staying(self.own_cases)
+
+    def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """Of these cases, those that a person wrote or commented on."""
+        return tuple(case for case in cases if case.use is None or case.id in self._commented)
+
+    def split(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """The cases, each with its use: those that a person commented on are learned from."""
+        return split_cases(cases, self.order.counts, learn_from=self._commented)
+
+    @property
+    def _commented(self) -> frozenset[str]:
+        """Ids of cases with a comment that is used; held-out ones are none of them, unless they were retired."""
+        return frozenset(one.case_id for one in self.gathered.material.comments)
 
     @property
     def drafts(self) -> bool:
@@ -126,19 +149,23 @@ class GeneratePlan:
         """Models, price, time and notes, for a person."""
         roles = self.inputs.roles
         why = ", the strongest for which a key is set" if roles.chosen else ""
+        if roles.chosen and roles.teacher_served.missing_key is not None:
+            why = ", the strongest; no key is set, so a real run has no teacher yet"
         teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
         lines = [teacher]
         if roles.writer != roles.teacher:
             lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
         if self.inputs.order.evaluate:
             lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+        if self.inputs.feedback is not None:
+            lines.append(self.inputs.feedback.line)
         if self.inputs.profile is not None:
             lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
         if self.inputs.gathered.redacted:
             lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
-        lines += [f"  note: {note}" for note in (*self.inputs.gathered.notes, *roles.teacher_served.notes)]
-        return tuple(lines)
+        notes = (*self.inputs.gathered.notes, *roles.teacher_served.notes, *roles.missing_notes)
+        return (*lines, *(f"  note: {note}" for note in dict.fromkeys(notes)))
 
     def as_json(self) -> dict[str, Json]:
         """The plan for programs."""
@@ -154,6 +181,7 @@ class GeneratePlan:
             "student_share": None if estimate.students is None else estimate.students.as_json(),
             "cap": estimate.cap,
             "notes": [*self.inputs.roles.untyped, *self.inputs.gathered.notes],
+            "missing_keys": list(self.inputs.roles.missing_keys),
         }
 
 
@@ -163,11 +191,18 @@ def plan_generate(
     settings: ResolvedSettings,
     progress: Progress = SILENT,
     piped: BinaryIO | None = None,
+    needs_keys: bool = True,
 ) -> GeneratePlan:
-    """Read and check everything, and price it. Spends nothing, writes nothing."""
+    """Read and check everything, and price it. Spends nothing, writes nothing.
+
+    Without `needs_keys` a missing key is a note: the plan is shown and not run.
+    """
     settings = with_cap(settings)
     if order.revisions < 0:
         raise UsageError(f"--revisions must be at least 0, not {order.revisions}")
+    feedback = apply_feedback(order)
+    if feedback is not None:
+        order = feedback.order
     skill = improved_skill(order)
     target = target_for(order, settings, skill=skill)
     if target.in_place and not order.evaluate:
@@ -175,7 +210,7 @@ def plan_generate(
             f"{skill}: a skill is not replaced by one that nobody measured",
             hint="leave out --no-eval, or name another folder for the new one with -o",
         )
-    own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate)
+    own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate, feedback=feedback)
     gathered = gather(
         order.task,
         examples=order.examples,
@@ -185,9 +220,11 @@ def plan_generate(
         progress=progress,
         piped=piped,
     )
+    if feedback is not None:
+        gathered = with_comments(gathered, feedback)
     # Absolute: a run may be resumed from another folder.
     plan_file = None if order.plan_file is None else str(Path(order.plan_file).expanduser().absolute())
-    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
+    roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note, needs_keys=needs_keys)
     inputs = GenerateInputs(
         order=replace(
             order, avoid=taken_names(target), target=target, sources=_absolute(order.sources), plan_file=plan_file
@@ -196,13 +233,16 @@ def plan_generate(
         roles=roles,
         settings=recorded_cap(settings, roles),
         own_cases=own,
+        feedback=feedback,
     )
     _check_plan_file(inputs)
+    if feedback is not None:
+        inputs = _with_enough_held_out(inputs)
     values = roles.student_settings.values
     harness = choose_harness(values.harness, own)
     if own and order.evaluate:
         require_sandbox_for(own, harness=harness, backend=order.sandbox, where=str(order.case_file or skill))
-        judge_for(values, {student.name: student for student in roles.students}, own)
+        judge_for(values, {student.name: student for student in roles.students}, own, needs_key=needs_keys)
     if order.evaluate:
         inputs = replace(inputs, profile=first_profile(inputs))
     return GeneratePlan(inputs=inputs, estimate=_estimate(inputs, values, harness))
@@ -228,6 +268,18 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
     if not inputs.writes_cases:
         raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
     read_plan_file(file, inputs.gathered.material, inputs.order.counts)
+
+
+def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
+    """Raises where comments leave no case to test a new version on; says so where they leave few."""
+    left = uses_of(inputs.split(inputs.own_cases))["held_out"]
+    if inputs.writes_cases or not inputs.order.evaluate or left >= FEWEST_CASES:
+        return inputs
+    more = 'add cases with `"use": "held-out"` that nobody has commented on'
+    if not left:
+        raise UsageError("every case is learned from: none is left to test a new version on", hint=more)
+    note = f"only {count(left, 'held-out case')} left to test a new version on: {more}"
+    return replace(inputs, gathered=replace(inputs.gathered, notes=(*inputs.gathered.notes, note)))
 
 
 def _absolute(sources: Sequence[str]) -> tuple[str, ...]:
@@ -272,8 +324,8 @@ def _counts(inputs: GenerateInputs) -> CaseCounts:
     """The cases that students get: the own ones, or those to be written and the own ones that join them."""
     wanted, own = inputs.order.counts, inputs.own_cases
     if not inputs.writes_cases:
-        return CaseCounts(**uses_of(split_cases(own, wanted)))
-    there = uses_of(split_cases(cases_by_hand(own), wanted))
+        return CaseCounts(**uses_of(inputs.split(own)))
+    there = uses_of(inputs.split(inputs.cases_that_stay))
     return replace(wanted, learn=wanted.learn + there["learn"], held_out=wanted.held_out + there["held_out"])
 
 
@@ -289,14 +341,12 @@ def topics_of(cases: Sequence[Case]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def cases_by_hand(cases: Sequence[Case]) -> tuple[Case, ...]:
-    """Those that a person wrote, which stay beside those that a teacher writes."""
-    return tuple(case for case in cases if case.use is None)
-
-
-def read_own_cases(order: GenerateOrder, skill: Path | None, *, judge: bool) -> tuple[Case, ...]:
+def read_own_cases(
+    order: GenerateOrder, skill: Path | None, *, judge: bool, feedback: AppliedFeedback | None = None
+) -> tuple[Case, ...]:
     """Cases that were named, or that the skill has. `judge` says whether there is one to ask."""
     if skill is None and order.case_file is None:
         return ()
     found = find_cases(skill or Path(), None if order.case_file is None else Path(order.case_file), judge=judge)
-    return () if found is None else found.cases
+    cases = () if found is None else found.cases
+    return cases if feedback is None else feedback.applied(cases)

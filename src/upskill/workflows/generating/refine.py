@@ -95,7 +95,7 @@ def refine(
     loop = _Loop(
         cases=tuple(cases),
         measure=measure,
-        asked_for=wish is not None or proposed is not None,
+        asked_for=wish is not None or proposed is not None or _asks(material),
         profile=profile,
         count=count,
         on_attempt=on_attempt,
@@ -132,6 +132,11 @@ def refine(
             return loop.end(why)
     done = loop.is_done
     return loop.end("every learn case passes" if done else f"{counted(revisions, 'revision')} made")
+
+
+def _asks(material: Material | None) -> bool:
+    """Whether a person's comments on answers ask for a change."""
+    return material is not None and any(comment.is_wish for comment in material.comments)
 
 
 @dataclass(kw_only=True, slots=True)

@@ -3,7 +3,6 @@
 Nothing worse ever takes the place of what is better, and nothing is overwritten that somebody changed meanwhile.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from upskill.errors import UpskillError, UsageError
 from upskill.storage.draft_folder import write_draft
 from upskill.storage.skill_meta import SkillMeta, read_meta, write_meta
 from upskill.workflows.generating.plan import GenerateInputs
+from upskill.workflows.generating.shown_path import shown_path
 
 
 def save_draft(
@@ -109,15 +109,3 @@ def _is_one_of(folder: Path, versions: Sequence[Path]) -> bool:
     """Whether every file is as in one of the versions: in the old one, or, after a kill, partly in the new one."""
     known = {(file.path, file.sha256) for version in versions for file in storage.read_skill(version).files}
     return all((file.path, file.sha256) in known for file in storage.read_skill(folder).files)
-
-
-def shown_path(path: Path) -> str:
-    """A path as a person would type it: `./skills/x` where it is below the working folder."""
-    try:
-        below = path.resolve().relative_to(Path.cwd().resolve())
-    except ValueError:
-        try:
-            return Path(os.path.relpath(path.resolve(), Path.cwd().resolve())).as_posix()
-        except ValueError:
-            return path.as_posix()
-    return f"./{below.as_posix()}"

@@ -37,6 +37,7 @@ from upskill.workflows.generating.attempts import Attempt, content_of
 from upskill.workflows.generating.case_stage import CaseStage
 from upskill.workflows.generating.findings import NOBODY, Accept, DraftSearch, agreed_findings, material_notes
 from upskill.workflows.generating.measure import StageMeasurer, report_stage
+from upskill.workflows.generating.nothing_to_fix import nothing_to_fix
 from upskill.workflows.generating.order import Roles
 from upskill.workflows.generating.plan import GenerateInputs, topics_of
 from upskill.workflows.generating.prove import Proof, old_version_stays, prove
@@ -44,7 +45,8 @@ from upskill.workflows.generating.provenance import claims_of, provenance_of
 from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.save import save_draft, shown_path
+from upskill.workflows.generating.save import save_draft
+from upskill.workflows.generating.shown_path import shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
@@ -105,6 +107,9 @@ class GenerateStages:
             progress=self._progress,
             on_stage=partial(report_stage, names=_names(roles), progress=self._progress),
         )
+        if (nothing := nothing_to_fix(self._inputs, cases, measure, self._folder)) is not None:
+            self._notes.insert(0, nothing.advice)
+            return self._save(nothing.old, cases, None, old_version_stays(nothing.reason))
         self._aptitude(cases, measure)
         lessons, draft = self._draft(ask, cases)
         refined = self._refine(draft, lessons, cases, measure, ask)
@@ -327,7 +332,7 @@ class GenerateStages:
         found = () if unchanged else self._search.search(copy)
         if not (unchanged or old_stays):
             found = self._agreed(found, copy)
-            meta = replace(meta, findings=found)
+            meta = replace(meta, findings=found, digest=storage.read_skill(copy).digest)
             place, skill = save_draft(inputs, best, meta, cases, copy=copy, previous=self._folder.previous)
         result = GenerateResult(
             skill=skill or storage.read_skill(copy),

@@ -15,6 +15,7 @@ from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures
+from upskill.reporting.decision import on_held_out_cases
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
@@ -24,7 +25,7 @@ from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.save import shown_path
+from upskill.workflows.generating.shown_path import shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
@@ -158,8 +159,8 @@ class StoryReader:
         found = tuple(map(self._named, self._files.refining.attempts or self._recorded_attempts))
         if len(found) > MOST_ATTEMPTS:
             self._files.problems.append(f"{len(found) - MOST_ATTEMPTS} of {len(found)} attempts are not shown")
-        first = found[:MOST_ATTEMPTS]
-        return first if any(one.chosen for one in first) else (*first[:-1], *(one for one in found if one.chosen))
+        chosen = [one for one in found[MOST_ATTEMPTS:] if one.chosen][:1]
+        return (*found[: MOST_ATTEMPTS - len(chosen)], *chosen)
 
     @property
     def _recorded_attempts(self) -> tuple[AttemptSummary, ...]:
@@ -257,11 +258,11 @@ class StoryReader:
         return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
 
     def _improved(self) -> str | None:
-        """The skill that was to be improved, as it was typed."""
+        """The skill that was to be improved, as it would be typed here."""
         name = PurePosixPath(self._files.previous or "").name
         sources = self._record.order.get("sources")
         typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
-        return next((one for one in typed if name in PurePosixPath(one).parts), None)
+        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
 
     def _notes(self) -> tuple[str, ...]:
         """The notes of the run, without those on cases, which stand beside the cases."""
@@ -316,7 +317,7 @@ def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:
     """The held-out evaluation in a figure and a few words."""
-    on = f"on {count(evaluation.cases, 'held-out case')}"
+    on = on_held_out_cases(evaluation)
     if len(evaluation.students) != 1:
         verdicts = [report.verdict for report in evaluation.students]
         return StoryTest(figure=f"{verdicts.count('helps')} of {len(verdicts)} models helped", words=on)

@@ -31,8 +31,11 @@ STRONGEST_FIRST = (
 """The teacher is the first of these for which there is a key, unless one is named."""
 
 
-def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
-    """The teacher that was named, or the strongest for which a key is present. Raises where there is none."""
+def teacher_for(
+    settings: Settings, *, environment: Mapping[str, str] | None = None, needs_key: bool = True
+) -> Endpoint:
+    """The teacher that was named, or the strongest for which a key is present. Raises where there is none; for a plan
+    that asks nobody, without `needs_key`, the strongest of all takes its place."""
     environment = os.environ if environment is None else environment
     if settings.teacher is not None:
         return _with_own_key(
@@ -50,15 +53,22 @@ def teacher_for(settings: Settings, *, environment: Mapping[str, str] | None = N
             f"{without_secrets(settings.teacher_base_url)}: which model is asked there?",
             hint="name it with --model, any name will do",
         )
-    return strongest(settings, environment)
+    try:
+        return strongest(settings, environment)
+    except ProviderError:
+        if needs_key:
+            raise
+        return _known_teacher(STRONGEST_FIRST[0], settings)
 
 
-def case_writer_for(settings: Settings, *, environment: Mapping[str, str] | None = None) -> Endpoint:
+def case_writer_for(
+    settings: Settings, *, environment: Mapping[str, str] | None = None, needs_key: bool = True
+) -> Endpoint:
     """The case writer: the model named for it, or the teacher. It is at the teacher's server unless its name resolves
     to another."""
     name = settings.test_gen_model
     if name is None or name == settings.teacher:
-        return teacher_for(settings, environment=environment)
+        return teacher_for(settings, environment=environment, needs_key=needs_key)
     try:
         return resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
     except UsageError:
@@ -72,7 +82,7 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
     """The first of the known teachers whose key is set and whose package is there."""
     wanted: list[str] = []
     for name in STRONGEST_FIRST:
-        endpoint = resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
+        endpoint = _known_teacher(name, settings)
         wanted += (variable for variable in endpoint.key_variables if variable not in wanted)
         ready = endpoint.key_variable(environment) is not None or not endpoint.key_required
         if ready and (endpoint.package is None or is_installed(endpoint.package)):
@@ -81,6 +91,10 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
         f"there is no teacher: no key is set ({', '.join(wanted)})",
         hint="set one of them, or name a local model: --model NAME --base-url http://localhost:8080/v1",
     )
+
+
+def _known_teacher(name: str, settings: Settings) -> Endpoint:
+    return resolve_model(name, aliases=settings.aliases, alias_origin=settings.untyped.get("aliases"))
 
 
 def _with_own_key(endpoint: Endpoint, settings: Settings) -> Endpoint:

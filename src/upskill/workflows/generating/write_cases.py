@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -154,11 +154,16 @@ class SkillCases:
 
 
 def plan_cases(
-    order: CasesOrder, settings: Settings, *, announce: Callable[[str], None] = lambda _: None
+    order: CasesOrder,
+    settings: Settings,
+    *,
+    announce: Callable[[str], None] = lambda _: None,
+    needs_key: bool = True,
 ) -> WritingPlan:
     """Plan who writes, from what, and at what price. Raises, before anything is spent, where it cannot be done.
 
-    `announce` gets a line on a server or an alias that was not typed, before anything is sent.
+    `announce` gets a line on a server or an alias that was not typed, before anything is sent. Without `needs_key` a
+    missing key is a note: the plan is shown and not run.
     """
     folder = order.skill.parent if order.skill.name == SKILL_FILE else order.skill
     skill = storage.read_skill(folder)
@@ -167,12 +172,12 @@ def plan_cases(
         _refuse_to_replace(order, folder, skill)
     if not os.access(target.parent, os.W_OK):
         raise UsageError(f"{target}: cannot be written there", hint="name a case file in another folder with -o FILE")
-    writer = case_writer_for(settings)
+    writer = case_writer_for(settings, needs_key=needs_key)
     if writer.is_handoff:
         handoff_folder(writer, run=None)  # raises where none was named
     for line in untyped_lines("the case writer is", [writer]):
         announce(line)
-    served = probe(writer)
+    served = probe(writer, needs_key=needs_key)
     gathered = gather(None, sources=(str(folder), *order.sources), folder=Path.cwd())
     teaching = TeachingWorkload(
         material=gathered.material,
@@ -328,8 +333,10 @@ def write_missing_cases(
         progress.note(line)
     for student in students:
         probe(student)
+    # Negative cases do not count in an evaluation, so none are bought for one.
+    counts = replace(CaseCounts(), negative=0)
     found = cases_for_skill(
-        CasesOrder(skill=order.skill, sandbox=order.sandbox),
+        CasesOrder(skill=order.skill, counts=counts, sandbox=order.sandbox),
         settings=settings,
         progress=progress,
         confirm=confirm,

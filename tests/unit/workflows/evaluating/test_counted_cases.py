@@ -7,6 +7,7 @@ import pytest
 
 from upskill.domain import Case, CaseUse, Check
 from upskill.settings import Settings
+from upskill.storage import read_skill
 from upskill.workflows.evaluating.prepare import EvaluationOrder, prepare
 from upskill.workflows.evaluating.select_cases import cases_that_count, without_copies
 
@@ -43,6 +44,34 @@ def test_held_out_cases_count_where_there_are_any_and_negative_ones_never(
 def test_whoever_asks_for_every_case_gets_every_case() -> None:
     cases = some("held-out", "learn", "negative")
     assert cases_that_count(cases, every_case=True).cases == tuple(cases)
+
+
+def test_cases_that_nobody_has_learned_from_all_count_but_the_negative_ones() -> None:
+    found = cases_that_count(some("held-out", "learn", "negative", None), learned=False)
+    assert [case.id for case in found.cases] == ["c0", "c1", "c3"]
+    assert found.notes == ("1 negative case is left out; what is said here comes from the 3 others",)
+    assert cases_that_count(some("held-out", "learn"), learned=False).notes == ()
+
+
+def test_cases_written_for_this_version_count_until_the_skill_changes(tmp_path: Path) -> None:
+    folder = tmp_path / "gauge"
+    folder.mkdir()
+    body = folder / "SKILL.md"
+    body.write_text("---\nname: gauge\ndescription: Reads gauges.\n---\nRead it.\n")
+    cases = [
+        {"id": f"c{n}", "use": use, "input": f"Port {n}?", "expected": {"contains": [f"74{n}"]}}
+        for n, use in enumerate(("learn", "held-out", "held-out"))
+    ]
+    by = {"model": "opus", "skill_digest": read_skill(folder).digest}
+    (folder / "skill_meta.json").write_text(json.dumps({"cases_written_by": by, "cases": cases}))
+    (tmp_path / "student.yaml").write_text("rules: [{replies: [x]}]")
+    settings = Settings(models=(f"scripted/{tmp_path}/student.yaml",))
+    for skill in (folder, body):
+        assert len(prepare(EvaluationOrder(skill=skill), settings).plan.cases) == 3
+    other = EvaluationOrder(skill=folder, case_file=folder / "skill_meta.json")
+    assert len(prepare(other, settings).plan.cases) == 2, "of a file that was named nobody knows who learned from it"
+    body.write_text(body.read_text() + "Port 0 is 740.\n")
+    assert [case.id for case in prepare(EvaluationOrder(skill=folder), settings).plan.cases] == ["c1", "c2"]
 
 
 def test_a_run_that_is_gone_on_with_keeps_the_cases_it_began_with() -> None:

@@ -39,6 +39,16 @@ def test_a_text_is_a_recording_and_another_file_a_document(tmp_path: Path) -> No
     assert again == gathered, "going on with a run begins with the very same material"
 
 
+def test_a_template_is_read_as_the_text_that_it_is(tmp_path: Path) -> None:
+    (tmp_path / "release.md").write_text("{{ title }}\n\nTag the release with `quayctl tag {{ version }}`.\n")
+    (tmp_path / "page.j2").write_text("{% extends 'base' %}\n<p>Use port 7413.</p>\n")
+    sources = [str(tmp_path / "release.md"), str(tmp_path / "page.j2")]
+    gathered = gather("release", sources=sources, folder=tmp_path, environment={})
+    assert gathered.material.digest is not None
+    assert "quayctl tag" in gathered.material.digest.text
+    assert [document.name for document in gathered.material.documents] == ["page.j2"]
+
+
 def test_of_a_repository_the_prose_comes_first_and_what_is_hidden_is_not_read(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     for name, text in {

@@ -1,0 +1,108 @@
+"""`upskill-feedback.json`: comments that a browser saved from a report. May be a stranger's, and is read strictly."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from upskill.domain.feedback import Comment, Feedback, Opinion, last_of_each
+from upskill.domain.text import count, on_one_line
+from upskill.domain.trial import Arm
+from upskill.errors import UsageError
+from upskill.storage.foreign_json import parse_json
+
+FEEDBACK_FORMAT: Literal["upskill.feedback/1"] = "upskill.feedback/1"
+MOST_BYTES = 1_000_000
+MOST_COMMENTS = 1_000
+MOST_NOTE = 4_000
+"""Characters of one note; the page lets nobody write more."""
+MOST_PROBLEMS = 10
+_HOW = "save it with `Save comments` in the report of a run; see docs/how-to/comment-on-answers.md"
+
+_Name = Annotated[str, Field(min_length=1, max_length=500)]
+_Count = Annotated[int, Field(ge=1, le=10_000_000)]
+_Digest = Annotated[str, Field(min_length=8, max_length=128)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _SkillEntry(_Strict):
+    """The skill that was measured."""
+
+    name: _Name
+    digest: _Digest
+
+
+class _CommentEntry(_Strict):
+    case: _Name
+    case_digest: _Digest | None = None
+    model: _Name
+    arm: Arm
+    repeat: _Count
+    line: _Count | None = None
+    opinion: Opinion | None = None
+    note: Annotated[str, Field(max_length=MOST_NOTE)] = ""
+
+
+class FeedbackFile(_Strict):
+    """The file as it is saved by the page of a run."""
+
+    schema_: Literal["upskill.feedback/1"] = Field(alias="schema")
+    run: _Name
+    skill: _SkillEntry
+    comments: Annotated[list[_CommentEntry], Field(min_length=1, max_length=MOST_COMMENTS)]
+
+
+def read_feedback(path: Path) -> Feedback:
+    """The comments of a file; of several on one answer, the last. Raises `UsageError` with every problem found."""
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{on_one_line(str(path))}: is no file", hint=_HOW)
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{on_one_line(str(path))}: cannot be read ({error.strerror})", hint=_HOW) from None
+    if len(data) > MOST_BYTES:
+        raise UsageError(f"{path}: is larger than {MOST_BYTES // 1_000_000} MB, which no saved comments are", hint=_HOW)
+    try:
+        found = FeedbackFile.model_validate(parse_json(data))
+    except ValidationError as error:
+        raise _damaged(path, [_problem(one["loc"], one["msg"]) for one in error.errors()]) from None
+    except ValueError as error:
+        raise _damaged(path, [str(error)]) from None
+    return Feedback(
+        run=found.run,
+        skill_name=found.skill.name,
+        skill_digest=found.skill.digest,
+        comments=last_of_each(_comment(one) for one in found.comments),
+    )
+
+
+def _comment(entry: _CommentEntry) -> Comment:
+    return Comment(
+        case=entry.case,
+        case_digest=entry.case_digest,
+        model=entry.model,
+        arm=entry.arm,
+        repeat=entry.repeat,
+        line=entry.line,
+        opinion=entry.opinion,
+        note=entry.note.strip(),
+    )
+
+
+def _problem(place: tuple[int | str, ...], said: str) -> str:
+    """`comment 3, opinion: Input should be 'right', 'wrong' or 'unclear'`."""
+    first, *rest = place or ("the file",)
+    if first == "comments" and rest and isinstance(rest[0], int):
+        first, *rest = f"comment {rest[0] + 1}", *rest[1:]
+    return on_one_line(f"{', '.join(map(str, (first, *rest)))}: {said}")
+
+
+def _damaged(path: Path, problems: list[str]) -> UsageError:
+    shown = problems[:MOST_PROBLEMS]
+    if more := len(problems) - len(shown):
+        shown.append(f"and {count(more, 'more problem')}")
+    return UsageError(f"{path}: cannot be read as {FEEDBACK_FORMAT}", problems=shown, hint=_HOW)

@@ -1,0 +1,62 @@
+"""`--dry-run` shows the plan and its price without a key, and names the variable that a real run needs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Upskill
+
+CASES = [{"input": f"Which port has berth {number}?", "expected": {"contains": f"84{number}"}} for number in range(8)]
+
+
+@pytest.fixture
+def quay(here: Path) -> Path:
+    folder = here / "quay"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text("---\nname: quay\ndescription: Ports of berths.\n---\nNord is at 8472.\n")
+    (folder / "skill_meta.json").write_text(json.dumps({"cases": CASES}))
+    return folder
+
+
+def test_the_plan_of_an_evaluation_needs_no_key_and_the_evaluation_does(upskill: Upskill, quay: Path) -> None:
+    planned = upskill("eval", "quay", "-m", "haiku", "-m", "sonnet", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "price about $" in planned.stdout
+    assert "note: haiku: ANTHROPIC_API_KEY is not set; a real run needs it" in planned.stdout
+    for_programs = json.loads(upskill("eval", "quay", "-m", "haiku", "-m", "sonnet", "-n", "--json").stdout)
+    assert for_programs["missing_keys"] == ["ANTHROPIC_API_KEY"]
+    assert for_programs["price"]["expected"] > 0
+    real = upskill("eval", "quay", "-m", "haiku")
+    assert real.returncode == 3
+    assert "ANTHROPIC_API_KEY is not set" in real.stderr
+
+
+def test_a_plan_with_every_key_is_missing_none(upskill: Upskill, quay: Path) -> None:
+    planned = upskill("eval", "quay", "-m", "haiku", "-n", "--json", ANTHROPIC_API_KEY="made-up")
+    assert json.loads(planned.stdout)["missing_keys"] == []
+
+
+def test_the_plan_of_a_generate_needs_no_key_of_teacher_or_student(upskill: Upskill, here: Path) -> None:
+    words = ("generate", "parse YAML", "-m", "sonnet", "--eval-model", "kimi", "--dry-run")
+    planned = upskill(*words)
+    assert planned.returncode == 0, planned.stderr
+    assert "teacher: about" in planned.stdout
+    assert "note: sonnet: ANTHROPIC_API_KEY is not set; a real run needs it" in planned.stdout
+    assert "note: kimi: HF_TOKEN is not set; a real run needs it" in planned.stdout
+    assert json.loads(upskill(*words, "--json").stdout)["missing_keys"] == ["ANTHROPIC_API_KEY", "HF_TOKEN"]
+    assert not (here / "runs").exists()
+
+
+def test_without_any_key_the_plan_is_priced_for_the_strongest_teacher(upskill: Upskill, quay: Path) -> None:
+    planned = upskill("generate", "parse YAML", "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert planned.stdout.startswith("Teacher: opus (")
+    assert "no key is set, so a real run has no teacher yet" in planned.stdout
+    assert "note: opus: ANTHROPIC_API_KEY is not set" in planned.stdout
+    written = upskill("cases", "write", "quay", "--replace", "--dry-run")
+    assert written.returncode == 0, written.stderr
+    assert "note: opus: ANTHROPIC_API_KEY is not set" in written.stdout
+    real = upskill("generate", "parse YAML")
+    assert real.returncode == 3
+    assert "there is no teacher: no key is set" in real.stderr
