@@ -97,7 +97,10 @@ def feedback(project: Path, browser: Browser) -> Path:
     _comment(browser, "cable", "wrong", HOSTILE)
     _comment(browser, "davit", "right", "", side=0)
     assert browser.run("document.getElementById('feedback-count').textContent") == "3 comments"
-    return _saved(browser, project.parent / "downloads")
+    file = _saved(browser, project.parent / "downloads")
+    next_command = f"upskill generate --from runs/{_run(project).name} --feedback upskill-feedback.json"
+    assert browser.run("document.querySelector('#feedback-said code').textContent") == next_command
+    return file
 
 
 @pytest.fixture
@@ -175,7 +178,7 @@ def test_the_same_comments_do_not_fit_the_new_version_and_a_stopped_revision_lea
     (here / "teacher.yaml").write_text("rules:\n  - replies: ['{\"edits\": []}']\n")
     done = _generate(here, "--feedback", str(feedback), "--retire", "davit")
     assert done.returncode == 0, done.stderr
-    assert "the old version stays" in done.stdout
+    assert "The old version stays" in done.stdout
     assert (here / "skills" / "moor" / "SKILL.md").read_text() == before
     assert _uses(here)["davit"] == "learn"  # the teacher has seen it, whatever became of its answer
     (here / "skills" / "moor" / "SKILL.md").write_text(f"{before}- Another line\n")

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from upskill.cli.live_display import StepProgress
-from upskill.cli.screen import Line, wrapped
+from upskill.cli.screen import Line
 from upskill.domain import Arm, Errored, Skill, Trial, TrialPlan, harness_info
 from upskill.domain.progress import Waiting
-from upskill.domain.text import count, visible
+from upskill.domain.text import count
 from upskill.measuring import Decision, DroppedPair, Pair, RunningLift
 from upskill.measuring.lift import RunningLook
 from upskill.models import MeteredClient
@@ -34,9 +34,8 @@ class TrialProgress(StepProgress, RunProgress):
         self.note(_headline(plan, skill) if self.animated else f"{_headline(plan, skill)}; {lines[0]}")
         conditions = " and ".join(arm_name(arm, plan.harness) for arm in plan.arms)
         tools = "; students work with tools" if harness_info(plan.harness).with_tools else ""
-        plan_lines = [f"{conditions}{tools}", *lines]
-        self._plan_lines = [f"  {line}" for line in (*plan_lines, *notes)]
-        self._figures = Figures(plan, lines=[f"  {line}" for line in plan_lines])
+        self._plan_lines = [f"  {line}" for line in (f"{conditions}{tools}", *lines, *notes)]
+        self._figures = Figures(plan)
 
     def show_plan(self) -> None:
         """Show all of the plan in lines that stay, to a person who is asked whether to run it."""
@@ -44,7 +43,7 @@ class TrialProgress(StepProgress, RunProgress):
             self.note(line)
 
     def evaluation_begun(self, client: MeteredClient) -> None:
-        """Show live figures from here on. On a terminal what was planned stands above them, and goes with them."""
+        """Show live figures from here on."""
         if self._figures is not None:
             self._figures.begin(client)
             self.show(self._figures)
@@ -71,9 +70,7 @@ def _headline(plan: TrialPlan, skill: Skill) -> str:
 class Figures:
     """The counts of a run, and the live table made from them."""
 
-    def __init__(self, plan: TrialPlan, *, lines: Sequence[str] = ()) -> None:
-        """`lines` say what was planned, and are shown above the figures where there is room."""
-        self._plan_lines = lines
+    def __init__(self, plan: TrialPlan) -> None:
         self._plan = plan
         self._names = dict(
             zip(
@@ -112,12 +109,10 @@ class Figures:
             self._ended[trial.student, trial.arm][outcome.passed] += 1
 
     def block(self, *, width: int, height: int, drawn: bool) -> Sequence[Line]:
-        """What was planned, a bar, a table of students, and a line on time, money and what is waited for."""
+        """A bar, a table of students, and a line on time, money and what is waited for."""
         block = live_block(self.now(), width=width, height=height, drawn=drawn)
         rows = [Line(row.text, _STYLES.get(row.verdict or "", "")) for row in block.rows]
-        live = [Line(block.progress), Line(block.head, "dim"), *rows, Line(block.status, "dim")]
-        planned = [row for line in self._plan_lines for row in wrapped(visible(line), width)]
-        return [*(Line(row, "dim") for row in planned[: max(0, height - len(live))]), *live]
+        return [Line(block.progress), Line(block.head, "dim"), *rows, Line(block.status, "dim")]
 
     def lines(self) -> Sequence[str]:
         """Nothing is worth a line before the first pair."""

@@ -96,24 +96,36 @@ class Screen:
             painted = "".join(f"{_painted(line)}\x1b[K\n" for line in lines)
             # A terminal remembers which rows it has wrapped and joins them again when it becomes wider, whatever is
             # written there by then: the block would have fewer rows than lines. A row that is erased is forgotten.
-            erased = "" if width == self._width else "\x1b[J"
-            self._write(f"{self._to_top(width)}{erased}{painted}\x1b[J")
+            start = self._to_top(width) if width == self._width else self._erased(width)
+            self._write(f"{start}{painted}\x1b[J")
             self._drawn, self._width = tuple(lines), width
 
     def clear(self) -> None:
         """Take the block away; what stood above it stays."""
         with self._lock:
             if self._drawn:
-                self._write(f"{self._to_top(self.size.columns)}\x1b[J")
+                self._write(f"{self._erased(self.size.columns)}\x1b[J")
                 self._drawn = ()
 
+    def _erased(self, width: int) -> str:
+        """To the first column of the block's first row, with every row of the block erased.
+
+        Row by row: a terminal that is told to erase everything from its first row on keeps a copy above it.
+        """
+        erased_rows = "\x1b[2K\x1b[B" * self._rows(width)
+        return self._to_top(width) + erased_rows + self._to_top(width)
+
     def _to_top(self, width: int) -> str:
-        """To the first column of the block's first row. Lines longer than a terminal that became narrower are
-        wrapped there by now, so they take more rows than when they were drawn."""
+        """To the first column of the block's first row."""
+        rows = self._rows(width)
+        return f"\r\x1b[{rows}A" if rows else "\r"
+
+    def _rows(self, width: int) -> int:
+        """How many rows the block takes. Lines longer than a terminal that became narrower are wrapped there by now,
+        so they take more than when they were drawn."""
         from rich.cells import cell_len
 
-        rows = sum(max(1, -(-cell_len(line.text) // width)) for line in self._drawn)
-        return f"\r\x1b[{rows}A" if rows else "\r"
+        return sum(max(1, -(-cell_len(line.text) // width)) for line in self._drawn)
 
     def _write(self, text: str) -> None:
         try:

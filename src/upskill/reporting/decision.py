@@ -41,8 +41,7 @@ def _evidence(generated: GenerateResult, *, subject: str) -> str:
     words = (_REVISION if generated.revision else _NEW).get(report.verdict or "")
     if words is None or (report.verdict == "helps" and not generated.proven):
         return generated.reason  # which says what speaks against it, or why there is no verdict
-    cases = report.lifts[0].cases if report.lifts else None
-    return f"{subject} {words} on {count(cases or evaluation.cases, 'held-out case')}{_figures(report)}"
+    return f"{subject} {words} {on_held_out_cases(evaluation)}{_figures(report)}"
 
 
 def _figures(report: StudentReport) -> str:
@@ -57,4 +56,12 @@ def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:
     helped, hurt = (sum(one.status == side for one in generated.claims) for side in ("helps", "hurts"))
     better, worse = ("is better for", "worse for") if generated.revision else ("helps", "hurts")
     models = f"{better} {helped} of {len(generated.claims)} models and {worse} {hurt or 'none'}"
-    return f"{models} on {count(evaluation.cases, 'held-out case')}"
+    return f"{models} {on_held_out_cases(evaluation)}"
+
+
+def on_held_out_cases(evaluation: Evaluation) -> str:
+    """Which cases the figures are of: a test that stopped early has not come to all of them."""
+    held_out = count(evaluation.cases, "held-out case")
+    seen = {lift.cases for report in evaluation.students for lift in report.lifts[:1]}
+    asked = max((cases for cases in seen if cases is not None), default=evaluation.cases)
+    return f"on {held_out}" if asked >= evaluation.cases else f"on {asked} of {held_out}"

@@ -1,6 +1,6 @@
 """What a person may want to type next, after a result: one command, chosen by what was found."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from math import ceil
 from shlex import quote
 from typing import NamedTuple
@@ -48,27 +48,14 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     return _keep_proven(evaluation, folder)
 
 
-def next_steps(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> Iterator[NextStep]:
-    """The command that the result calls for, and the one that shows every answer."""
-    yield next_step(evaluation, skill=skill, resume=resume)
-    yield _report(quote(evaluation.run))
-
-
-def steps_after_generate(generated: GenerateResult) -> Iterator[NextStep]:
-    """What a `generate` calls for, and how to look at what was measured, where something was."""
-    if (step := step_after_generate(generated)) is not None:
-        yield step
-    if generated.evaluation is not None:
-        yield _report(quote(generated.run))
-
-
 def step_after_generate(generated: GenerateResult) -> NextStep | None:
     """The one command for what a `generate` came to; `None` where the old version stays and nothing was measured."""
     if generated.saved is None:
         return None if generated.evaluation is None else _report(quote(generated.run))
     saved = quote(generated.saved)
     if generated.evaluation is not None:
-        return next_step(generated.evaluation, skill=generated.saved)
+        resume = f"upskill generate --resume {quote(generated.run)}"
+        return next_step(generated.evaluation, skill=generated.saved, resume=resume)
     students = "".join(f" -m {quote(name)}" for name in generated.students)
     return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
 

@@ -47,9 +47,8 @@ def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
 def unmet_notes(found: tuple[Requirement, ...], names: Mapping[str, str]) -> Iterator[ResultNote]:
     """One note on all that was required and not shown, with short names of models; none where all is met."""
     if line := not_met_line(found):
-        for name, short in names.items():
-            line = line.replace(name, short)
-        yield ResultNote(text=line, must_show=True, short=not_met_line(found, short=True))
+        text = with_short_names(line, names)
+        yield ResultNote(text=text, must_show=True, short=not_met_line(found, short=True))
 
 
 def found_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
@@ -72,13 +71,20 @@ def merged_notes(notes: tuple[str, ...], names: Mapping[str, str]) -> Iterator[s
     about: dict[str, list[str]] = {}
     for note in notes:
         model = next((name for name in names if note.startswith(f"{name}: ")), None)
-        text = note if model is None else note.removeprefix(f"{model}: ")
+        text = with_short_names(note if model is None else note.removeprefix(f"{model}: "), names)
         about.setdefault(text, []).extend([] if model is None else [names[model]])
     for text, models in about.items():
         if not models or len(names) == 1:
             yield text
         else:
             yield f"{models[0] if len(models) == 1 else f'{len(models)} models'}: {text}"
+
+
+def with_short_names(text: str, names: Mapping[str, str]) -> str:
+    """The text with the short name of each model, the longest full name first: one may begin like another."""
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, names[name])
+    return text
 
 
 def judge_words(judge: JudgeReport) -> str:

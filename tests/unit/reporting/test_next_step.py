@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from unit.reporting.evaluations import CASE_STATES, arm, evaluation, lift, report
+from unit.reporting.test_decision import generated
 from upskill.domain import RunEnd
 from upskill.domain.student import Student
-from upskill.reporting.next_step import next_step, next_steps
+from upskill.reporting.next_step import next_step, step_after_generate
 
 
 def test_what_was_interrupted_is_resumed() -> None:
@@ -90,6 +91,19 @@ def test_a_run_without_a_baseline_is_compared_next() -> None:
     assert next_step(alone, skill="x").command == "upskill eval x -m haiku"
 
 
-def test_the_answers_can_be_looked_at_after_every_result() -> None:
-    *_, last = next_steps(evaluation())
-    assert last.command == "upskill report runs/2026-11-15-093042-tarnctl-1a2b3c --open"
+def test_after_a_generate_the_saved_skill_is_what_the_command_is_about() -> None:
+    proven = generated(evaluation=evaluation(report(claim="cases like these")), saved="skills/x", run="runs/g")
+    step = step_after_generate(proven)
+    assert step is not None
+    assert step.command == "upskill eval skills/x -m haiku --require helps"
+    cut = step_after_generate(replace(proven, evaluation=evaluation(end=RunEnd(interrupted=True))))
+    assert cut is not None
+    assert cut.command == "upskill generate --resume runs/g"
+
+
+def test_a_generate_that_measured_nothing_is_measured_next() -> None:
+    unmeasured = generated(evaluation=None, saved="skills/x", students=("haiku",))
+    step = step_after_generate(unmeasured)
+    assert step is not None
+    assert step.command == "upskill eval skills/x -m haiku"
+    assert step_after_generate(replace(unmeasured, saved=None)) is None

@@ -3,9 +3,8 @@
 (() => {
   const [given, bar, count, save, said] = ["feedback-data", "feedback", "feedback-count", "feedback-save", "feedback-said"].map((id) => document.getElementById(id));
   if (!given) return;
-  const { run, skill, cases } = JSON.parse(given.textContent);
+  const { run, skill, cases, file: FILE, next } = JSON.parse(given.textContent);
   const dialog = document.getElementById("pair");
-  const FILE = "upskill-feedback.json";
   const OPINIONS = ["right", "wrong", "unclear"];
   const MOST_NOTE = 4000;
   const comments = new Map();
@@ -79,7 +78,7 @@
     make("a", [], { href: address, download: FILE }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
     saved = true;
-    said.textContent = `Saved as ${FILE}. Next: upskill generate --from ${run.split("/")[0]} --feedback ${FILE}`;
+    said.replaceChildren(`Saved as ${FILE}. Next: `, make("code", [next]));
   });
 
   addEventListener("beforeunload", (event) => {

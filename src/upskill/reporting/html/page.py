@@ -53,7 +53,7 @@ def report_page(
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=skill_section(skill, story),
         next=next_section(answer),
-        feedback=Markup() if evaluation is None else feedback_section(facts, cases),
+        feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
         details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)

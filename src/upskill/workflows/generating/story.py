@@ -15,6 +15,7 @@ from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count
 from upskill.reporting.aptitude import aptitude_figures
+from upskill.reporting.decision import on_held_out_cases
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
@@ -316,7 +317,7 @@ def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:
     """The held-out evaluation in a figure and a few words."""
-    on = f"on {count(evaluation.cases, 'held-out case')}"
+    on = on_held_out_cases(evaluation)
     if len(evaluation.students) != 1:
         verdicts = [report.verdict for report in evaluation.students]
         return StoryTest(figure=f"{verdicts.count('helps')} of {len(verdicts)} models helped", words=on)
