@@ -24,10 +24,9 @@ def scripts(here: Path) -> Path:
 def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(upskill: Upskill, scripts: Path) -> None:
     done = upskill(*GENERATE, "--cases", "6+6+0", "--yes")
     assert done.returncode == 0, done.stderr
-    found = re.search(
-        r"^next, every answer and assertion, with pictures:\n  upskill report (\S+) --open$", done.stderr, re.M
-    )
+    found = re.search(r"^Run kept in (\S+)$", done.stdout, re.MULTILINE)
     assert found is not None
+    assert re.search(r"^next, .*: upskill \S+ ", done.stderr, re.MULTILINE)
     assert "12 facts in 12 families: 6 to learn from, 6 held out; plan.json" in done.stderr
     assert "dropped" not in done.stdout
     run = found[1]
@@ -55,7 +54,7 @@ def test_a_generate_that_measured_nothing_has_no_report_and_is_listed(
     upskill: Upskill, scripts: Path, environment: dict[str, str]
 ) -> None:
     done = upskill(*GENERATE, "--cases", "6+6+0", "--no-eval", "--yes")
-    assert "next, " not in done.stderr
+    assert "next, measure what it does for a model: upskill eval ./skills/tarnctl-facts -m" in done.stderr
     (run,) = (scripts / "runs").glob("*generate*")
     assert "measured nothing" in upskill("report", f"runs/{run.name}").stderr
     assert "no run is here" in upskill("report").stderr

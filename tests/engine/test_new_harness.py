@@ -14,7 +14,7 @@ from engine.conftest import Make, Run
 from upskill.domain import HARNESSES, Case, HarnessInfo, PlannedTrial, Student, digest_of
 from upskill.errors import EngineError, SettingsError
 from upskill.reporting import evaluation_json
-from upskill.reporting.terminal import show_evaluation
+from upskill.reporting.figures import show_figures
 from upskill.settings import resolve_settings
 from upskill.storage import read_run, read_skill
 from upskill.trials import Requests
@@ -46,7 +46,7 @@ def test_a_harness_of_one_module_and_one_line_is_evaluated_to_a_verdict(skill: M
     assert all(trial.calls == 2 for trial in ran.trials)
 
     out = io.StringIO()
-    show_evaluation(ran.evaluation, Console(file=out, width=120))
+    show_figures(ran.evaluation, Console(file=out, width=120))
     assert "on its own" in out.getvalue()
     assert "with the handbook" in out.getvalue()
     assert '"harness": "twice"' in json.dumps(evaluation_json(ran.evaluation))

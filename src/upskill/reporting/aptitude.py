@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from upskill.domain.case import Json
 from upskill.domain.student_profile import RUNG_NAMES, Aptitude
 from upskill.domain.text import count
+from upskill.reporting.glance.names import unique_names
 from upskill.reporting.wording import confidence_interval, percent, percents, points
 
 _APTITUDES = TypeAdapter(tuple[Aptitude, ...])
@@ -14,8 +15,8 @@ _APTITUDES = TypeAdapter(tuple[Aptitude, ...])
 
 def aptitude_lines(aptitudes: Sequence[Aptitude]) -> Iterator[str]:
     """One or two lines for each student: the figures, and the kinds of case it can do."""
-    for one in aptitudes:
-        yield f"{one.student}: {aptitude_figures(one)}"
+    for name, one in zip(unique_names([one.student for one in aptitudes]), aptitudes, strict=True):
+        yield f"{name}: {aptitude_figures(one)}"
         if rungs := rung_figures(one):
             yield f"  with the passage: {rungs}"
 

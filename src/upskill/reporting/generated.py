@@ -31,10 +31,11 @@ ROWS_OF_GENERATE = 2
 
 def attempt_lines(evaluation: Evaluation, *, cases: int) -> Iterator[str]:
     """How an attempt did on the learn cases, a line per student. Nothing is claimed from these."""
-    for report in evaluation.students:
+    names = unique_names([report.student.name for report in evaluation.students])
+    for short, report in zip(names, evaluation.students, strict=True):
         arm, against = report.compared
         before, after = report.rate(against), report.rate(arm)
-        name = f"{report.student.name}: " if len(evaluation.students) > 1 else ""
+        name = f"{short}: " if len(names) > 1 else ""
         on = f"on {count(cases, 'learn case')}"
         if before is None or after is None:
             yield f"{name}nothing could be measured {on}"
@@ -67,7 +68,7 @@ def show_generated(
         facts=tuple(_facts(generated)),
         notes=tuple(_notes(generated, required)),
         where=tuple(_where(generated)),
-        run=generated.run,
+        run=generated.run.removeprefix("./"),
     )
     most = None if every_note else ROWS_OF_GENERATE + most_rows(len(generated.students)) - taken
     print_lines(result.lines(console, most=most), console)
@@ -103,14 +104,13 @@ def _notes(generated: GenerateResult, required: Required | None) -> Iterator[Res
         yield from found_notes(generated.evaluation)
     for one in generated.aptitude:
         if one.lift is not None:
-            yield ResultNote(text=f"before: {one.student}: {aptitude_figures(one)}")
+            yield ResultNote(text=f"before: {names.get(one.student, one.student)}: {aptitude_figures(one)}")
     for line in merged_notes(generated.notes, names):
         yield ResultNote(text=f"note: {line}")
 
 
 def _spent(bought: Purchase) -> str:
-    calls = count(bought.calls, "call")
-    return f"{dollars(bought.cost if bought.calls else 0.0)}, {calls}, {bought.tokens:,} tokens"
+    return f"{dollars(bought.cost if bought.calls else 0.0)}, {count(bought.calls, 'call')}"
 
 
 def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:

@@ -4,6 +4,7 @@ What has no room is counted, with the command that shows it; `figures` prints ev
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 from rich.console import Console
 from rich.text import Text
@@ -67,12 +68,14 @@ class TerminalResult:
         others = [note for note in self.notes if not note.must_show]
         must = len(self.notes) - len(others)
         shown = min(len(others), max(0, MOST_NOTES - must) + sum(note.is_fact for note in others))
-        for must_rows in (3, 2, 1):
-            for number in range(shown, -1, -1):
-                lines = self._lines(console, others=number, must_rows=must_rows)
-                if height_of(lines, console) <= most:
-                    return lines
-        return self._lines(console, others=0, must_rows=1, name_run_once=True)
+        numbers = range(shown, 0, -1)
+        # A note is worth more than a second line with the name of the run.
+        choices = [*product((False,), numbers), *product((True,), numbers), (False, 0), (True, 0)]
+        for must_rows, (once, number) in product((3, 2, 1), choices):
+            lines = self._lines(console, others=number, must_rows=must_rows, name_run_once=once)
+            if height_of(lines, console) <= most:
+                break
+        return lines
 
     def _lines(self, console: Console, *, others: int, must_rows: int, name_run_once: bool = False) -> list[Text]:
         must = [

@@ -9,6 +9,7 @@ from upskill import measuring
 from upskill.domain import Arm, Case, Draft, Evaluation, Scored, Trial
 from upskill.errors import UsageError
 from upskill.models import MeteredClient
+from upskill.reporting.glance.names import unique_names
 from upskill.sandbox import Backend
 from upskill.settings import ResolvedSettings, Settings
 from upskill.storage import read_run, read_skill, run_folder_at, write_case_file
@@ -77,10 +78,11 @@ OLD_VERSION = "old-version"
 
 def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> None:
     """Tell a person which stage begins, and with which students."""
-    evaluating = f"Evaluating on {', '.join(names)}..."
+    who = unique_names(names)[0] if len(names) == 1 else f"{len(names)} models"  # the plan has their full names
+    evaluating = f"Evaluating on {who}..."
     what, _, number = stage.rpartition("-")
     if what.startswith("aptitude"):
-        progress.stage_begun(f"Measuring what {', '.join(names)} can do without a skill... (round {number})")
+        progress.stage_begun(f"Measuring what {who} can do without a skill... (round {number})")
     elif stage == OLD_VERSION:
         progress.stage_begun(f"{evaluating} (the skill as it is)")
     elif stage.startswith("learn-"):

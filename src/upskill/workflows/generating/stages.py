@@ -20,6 +20,7 @@ from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
 from upskill.reporting.aptitude import aptitude_lines
 from upskill.reporting.generated import attempt_lines, caution_lines, generated_json
+from upskill.reporting.glance.names import unique_names
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
 from upskill.storage.runs import now
@@ -90,7 +91,7 @@ class GenerateStages:
         """Run all stages, from the material to what is saved."""
         roles = self._inputs.roles
         ask = self._ask(roles.teacher, roles.teacher_served)
-        self._progress.stage_begun(f"Generating skill with {roles.teacher.name}...")
+        self._progress.stage_begun(f"Generating skill with {unique_names([roles.teacher.name])[0]}...")
         for line in material_notes(self._inputs.gathered.material):
             self._note(line)
         cases = self._cases(ask if roles.writer == roles.teacher else self._ask(roles.writer, roles.writer_served))
