@@ -6,6 +6,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from upskill.domain import Evaluation, StudentReport
+from upskill.domain.student import Student
 
 ENOUGH_REPEATS = 3
 """Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
@@ -69,12 +70,11 @@ def _try_again(evaluation: Evaluation | None, *, folder: str) -> NextStep:
     return NextStep("tell the teacher what to improve", f'upskill generate --from {folder} "what to improve"')
 
 
-def compare_versions(evaluation: Evaluation, *, skill: str | None = None) -> NextStep:
-    """How two versions of a skill are tested against each other, on pairs of answers."""
+def compare_versions(students: Sequence[Student], *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers of these students."""
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
-    models = {report.verdict for report in evaluation.students}
     return NextStep(
-        "test the two versions on paired answers", f"{_eval(evaluation, folder, models)} --compare previous:OLD_VERSION"
+        "test two versions on paired answers", f"{_eval_of(students, folder)} --compare previous:OLD_VERSION"
     )
 
 
@@ -135,7 +135,10 @@ def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
 
 def _eval(evaluation: Evaluation, folder: str, verdicts: Container[str | None]) -> str:
     """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
-    students = [report.student for report in evaluation.students if report.verdict in verdicts]
+    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], folder)
+
+
+def _eval_of(students: Sequence[Student], folder: str) -> str:
     models = "".join(f" -m {quote(student.name)}" for student in students)
     addresses = {student.endpoint for student in students}
     address = addresses.pop() if len(addresses) == 1 else None
