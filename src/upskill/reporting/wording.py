@@ -16,6 +16,27 @@ BAR = 20
 """Characters of a bar on a terminal."""
 
 
+_FAULTS = {
+    "transport": "the connection broke",
+    "provider": "the server reported an error",
+    "check": "a check crashed",
+    "sandbox": "the sandbox failed",
+    "crash": "an internal error",
+    "budget": "a cap was reached",
+}
+
+
+def fault_words(fault: str) -> str:
+    """Why an answer errored, as people say it."""
+    return _FAULTS.get(fault, fault)
+
+
+def faults_words(faults: Iterable[tuple[str, int]]) -> str:
+    """Why answers errored, with a number where there is more than one reason."""
+    known = list(faults)
+    return ", ".join(fault_words(fault) + (f" ({number:,})" if len(known) > 1 else "") for fault, number in known)
+
+
 def dollars(cost: float | None) -> str:
     """A sum with as many digits as it needs; unknown is said, never 0."""
     if cost is None:
