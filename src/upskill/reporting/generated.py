@@ -7,7 +7,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Evaluation, Purchase, estimate_tokens
+from upskill.domain import Evaluation, Purchase
 from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
 from upskill.domain.finding import Finding
@@ -79,7 +79,7 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
     cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
-    yield f"{skill.name}: SKILL.md ~{estimate_tokens(skill.body)} tokens{files}; {cases}"
+    yield f"{skill.name}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
     if len(generated.attempts) > 1:
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(

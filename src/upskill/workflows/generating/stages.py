@@ -385,7 +385,7 @@ class GenerateStages:
         if (cap := self.exhausted) is None:
             return ()
         run = Path(shown_path(self._folder.path))
-        return (f"stopped at {cap}; go on with: {resume_command(run, *cap.option)}",)
+        return (f"stopped at {cap}; resume with: {resume_command(run, *cap.option)}",)
 
     def ended_by(self, reason: str) -> TeachingEnd:
         """The end of a run without a result."""
