@@ -72,10 +72,8 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text(report.sentence, style=style)
     yield from _ceiling(evaluation, report)
     if lift is not None and lift.cases_like_these is not None:
-        yield Text(
-            f"on these {count(lift.cases or evaluation.cases, 'case')}: {confidence_interval(lift, lift.these_cases)} points",
-            style="dim",
-        )
+        these = f"on these {count(lift.cases or evaluation.cases, 'case')}"
+        yield Text(f"{these}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _judge_error(report)

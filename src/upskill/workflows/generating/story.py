@@ -14,7 +14,7 @@ from upskill.domain.evaluation import shown_interval
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.decision import on_held_out_cases
 from upskill.reporting.glance.names import unique_names
@@ -30,6 +30,8 @@ from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.shown_path import shown_path
 
 MOST_ATTEMPTS = 40
+MOST_REASON = 300
+"""Characters of why revising ended: a teacher's faults may be in it."""
 MOST_LINES = 50
 """Notes, findings or dropped cases that are listed."""
 
@@ -89,7 +91,7 @@ class StoryReader:
             cases=cases,
             before=self._before(),
             attempts=attempts,
-            stopped=self._files.refining.stopped or (None if results is None else results.refined),
+            stopped=self._stopped(),
             test=None if evaluation is None else held_out_test(evaluation),
             change=self._change(),
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
@@ -276,6 +278,11 @@ class StoryReader:
         dropped = {f"dropped: {line}" for line in self._record.dropped}
         notes = self._record.notes if self._results is None else self._results.notes
         return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
+
+    def _stopped(self) -> str | None:
+        """Why revising ended, on one line."""
+        why = self._files.refining.stopped or (None if self._results is None else self._results.refined)
+        return None if why is None else shortened(why, MOST_REASON).rstrip(".")
 
     def _before(self) -> tuple[str, ...]:
         """What the students could do without a skill."""
