@@ -17,6 +17,7 @@ from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.decision import on_held_out_cases
+from upskill.reporting.generated import MOST_REASON
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
@@ -30,8 +31,6 @@ from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.shown_path import shown_path
 
 MOST_ATTEMPTS = 40
-MOST_REASON = 300
-"""Characters of why revising ended: a teacher's faults may be in it."""
 MOST_LINES = 50
 """Notes, findings or dropped cases that are listed."""
 
