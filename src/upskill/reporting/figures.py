@@ -76,7 +76,10 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text(report.sentence, style=style)
     yield from _ceiling(evaluation, report)
     if lift is not None and lift.cases_like_these is not None:
-        yield Text(f"on these very cases: {confidence_interval(lift, lift.these_cases)} points", style="dim")
+        yield Text(
+            f"on these {count(evaluation.cases, 'case')}: {confidence_interval(lift, lift.these_cases)} points",
+            style="dim",
+        )
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _judge_error(report)
@@ -107,7 +110,7 @@ def _loading(report: StudentReport) -> Iterator[Text]:
     for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
         yield Text(
             f"once it is given: {points(lift.mean)} points against the {lift.against}, "
-            f"{confidence_interval(lift, lift.these_cases)} on these very cases, {lift.pairs} pairs"
+            f"{confidence_interval(lift, lift.these_cases)} on these cases, {lift.pairs} pairs"
         )
 
 
