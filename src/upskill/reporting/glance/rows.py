@@ -26,9 +26,14 @@ def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
 
 
 def _counted_cases(report: StudentReport, evaluation: Evaluation) -> int:
-    """The cases that the lift is made of: a sequential design may stop before it has asked all."""
-    known = report.lifts[0].cases if report.lifts else None
-    return evaluation.cases if known is None else known
+    """The cases that the lift is made of: a sequential design may stop before it has asked all.
+
+    Results of earlier versions do not say; there are never more cases than pairs.
+    """
+    if not report.lifts:
+        return evaluation.cases
+    known = report.lifts[0].cases
+    return min(evaluation.cases, report.lifts[0].pairs) if known is None else known
 
 
 def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
