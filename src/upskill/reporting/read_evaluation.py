@@ -1,5 +1,6 @@
 """The JSON object of a result, back to the result. What a later version added is left out."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -48,6 +49,7 @@ def read_evaluation(
     """
     by_name = {student.name: student for student in students}
     try:
+        json.dumps(results, allow_nan=False)  # JSON as Python reads it may hold NaN, which no figure is
         if "end" in results:
             end = _adapter(RunEnd).validate_python(results["end"])
         else:

@@ -126,16 +126,18 @@ def percents(against: float | None, rate: float | None, lift: float | None) -> t
     """Two rates in whole percent, rounded so that their difference is the lift as it is printed.
 
     Where rounding each by itself would contradict the lift, the one nearer to half a percent is rounded the other way.
+    Beside a lift of less than half a point, which is printed with a decimal, they have a decimal, too.
     """
     if against is None or rate is None or lift is None or abs(rate - against - lift) > 1e-6:
         return percent(against), percent(rate)
-    low, high = round(against * 100), round(rate * 100)
-    if off := round(lift * 100) - (high - low):
-        if abs(rate * 100 - high) >= abs(against * 100 - low):
+    fine = 10 if points(lift).lstrip("+−").startswith("0.") else 1
+    low, high = round(against * 100 * fine), round(rate * 100 * fine)
+    if off := round(lift * 100 * fine) - (high - low):
+        if abs(rate * 100 * fine - high) >= abs(against * 100 * fine - low):
             high += off
         else:
             low -= off
-    return f"{low}%", f"{high}%"
+    return (f"{low}%", f"{high}%") if fine == 1 else (f"{low / fine:.1f}%", f"{high / fine:.1f}%")
 
 
 def arm_percents(report: StudentReport) -> dict[Arm, str]:

@@ -5,12 +5,14 @@ import os
 import re
 import secrets
 import zipfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 
 from upskill.domain.trial import ARMS
+from upskill.errors import EngineError
+from upskill.storage.plain_files import open_plain
 
 _LOG = re.compile(r"-(\d+)_[^_]+\.eval$")
 _MEMBER = re.compile(rf"samples/(\d{{6,}}-(.*)-({'|'.join(ARMS)})-(\d+))_epoch_\d+\.json$")
@@ -32,9 +34,9 @@ class LogSamples:
             if log is None:
                 continue
             try:
-                with zipfile.ZipFile(path) as opened:
+                with open_log(path) as opened:
                     members = opened.namelist()
-            except (OSError, zipfile.BadZipFile):
+            except (OSError, EngineError, zipfile.BadZipFile):
                 continue
             for member in sorted(members):
                 sample = _MEMBER.match(member)
@@ -48,13 +50,15 @@ class LogSamples:
         return None if name in self._ambiguous else self._found.get((student, name, arm, repeat))
 
 
-def open_log(path: Path) -> zipfile.ZipFile:
-    """A log whose members can be read. Raises what opening a zip file raises."""
+@contextmanager
+def open_log(path: Path) -> Iterator[zipfile.ZipFile]:
+    """A log whose members can be read. Raises what a zip file raises, and `EngineError` for a link or a pipe."""
     with suppress(ImportError):
         # Logs are packed with zstd. Older interpreters learn it from this package, which comes with the engine; a run
         # that had nothing left to do has not loaded that.
         import_module("zipfile_zstd")
-    return zipfile.ZipFile(path)
+    with os.fdopen(open_plain(path), "rb") as file, zipfile.ZipFile(file) as log:
+        yield log
 
 
 def _member_name(case_id: str) -> str:
@@ -71,7 +75,7 @@ def clean_logs(folder: Path, clean: Callable[[str], str]) -> tuple[str, ...]:
     for path in sorted(folder.glob("*.eval")):
         try:
             _clean(path, clean)
-        except (OSError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
+        except (OSError, EngineError, zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError):
             notes.append(
                 f"{path.name}: cut short, prompts not searched for your keys; remove it before you share the run"
             )

@@ -1,6 +1,7 @@
 """The steps of agents, read out of the engine's logs. A log that cannot be read has no steps: nothing rests on them."""
 
 import json
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from upskill.domain.agent_step import AgentStep, AgentSteps
+from upskill.errors import EngineError
 from upskill.storage.engine_logs import open_log
 
 MOST_SAMPLE_BYTES = 20_000_000
@@ -18,6 +20,8 @@ MOST_BYTES = 100_000_000
 MOST_CHARACTERS = 4_000
 """Of one text of a step."""
 _ATTACHED = "attachment://"
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93)
+"""What engines write, 93 being zstd. Others unpack a few bytes into all memory, whatever size the log says."""
 
 
 class StepReader:
@@ -46,19 +50,18 @@ class StepReader:
             return None
         try:
             member = archive.getinfo(f"samples/{sample}_epoch_1.json")
-            if member.file_size > min(MOST_SAMPLE_BYTES, self._left):
+            if member.compress_type not in _METHODS or member.file_size > min(MOST_SAMPLE_BYTES, self._left):
                 return None
             self._left -= member.file_size
             return _shortened(list(_steps(json.loads(archive.read(member)))), self._most)
-        # A log may come from a stranger, and an engine of another version may write other JSON.
-        except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError, KeyError, TypeError, AttributeError):
+        except Exception:  # noqa: BLE001 - a stranger's log may hold anything, and no result rests on the steps
             return None
 
     def _archive(self, log: str) -> zipfile.ZipFile | None:
         if log not in self._open:
             try:
                 self._open[log] = self._stack.enter_context(open_log(self._folder / log))
-            except (OSError, zipfile.BadZipFile):
+            except (OSError, EngineError, zipfile.BadZipFile):
                 self._open[log] = None
         return self._open[log]
 
@@ -95,7 +98,7 @@ def _steps(sample: Mapping[str, Any]) -> Iterator[AgentStep]:
                 arguments=_arguments(call.get("arguments"), attached)[:MOST_CHARACTERS],
                 output=output[:MOST_CHARACTERS],
                 failed=error is not None,
-                seconds=float(took) if isinstance(took, int | float) else None,
+                seconds=float(took) if isinstance(took, int | float) and math.isfinite(took) else None,
             )
 
 

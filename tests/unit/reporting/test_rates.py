@@ -16,7 +16,7 @@ from upskill.reporting.markdown import markdown_report
 from upskill.reporting.notebook import evaluation_table
 from upskill.reporting.pictures.cost import cost_picture
 from upskill.reporting.terminal import show_evaluation
-from upskill.reporting.wording import arm_percents, percents
+from upskill.reporting.wording import arm_percents, percents, points
 
 # All scored trials: 31% and 44%. The pairs that both arms ended in: 35% and 31%.
 PAIRED = report(
@@ -67,6 +67,7 @@ def test_results_of_earlier_versions_show_the_rates_that_they_have() -> None:
         (0.125, 1.0, ("12%", "100%")),
         (0.0, 0.745, ("0%", "74%")),
         (0.5, 0.5, ("50%",) * 2),
+        (0.5, 0.503, ("50.0%", "50.3%")),
     ],
 )
 def test_rounding_never_contradicts_the_lift(against: float, rate: float, shown: tuple[str, str]) -> None:
@@ -76,8 +77,8 @@ def test_rounding_never_contradicts_the_lift(against: float, rate: float, shown:
 @given(st.integers(1, 400), st.data())
 def test_the_difference_of_printed_rates_is_the_printed_lift(pairs: int, data: st.DataObject) -> None:
     against, rate = (data.draw(st.integers(0, pairs)) / pairs for _ in range(2))
-    low, high = (int(one.removesuffix("%")) for one in percents(against, rate, rate - against))
-    assert high - low == round((rate - against) * 100)
+    low, high = (float(one.removesuffix("%")) for one in percents(against, rate, rate - against))
+    assert high - low == pytest.approx(float(points(rate - against).replace("−", "-")))
     assert 0 <= min(low, high) <= max(low, high) <= 100
     assert abs(low - 100 * against) < 1
     assert abs(high - 100 * rate) < 1

@@ -44,6 +44,7 @@ def _as_written(report: StudentReport) -> StudentReport:
         ({"bought": {}}, r"bought\.calls"),
         ({"cases": "many"}, "cases: .*integer"),
         ({"design": "guessed"}, "design: "),
+        ({"cases": float("nan")}, "not JSON compliant"),
     ],
 )
 def test_another_object_is_refused_with_a_reason(damage: dict[str, object], named: str) -> None:

@@ -1,6 +1,7 @@
 """Steps of agents out of the engine's logs: in their order, within bounds, and nothing where a log cannot be read."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from upskill.domain.agent_step import AgentStep, AgentSteps
 from upskill.storage import engine_steps
+from upskill.storage.engine_logs import LogSamples
 from upskill.storage.engine_steps import MOST_CHARACTERS, StepReader
 
 LOG, SAMPLE = "2026_thing-1_abc.eval", "000001-port-offered-1"
@@ -88,6 +90,51 @@ def test_a_sample_of_another_shape_has_no_steps(tmp_path: Path, sample: str) -> 
     with zipfile.ZipFile(tmp_path / LOG, "w") as log:
         log.writestr(f"samples/{SAMPLE}_epoch_1.json", sample)
     assert read(tmp_path) is None
+
+
+@pytest.mark.parametrize("sample", ["[" * 200_000, '{"messages": [{"role": "assistant", "content": 1e999}]}', "\0"])
+def test_json_that_no_engine_writes_has_no_steps(tmp_path: Path, sample: str) -> None:
+    with zipfile.ZipFile(tmp_path / LOG, "w") as log:
+        log.writestr(f"samples/{SAMPLE}_epoch_1.json", sample)
+    steps = read(tmp_path)
+    assert steps is None or not steps.first
+
+
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), 10**400])
+def test_a_time_that_is_none_is_left_out(tmp_path: Path, seconds: float) -> None:
+    write(tmp_path, said("", ("a", "shell", {})), events=[{"event": "tool", "id": "a", "working_time": seconds}])
+    steps = read(tmp_path)
+    assert steps is None or [step.seconds for step in steps.first] == [None]
+
+
+def test_a_log_in_a_packing_that_engines_do_not_use_is_not_unpacked(tmp_path: Path) -> None:
+    write(tmp_path, said("x"))
+    with zipfile.ZipFile(tmp_path / LOG) as log:
+        whole = log.read(f"samples/{SAMPLE}_epoch_1.json")
+    with zipfile.ZipFile(tmp_path / LOG, "w", zipfile.ZIP_BZIP2) as log:
+        log.writestr(f"samples/{SAMPLE}_epoch_1.json", whole)
+    assert read(tmp_path) is None
+
+
+def test_a_log_with_a_flipped_byte_has_no_steps(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / LOG, "w", zipfile.ZIP_DEFLATED) as log:
+        log.writestr(f"samples/{SAMPLE}_epoch_1.json", json.dumps({"messages": [said("x" * 99)] * 9}))
+    data = bytearray((tmp_path / LOG).read_bytes())
+    data[85] ^= 0xFF
+    (tmp_path / LOG).write_bytes(bytes(data))
+    assert read(tmp_path) is None
+
+
+def test_neither_a_link_nor_a_pipe_is_read_as_a_log(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    write(tmp_path, said("somebody else's"))
+    (tmp_path / "logs" / LOG).symlink_to(tmp_path / LOG)
+    assert read(tmp_path / "logs") is None
+    assert LogSamples(tmp_path / "logs", ["port"]).find(1, "port", "offered", 1) is None
+    (tmp_path / "logs" / LOG).unlink()
+    os.mkfifo(tmp_path / "logs" / LOG)
+    assert read(tmp_path / "logs") is None
+    assert LogSamples(tmp_path / "logs", ["port"]).find(1, "port", "offered", 1) is None
 
 
 def test_a_log_that_is_cut_or_gone_has_no_steps(tmp_path: Path) -> None:

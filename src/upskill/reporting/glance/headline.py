@@ -48,8 +48,8 @@ def _one(subject: str, row: GlanceRow) -> str:
         case "no difference":
             return f"{subject} makes no difference for {row.name}: {change}."
         case "cheaper":
-            tokens = "fewer tokens" if row.tokens is None else f"{row.tokens} tokens per answer"
-            return f"{subject} makes {row.name} cheaper and no worse: {tokens}, {change}."
+            mean = "" if row.tokens is None else f" (mean {row.tokens})"
+            return f"{subject} makes {row.name} cheaper and no worse: fewer tokens in a typical case{mean}, {change}."
         case "undecided" if row.clarity == "unclear":
             return f"Undecided: {row.name} goes {change}."
         case "not compared":
@@ -66,7 +66,7 @@ def lift_words(row: GlanceRow) -> str:
 
 
 def _several(subject: str, rows: Sequence[GlanceRow]) -> list[str]:
-    said = [f"{_counted(subject, rows)}."]
+    said = [f"{_counted(subject, rows)}{_only_here(rows)}."]
     if (helped := _with(rows, "helps")) and (best := _best(helped)) is not None:
         of = count(best.cases, "case")
         said.append(f"Best: {best.name} goes from {best.before_text} to {best.after_text} of {of}.")
@@ -99,6 +99,16 @@ def _counted(subject: str, rows: Sequence[GlanceRow]) -> str:
         rest = f"; {counts}" if counts else ""
         return f"{subject} makes {cheaper} of {all_of} models cheaper and no worse{rest}"
     return f"No effect shown on {all_of} models: {counts}"
+
+
+def _only_here(rows: Sequence[GlanceRow]) -> str:
+    """For which models an effect is shown on these cases only; empty where that is none."""
+    effects = [row for row in rows if row.verdict in ("helps", "hurts", "cheaper")]
+    narrow = [row for row in effects if row.reach]
+    if not narrow:
+        return ""
+    reach = narrow[0].reach if len({row.reach for row in narrow}) == 1 else "on these cases"
+    return f" {reach}" if len(narrow) == len(effects) else f"; for {_listed(narrow)} only {reach}"
 
 
 def _with(rows: Sequence[GlanceRow], verdict: str) -> list[GlanceRow]:

@@ -9,6 +9,7 @@ from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&@])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")
 """What GitHub makes a link of without being asked."""
+_MENTION = re.compile(r"([@#])(?=\w)")
 _BAR = 21
 
 
@@ -33,6 +34,8 @@ def markdown(glance: Glance) -> str:
 def markdown_text(text: str) -> str:
     """Only text, whatever it holds: no markup, no link, no mention, on one line."""
     plain = _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+    # GitHub looks for mentions after it has read the Markdown, when the backslash is gone.
+    plain = _MENTION.sub(r"\1&#8203;", plain)
     return _ADDRESS.sub(lambda found: found[0].replace(":", "&#58;").replace(".", "&#46;"), plain)
 
 

@@ -22,9 +22,14 @@ def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
 
 
 def counted_cases(report: StudentReport, *, of: int) -> int:
-    """The cases that the lift is made of: a sequential design may stop before it has asked all."""
-    known = report.lifts[0].cases if report.lifts else None
-    return of if known is None else known
+    """The cases that the lift is made of: a sequential design may stop before it has asked all.
+
+    Results of earlier versions do not say; there are never more cases than pairs.
+    """
+    if not report.lifts:
+        return of
+    known = report.lifts[0].cases
+    return min(of, report.lifts[0].pairs) if known is None else known
 
 
 def _among(report: StudentReport, models: int) -> str | None:

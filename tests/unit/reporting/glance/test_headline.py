@@ -43,8 +43,8 @@ from upskill.reporting.next_step import NextStep
         ),
         (
             CHEAPER,
-            "The skill makes cheap cheaper and no worse: 26 → 130 tokens per answer, from 50% to 52% of 12 cases, "
-            "+2 points (95% CI −5 to +20).",
+            "The skill makes cheap cheaper and no worse: fewer tokens in a typical case (mean 26 → 130), "
+            "from 50% to 52% of 12 cases, +2 points (95% CI −5 to +20).",
         ),
         (LOST, "No verdict: 9 of 21 answers were lost (timeout)."),
         (ALONE, "Not compared: alone passes 50% of 12 cases; nothing was asked without the skill."),
@@ -56,7 +56,7 @@ def test_one_model_is_one_sentence_with_the_answer_first(measured: StudentReport
 
 def test_several_models_are_counted_and_the_best_is_named() -> None:
     assert glance(FOUR).sentences == (
-        "The skill helps 2 of 4 models and hurts 1.",
+        "The skill helps 2 of 4 models and hurts 1; for strong only on these 12 cases.",
         "Best: SmolLM2 goes from 0% to 89% of 12 cases.",
     )
 
@@ -64,7 +64,8 @@ def test_several_models_are_counted_and_the_best_is_named() -> None:
 @pytest.mark.parametrize(
     ("students", "said"),
     [
-        ((HELPED, STRONG), "The skill helps all 2 models."),
+        ((HELPED, STRONG), "The skill helps all 2 models; for strong only on these 12 cases."),
+        ((STRONG, OPEN), "The skill helps 1 of 2 models on these 12 cases."),
         ((HELPED, OPEN), "The skill helps 1 of 2 models."),
         ((WORSE, OPEN, SAME), "The skill hurts 1 of 3 models."),
         ((OPEN, OPEN), "Undecided for all 2 models."),
@@ -100,9 +101,14 @@ def test_the_difference_of_the_rates_on_screen_is_the_lift() -> None:
     for before in range(0, 1000, 7):
         for after in range(0, 1000, 13):
             (row,) = glance(found(student("m", before / 999, after / 999, "undecided", (-1, 1)))).rows
-            shown = int(row.after_text[:-1]) - int(row.before_text[:-1])
+            shown = float(row.after_text[:-1]) - float(row.before_text[:-1])
             assert row.lift is not None
-            assert abs(shown - float(row.lift.replace("−", "-"))) < 0.5, (before, after)
+            assert abs(shown - float(row.lift.replace("−", "-"))) < 1e-9, (before, after)
+
+
+def test_a_result_of_an_earlier_version_names_no_more_cases_than_it_has_pairs() -> None:
+    old = replace(HELPED, lifts=(replace(HELPED.lifts[0], pairs=7, cases=None),))
+    assert glance(found(old)).sentences[0].startswith("The skill helps SmolLM2: from 0% to 89% of 7 cases")
 
 
 def test_one_interval_is_shown_and_the_other_is_kept_in_words() -> None:

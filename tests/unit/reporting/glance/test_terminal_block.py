@@ -21,7 +21,7 @@ def lines_of(evaluation: Evaluation, *, width: int = 80, encoding: str = "utf-8"
 
 def test_four_models_take_seven_lines() -> None:
     assert lines_of(FOUR) == [
-        "The skill helps 2 of 4 models and hurts 1.",
+        "The skill helps 2 of 4 models and hurts 1; for strong only on these 12 cases.",
         "Best: SmolLM2 goes from 0% to 89% of 12 cases.",
         "SmolLM2  ○━━━━━━━━━━━━━━━━━━●··    0% →  89%  +89 (+35 to +100)     ▲ helps",
         "strong   ·○━━━━━━━●············    4% →  42%  +38 (above 0 to +75)  ▲ helps here",
