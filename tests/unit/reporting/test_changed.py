@@ -89,7 +89,8 @@ def test_the_counts_are_said_in_one_line() -> None:
 
 def test_of_a_model_without_a_verdict_nothing_is_called_helped_or_hurt() -> None:
     trials = [*pair("better", False, True), *pair("worse", True, False), *pair("same", True, True)]
-    result, cases = EVALUATIONS["invalid"], [CaseText(id=name, prompt="") for name in ("better", "worse", "same")]
+    result = evaluation(report(verdict="invalid"))
+    cases = [CaseText(id=name, prompt="") for name in ("better", "worse", "same")]
     data = data_of(trials, cases=cases, result=result)
     assert data["silent"] == [0]
     assert [CHANGES[row[2]] for row in data["rows"]] == ["differs", "differs", "passed"]
