@@ -78,7 +78,7 @@ def label_lines(lifts: Sequence[LabelLift]) -> Iterator[str]:
             yield f"{cases} {always} passed without the skill (label: {one.label})"
         elif several:
             interval = confidence_interval(one.lift, one.lift.these_cases)
-            lift = f"{points(one.lift.mean)} points on these very cases ({interval})"
+            lift = f"{points(one.lift.mean)} points on these cases ({interval})"
             yield f"{one.label or 'no label'}: {cases}, {lift}"
 
 

@@ -37,11 +37,14 @@ class ResultNote:
 
 
 def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
-    """All of them: what was required and not shown, what went wrong, what else was found, then remarks."""
+    """All of them: the cap that ended it, requirements not met, what went wrong, what else was found, then remarks."""
     names = _short_names(evaluation)
+    stopped = None if evaluation.end.cap is None else f"stopped at {evaluation.end.cap}"
+    if stopped is not None:
+        yield ResultNote(text=stopped, must_show=True)
     yield from unmet_notes(requirements(evaluation), names)
     yield from found_notes(evaluation)
-    for line in merged_notes(evaluation.notes, names):
+    for line in merged_notes(tuple(note for note in evaluation.notes if note != stopped), names):
         yield ResultNote(text=f"note: {line}")
 
 

@@ -97,9 +97,9 @@ def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
     if (lift := report.ceiling) is None:
         return None
     interval = shown_interval(claim=None, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
-    where = " on these very cases" if lift.cases_like_these is None else ""
     arm = report.arm("ceiling")
     asked = cases if arm is None or arm.asked_cases is None else arm.asked_cases
+    where = f" on these {count(asked, 'case')}" if lift.cases_like_these is None else ""
     on = f"; {asked} of {cases} cases have a passage" if asked != cases else ""
     return (
         f"with the passage itself in the prompt: {points(lift.mean)} points "

@@ -66,9 +66,9 @@ def test_labels_are_told_apart_only_where_there_is_more_than_one_group() -> None
     assert list(label_lines(LABEL_LIFTS[:1])) == []
     assert list(label_lines(LABEL_LIFTS[:2])) == ["1 case never passed without the skill (label: impossible)"]
     assert list(label_lines(LABEL_LIFTS)) == [
-        "recall: 4 cases, +25 points on these very cases (95% CI +10 to +40)",
+        "recall: 4 cases, +25 points on these cases (95% CI +10 to +40)",
         "1 case never passed without the skill (label: impossible)",
-        "no label: 2 cases, −10 points on these very cases (95% CI +10 to +40)",
+        "no label: 2 cases, −10 points on these cases (95% CI +10 to +40)",
     ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens, harness_info
+from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, harness_info
 from upskill.domain.text import count
 from upskill.reporting.html.changed import arm_titles
 from upskill.reporting.html.facts import RunFacts
@@ -108,7 +108,7 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
     yield "How models worked", _harness(facts.harness or "")
     yield "Sandbox", evaluation.sandbox or "nothing was executed"
     yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
-    yield "Skill", f"about {estimate_tokens(evaluation.skill.body):,} tokens, digest {(facts.skill_digest or '')[:19]}"
+    yield "Digest of the skill", (facts.skill_digest or "")[:19]
     for report in evaluation.students:
         if report.student.model != report.student.name:
             yield f"Model behind {report.student.name}", report.student.model

@@ -54,7 +54,7 @@ def report_page(
         skill=skill_section(skill, story),
         feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
         details=details_section(
-            evaluation, facts, paths=paths, ratios=ratios, enough=enough, generated=story is not None
+            evaluation, facts, paths=paths, ratios=ratios, enough=enough, spent=() if story is None else story.spent
         ),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)

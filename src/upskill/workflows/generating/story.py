@@ -1,5 +1,6 @@
 """Tells how the skill of a `generate` came about, from its record and the files of its run folder."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,14 +13,16 @@ from upskill.domain.evaluation import shown_interval
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.decision import on_held_out_cases
+from upskill.reporting.generated import MOST_REASON
 from upskill.reporting.glance.names import unique_names
+from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
 from upskill.reporting.next_step import NextStep, step_after_generate
-from upskill.reporting.wording import confidence_interval, dollars, points
+from upskill.reporting.wording import confidence_interval, points
 from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
@@ -57,6 +60,7 @@ class _Results:
 
 
 _RESULTS = TypeAdapter(_Results)
+_SEEN = re.compile(r"(?P<end>FAILED|passed) (?P<kind>[\w-]+): (?P<said>.*)", re.DOTALL)
 
 
 class StoryReader:
@@ -86,11 +90,12 @@ class StoryReader:
             cases=cases,
             before=self._before(),
             attempts=attempts,
-            stopped=self._files.refining.stopped or (None if results is None else results.refined),
+            stopped=self._stopped(),
             test=None if evaluation is None else held_out_test(evaluation),
             change=self._change(),
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
-            spent=tuple(self._spent()),
+            saved=self.saved,
+            spent=tuple(self._spent(evaluation)),
             notes=self._notes(),
             problems=tuple(self._files.problems),
         )
@@ -172,7 +177,10 @@ class StoryReader:
         return replace(
             one,
             by_student=tuple(replace(score, student=self._short(score.student)) for score in one.by_student),
-            failures=tuple(replace(failed, student=self._short(failed.student)) for failed in one.failures),
+            failures=tuple(
+                replace(failed, student=self._short(failed.student), saw=tuple(map(check_words, failed.saw)))
+                for failed in one.failures
+            ),
         )
 
     def _short(self, student: str) -> str:
@@ -256,23 +264,44 @@ class StoryReader:
         notes = self._record.notes if self._results is None else self._results.notes
         return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
 
+    def _stopped(self) -> str | None:
+        """Why revising ended, on one line."""
+        why = self._files.refining.stopped or (None if self._results is None else self._results.refined)
+        return None if why is None else shortened(why, MOST_REASON).rstrip(".")
+
     def _before(self) -> tuple[str, ...]:
         """What the students could do without a skill."""
         return tuple(f"{self._short(one.student)}: {aptitude_figures(one)}" for one in self._files.aptitudes)
 
-    def _spent(self) -> Iterator[tuple[str, str]]:
+    def _spent(self, evaluation: Evaluation | None) -> Iterator[Spent]:
+        """The parts of what the run cost; `evaluation` is the held-out test, which the record counts with the rest."""
         results, end = self._results, self._record.end
         spent = {} if results is None else results.spent
         if results is None and end is not None:
             spent = {"teacher": _spent_of(end.teacher), "students": _spent_of(end.students)}
-        for who, name in (("teacher", "Teacher"), ("students", "Models that were measured")):
-            if (one := spent.get(who)) is not None and one.calls:
-                price = "price unknown" if one.cost is None else dollars(one.cost)
-                yield name, f"{price}, {count(one.calls, 'call')}, {count(one.tokens, 'token')}"
+        teacher, students = spent.get("teacher", _Spent()), spent.get("students", _Spent())
+        test = _Spent() if evaluation is None else _spent_of(evaluation.bought)
+        for part, one in (
+            ("Teacher", teacher),
+            ("Models on learn cases", _rest(students, test)),
+            ("Models in the held-out test", test),
+        ):
+            if one.calls:
+                yield Spent(part=part, calls=one.calls, tokens=one.tokens, cost=one.cost)
 
 
 def _results(found: dict[str, JsonValue]) -> _Results:
     return _RESULTS.validate_python(found)
+
+
+def _rest(students: _Spent, test: _Spent) -> _Spent:
+    """What the students cost besides the held-out test."""
+    known = students.cost is not None and (test.cost is not None or not test.calls)
+    return _Spent(
+        calls=max(0, students.calls - test.calls),
+        tokens=max(0, students.tokens - test.tokens),
+        cost=max(0.0, (students.cost or 0.0) - (test.cost or 0.0)) if known else None,
+    )
 
 
 def _spent_of(purchase: Purchase) -> _Spent:
@@ -299,6 +328,17 @@ def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
     others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
     names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
     return ", ".join(names) or "a recording"
+
+
+def check_words(saw: str) -> str:
+    """What a check saw, as a record has it for teachers, in the words of a report."""
+    seen = _SEEN.fullmatch(saw)
+    if seen is None:
+        return saw
+    kind, said = seen["kind"], seen["said"]
+    if kind == "contains":
+        kind, said = "", said.replace("not found: ", "the answer does not contain ", 1)
+    return f"Check {seen['end'].lower()}{f' ({kind})' if kind else ''}: {said}"
 
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:
