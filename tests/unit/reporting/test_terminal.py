@@ -20,6 +20,7 @@ from unit.reporting.evaluations import (
 )
 from unit.reporting.pages import page
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd, StudentReport
+from upskill.domain.run_end import Cap
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
