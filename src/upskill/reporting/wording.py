@@ -16,6 +16,31 @@ BAR = 20
 """Characters of a bar on a terminal."""
 
 
+_FAULTS = {
+    "transport": "the connection broke",
+    "provider": "the server reported an error",
+    "rate limit": "the server's rate limit",
+    "timeout": "a timeout",
+    "check": "a check crashed",
+    "sandbox": "the sandbox failed",
+    "crash": "an internal error",
+    "budget": "a cap was reached",
+}
+
+
+def fault_words(fault: str) -> str:
+    """Why an answer errored, as people say it."""
+    return _FAULTS.get(fault, fault)
+
+
+def faults_words(faults: Iterable[tuple[str, int]]) -> str:
+    """Why answers errored; several reasons in short, each with its number."""
+    known = list(faults)
+    if len(known) == 1:
+        return fault_words(known[0][0])
+    return ", ".join(f"{number:,} {fault}" for fault, number in known)
+
+
 def dollars(cost: float | None) -> str:
     """A sum with as many digits as it needs; unknown is said, never 0."""
     if cost is None:

@@ -172,9 +172,9 @@ def test_piped_lines_are_not_wrapped_and_words_never_broken() -> None:
 
 def test_errors_of_several_models_are_one_line() -> None:
     lines = shown(evaluation(ERRORED, replace(ERRORED, student=report("kimi").student), report("opus")), width=100)
-    assert "errored, not counted as failures: 6 answers of 2 models (6 timeout)" in lines
+    assert "errored, not counted as failures: 6 answers of 2 models (a timeout)" in lines
     lines = shown(evaluation(ERRORED), width=100)
-    assert "errored, not counted as failures: baseline 2 (2 timeout), with skill 1 (1 timeout)" in lines
+    assert "errored, not counted as failures: baseline 2 (a timeout), with skill 1 (a timeout)" in lines
 
 
 def test_a_server_that_names_another_model_is_in_the_first_note() -> None:

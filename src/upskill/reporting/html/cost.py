@@ -74,7 +74,7 @@ def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tup
         ratio = ratios.get(report.student.name)
         titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
         for arm, title in zip(report.arms, titles, strict=True):
-            measured = ratio is not None and arm.arm == report.compared[0]
+            measured = report.verdict != "invalid" and arm.arm == report.compared[0]
             yield (
                 report.student.name,
                 title,

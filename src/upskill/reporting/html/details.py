@@ -16,6 +16,7 @@ from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.method import method_fold
 from upskill.reporting.html.settled import settled_fold
 from upskill.reporting.html.templating import render
+from upskill.reporting.result_notes import merged_notes
 from upskill.reporting.token_change import TokenRatio
 
 
@@ -40,7 +41,8 @@ def details_section(
             enough,
             spent,
         )
-    folds = [*measured, _settings(facts), _notes(() if evaluation is None else evaluation.notes)]
+    notes = [] if evaluation is None else list(merged_notes(evaluation.notes, _short_names(evaluation)))
+    folds = [*measured, _settings(facts), _notes(notes)]
     return render("details.html", folds=[fold for fold in folds if fold is not None])
 
 

@@ -11,6 +11,7 @@ from upskill.reporting.html.templating import render
 from upskill.reporting.wording import (
     ceiling_words,
     confidence_interval,
+    faults_words,
     judge_error_words,
     loss_lines,
     percent,
@@ -57,14 +58,13 @@ def _lifts(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str,
 def _arms(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
     titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
     for arm, title in zip(report.arms, titles, strict=True):
-        faults = ", ".join(f"{number} {fault}" for fault, number in arm.faults)
         yield (
             report.student.name,
             title,
             f"{arm.passed} of {arm.trials}",
             "–" if arm.checks_passed is None or arm.checks is None else f"{arm.checks_passed:.1f} of {arm.checks:.1f}",
             "–" if arm.turns is None else f"{arm.turns:.1f}",
-            f"{arm.errored} ({faults})" if arm.errored else "0",
+            f"{arm.errored}: {faults_words(arm.faults)}" if arm.errored else "0",
         )
 
 

@@ -47,7 +47,7 @@ from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.save import save_draft
-from upskill.workflows.generating.shown_path import shown_path
+from upskill.workflows.generating.shown_path import improved_skill, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
@@ -344,6 +344,7 @@ class GenerateStages:
             skill=skill or storage.read_skill(copy),
             saved=None if place is None else shown_path(place),
             kept=None if unchanged else shown_path(copy),
+            improved=improved_skill(self.record, self._folder.previous),
             revision=inputs.old is not None,
             status=status,
             sentence=proof.sentence if proof is not None else claims[0].sentence,

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from shlex import quote
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -22,13 +21,13 @@ from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
-from upskill.reporting.next_step import NextStep, next_step
+from upskill.reporting.next_step import NextStep, step_after_generate
 from upskill.reporting.wording import confidence_interval, points
 from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.shown_path import shown_path
+from upskill.workflows.generating.shown_path import improved_skill, shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
@@ -52,6 +51,7 @@ class _Results:
     sentence: str = ""
     decision: str | None = None
     teacher: str | None = None
+    students: tuple[dict[str, JsonValue], ...] = ()
     attempts: tuple[AttemptSummary, ...] = ()
     refined: str | None = None
     spent: dict[str, _Spent] = field(default_factory=dict)
@@ -232,18 +232,19 @@ class StoryReader:
             dropped=self._record.dropped[:MOST_LINES],
         )
 
-    def _next_step(self, evaluation: Evaluation | None) -> NextStep | None:
+    def _next_step(self, evaluation: Evaluation | None) -> NextStep:
         """The command that the decision calls for."""
-        match self.outcome:
-            case "nothing":
-                return self._way_on()
-            case "stays":
-                return self._again(evaluation)
-            case "saved":
-                saved = self.saved or "SKILL"
-                if evaluation is None:
-                    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)} -m MODEL")
-                return next_step(evaluation, skill=saved, resume=self._resume())
+        if self._results is None:
+            return self._way_on()
+        previous = self._files.previous
+        asked = self._results.students if self._record.order.get("evaluate") else ()
+        return step_after_generate(
+            evaluation,
+            saved=self.saved,
+            improved=improved_skill(self._record, None if previous is None else Path(previous)),
+            resume=self._resume(),
+            students=[str(one["model"]) for one in asked if "model" in one],
+        )
 
     def _way_on(self) -> NextStep:
         """How to go on with a run that saved nothing."""
@@ -256,21 +257,6 @@ class StoryReader:
 
     def _resume(self, *extra: str) -> str:
         return resume_command(Path(shown_path(self._run)), *extra)
-
-    def _again(self, evaluation: Evaluation | None) -> NextStep:
-        """How to try again where the old version stays."""
-        skill = quote(self._improved() or "SKILL")
-        if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
-            what = "write more cases, so that the next revision can be decided"
-            return NextStep(what, f"upskill cases write {skill} -o more-cases.json")
-        return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
-
-    def _improved(self) -> str | None:
-        """The skill that was to be improved, as it would be typed here."""
-        name = PurePosixPath(self._files.previous or "").name
-        sources = self._record.order.get("sources")
-        typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
-        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
 
     def _notes(self, on_test: tuple[str, ...]) -> tuple[str, ...]:
         """The notes of the run, without those on cases and on the held-out test, which stand beside these."""
