@@ -20,6 +20,7 @@ from unit.reporting.evaluations import (
 )
 from unit.reporting.pages import page
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd, StudentReport
+from upskill.domain.run_end import Cap
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
@@ -142,6 +143,14 @@ def test_three_notes_are_shown_and_the_others_counted() -> None:
     lines = shown(evaluation(notes=tuple("abcde")), width=100)
     assert lines[-5:] == ["note: a", "note: b", "note: c", f"2 more notes: upskill report {RUN}", f"Run kept in {RUN}"]
     assert sum(line.startswith("note: ") for line in shown(evaluation(notes=tuple("abcde")), every_note=True)) == 5
+
+
+def test_the_cap_that_ended_a_run_is_named_once_and_before_every_other_note() -> None:
+    cap = Cap(kind="calls", amount=1)
+    found = evaluation(ERRORED, end=RunEnd(cap=cap), notes=("first", "stopped at the cap of 1 call"))
+    lines = [line for line in shown(found) if "errored" in line or "stopped at" in line or line.startswith("note")]
+    assert lines[0] == "stopped at the cap of 1 call"
+    assert sum("stopped at" in line for line in lines) == 1
 
 
 def test_what_is_the_same_for_several_models_is_said_once() -> None:
