@@ -20,15 +20,18 @@ def show_result(
 ) -> None:
     """Print the result; `quiet` its sentence alone, `verbose` every figure and case as well.
 
-    `skill` is the folder as it was typed; `rows_noted` stand on the screen already, and count.
+    `skill` is the folder as it was typed; where it was not, the record of the run has it. `rows_noted` stand on the
+    screen already, and count.
     """
     from upskill.reporting.glance import glance
     from upskill.reporting.terminal import show_evaluation
+    from upskill.workflows.evaluating.report import skill_folder_of
     from upskill.workflows.evaluating.resume import resume_command
 
     here = evaluation.run_is_here
     resume = resume_command(Path(evaluation.run)) if here else None
-    shown = glance(evaluation, skill=None if skill is None else str(skill), resume=resume)
+    folder = str(skill) if skill is not None else skill_folder_of(Path(evaluation.run)) if here else None
+    shown = glance(evaluation, skill=folder, resume=resume)
     if quiet and not verbose:
         print_lines(" ".join(shown.sentences))
         return

@@ -49,7 +49,22 @@ def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
     room = width - sum(one + _GAP for one in widths if one) - _GAP
     name = min(max(cell_len(row.name) for row in rows), _MOST_NAME, max(_LEAST_NAME, room - _GOOD_BAR))
     bar = max(_LEAST_BAR, min(_MOST_BAR, room - name))
-    return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(rows, texts, strict=True)]
+    dots = "~" if plain else "…"
+    named = [
+        replace(row, name=one)
+        for row, one in zip(rows, _told_apart([row.name for row in rows], name, dots), strict=True)
+    ]
+    return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(named, texts, strict=True)]
+
+
+def _told_apart(names: Sequence[str], most: int, dots: str) -> list[str]:
+    """The names in so many cells; those that are alike once they are cut have the number of their line."""
+    cut = [fitted(name, most, dots) for name in names]
+    room = most - len(f" #{len(names)}")
+    return [
+        one if cut.count(one) == 1 else f"{fitted(name, room, dots)} #{number}"
+        for number, (one, name) in enumerate(zip(cut, names, strict=True), 1)
+    ]
 
 
 def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
@@ -68,7 +83,7 @@ def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
 
 def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: Glyphs) -> Text:
     style = style_of(row.verdict)
-    name = fitted(row.name, widths[0], dots="~" if glyphs is ASCII else "…")
+    name = row.name
     bar = drawn(row, widths[1], glyphs)
     line = Text(name + " " * (widths[0] - cell_len(name) + _GAP))
     line.append(bar, style=style)

@@ -271,6 +271,13 @@ def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluatio
     )
 
 
+def skill_folder_of(run: Path) -> str | None:
+    """The folder of the skill that a run measured, as it is typed from here; `None` where that is not known."""
+    with suppress(UpskillError, OSError):
+        return _skill_folder(run, storage.read_run(run))
+    return None
+
+
 def _skill_folder(run: Path, record: RunRecord) -> str | None:
     """The folder of the skill, as it is typed from here."""
     folder = run / record.skill_source

@@ -29,6 +29,8 @@ from upskill.workflows.generating.order import GenerateOrder, order_from
 from upskill.workflows.generating.shown_path import shown_path
 
 CASES_FILE = "cases.json"
+_UNSEEN = ("held-out", "negative")
+"""Uses of cases that no teacher sees."""
 Key = tuple[str, str, Arm, int]
 
 
@@ -232,8 +234,9 @@ def _cases(
     cases = () if own is None else own.cases
     written = run / CASES_FILE
     if written.is_file() and not all(_now(one, cases, record) for one in feedback.comments):
-        held_out = {case.digest for case in cases if case.use in ("held-out", "negative")}
-        if not any(case.digest in held_out and case.use == "learn" for case in _read(written)):
+        # By what is asked: a run may be a stranger's, and other checks make another case of the same text.
+        held_out = {case.prompt_digest for case in cases if case.use in _UNSEEN}
+        if not any(case.prompt_digest in held_out and case.use not in _UNSEEN for case in _read(written)):
             return _read(written), str(written.resolve())
     return cases, None
 

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from unit.reporting.evaluations import EVALUATIONS
-from unit.reporting.glance.results import EVERYTHING, FOUR, HELPED, LOST, STRANGERS, found
+from unit.reporting.glance.results import EVERYTHING, FOUR, HELPED, LOST, STRANGERS, found, student
 from upskill.domain import Evaluation
 from upskill.reporting.glance import glance, terminal_lines
 
@@ -72,3 +72,11 @@ def test_blue_helps_and_orange_hurts_and_nothing_is_green_or_red() -> None:
     styles = {str(span.style) for line in terminal_lines(glance(EVERYTHING), console) for span in line.spans}
     assert {"bright_blue", "dark_orange", "dim"} <= styles
     assert not [style for style in styles if "green" in style or "red" in style.split("_")]
+
+
+def test_models_whose_names_are_alike_once_they_are_cut_are_told_apart() -> None:
+    names = [f"vendor/with-a-long-name-{number}-and-a-long-end-of-it" for number in range(11)]
+    lines = lines_of(found(*(student(name, 0.04, 0.42, "helps", (1e-9, 0.75)) for name in names)))
+    rows = [line.split("  ")[0] for line in lines if "→" in line and "%" in line and "Best" not in line]
+    assert len(rows) == len(set(rows)) == 11
+    assert max(map(len, lines)) <= 80

@@ -213,3 +213,15 @@ def test_cases_of_another_file_are_found_where_it_is_named(here: Path) -> None:
     refused = _refused(GenerateOrder(sources=(str(run),), feedback=str(file)))
     assert "are in another file (-t FILE): mast" in refused.problems[0]
     assert len(_applied(run, comment("mast"), case_file="own.json").comments) == 1
+
+
+@pytest.mark.parametrize("claimed", [{"use": "learn"}, {}])
+def test_a_run_cannot_make_a_held_out_case_of_the_skill_one_to_learn_from(here: Path, claimed: dict[str, str]) -> None:
+    run = make_run(here, skill := make_skill(here, uses=HELD_OUT))
+    kept = [one for one in json.loads((skill / "skill_meta.json").read_text())["cases"] if one["id"] != "mast"]
+    (skill / "skill_meta.json").write_text(json.dumps({"cases": kept}))
+    other = {**case_json("cable"), "expected": {"contains": "anything"}, "reference": "anything", **claimed}
+    (run / "cases.json").write_text(json.dumps({"cases": [case_json("mast", use="learn"), other]}))
+    file = write_feedback(run, comment("mast"), comment("cable"))
+    refused = _refused(GenerateOrder(sources=(str(run),), feedback=str(file)))
+    assert "1 comment is on a held-out case" in refused.problems[0]
