@@ -22,11 +22,12 @@ def scripts(here: Path) -> Path:
 
 
 def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(upskill: Upskill, scripts: Path) -> None:
-    done = upskill(*GENERATE, "--cases", "6+6+0", "--yes")
+    done = upskill(*GENERATE, "--cases", "6+6+0", "--yes", "-v")
     assert done.returncode == 0, done.stderr
-    found = re.search(r"^Run kept in (\S+)$", done.stdout, re.MULTILINE)
+    assert re.search(r"^next, \S.*: upskill eval ./skills/tarnctl-facts -m scripted/student.yaml", done.stderr, re.M)
+    found = re.search(r"^Run kept in (?:\./)?(\S+)$", done.stdout, re.M)
     assert found is not None
-    assert re.search(r"^next, .*: upskill \S+ ", done.stderr, re.MULTILINE)
+    assert "Test Case" in done.stdout, "every held-out case, with -v"
     assert "12 facts in 12 families: 6 to learn from, 6 held out; plan.json" in done.stderr
     assert "dropped" not in done.stdout
     run = found[1]
@@ -35,10 +36,10 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
         assert upskill("report", *words).returncode == 0
         assert "tarnctl-facts" in page.read_text()
         page.unlink()
-    history = upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()
-    assert len(history) == 2
-    assert "scripted/student.yaml" in history[1]
-    assert "tarnctl-facts on scripted/student.yaml" in upskill("runs").stdout
+    head, name, row, _ = upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()
+    digest = json.loads((scripts / "skills" / "tarnctl-facts" / "skill_meta.json").read_text())["digest"]
+    assert (head.split()[0], f"runs/{name}", row.split()[:2]) == ("version", run, [digest[:8], "student"])
+    assert re.search(r"^  tarnctl-facts  student .*▲ helps", upskill("runs").stdout, re.M)
     drawn = upskill("report", "--history", "tarnctl-facts", "-o", "history.html")
     assert drawn.returncode == 0, drawn.stderr
     assert "scripted/student.yaml" in (scripts / "history.html").read_text()
@@ -47,26 +48,28 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
         assert refused.returncode == 2
         assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
     listed = upskill("list", ".").stdout.splitlines()
-    assert [line.split()[0] for line in listed] == ["folder", "skills/tarnctl-facts"], "copies in runs are no skills"
+    assert [line.split()[0] for line in listed if line[0] != " "] == ["skill", "skills/tarnctl-facts"], (
+        "no copy in runs"
+    )
+    assert re.search(r"▲ helps student, \d{4}-\d\d-\d\d$", listed[1])
 
 
-def test_a_generate_that_measured_nothing_has_no_report_and_is_listed(
+def test_a_generate_that_measured_nothing_has_a_report_and_is_listed(
     upskill: Upskill, scripts: Path, environment: dict[str, str]
 ) -> None:
     done = upskill(*GENERATE, "--cases", "6+6+0", "--no-eval", "--yes")
     assert "next, measure what it does for a model: upskill eval ./skills/tarnctl-facts -m" in done.stderr
     (run,) = (scripts / "runs").glob("*generate*")
-    assert "measured nothing" in upskill("report", f"runs/{run.name}").stderr
-    assert "no run is here" in upskill("report").stderr
-    shown = upskill("runs", "--skill", "tarnctl-facts").stdout
-    assert f"runs/{run.name}" in shown, "there is no history, so the runs are listed"
+    assert upskill("report", f"runs/{run.name}").stdout == f"runs/{run.name}/report.html\n"
+    assert run.name in upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()
     # On a narrow terminal neither words nor folders are broken.
     with Terminal(scripts, environment, columns=60, rows=40) as terminal:
         terminal.type("runs")
         terminal.wait(lambda: terminal.exit_code() is not None)
         lines = terminal.screen().splitlines()
-        number = lines.index(f"runs/{run.name}")
-        assert lines[number + 1] == "  finished; not measured: it was generated with --no-eval"
+        number = lines.index(run.name)
+        assert lines[number + 1] == "  tarnctl-facts: not measured: it was generated with"
+        assert lines[number + 2] == "  --no-eval"
     with Terminal(scripts, environment, columns=80, rows=40) as terminal:
         terminal.type("cases", "write", "skills/tarnctl-facts", "-m", "scripted/teacher.yaml", "--replace", "-n")
         terminal.wait(lambda: terminal.exit_code() is not None)

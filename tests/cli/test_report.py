@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from forking import COMMAND
 from upskill.workflows.evaluating.report import keep_report, read_report
@@ -65,6 +66,24 @@ def test_an_evaluation_leaves_a_report_and_prints_only_the_result(place: Path, r
     assert "Which port does tarnctl serve" in data or "port" in data
     assert all(trial[13].startswith("0000") for trial in held["trials"]), "each has its sample in the engine's log"
     assert (run / "logs" / held["logs"][0]).is_file()
+
+
+def test_the_skill_is_shown_as_it_was_measured_wherever_the_run_is_and_whatever_became_of_it(
+    place: Path, run: Path, tmp_path: Path
+) -> None:
+    text, later = (place / "tarnctl" / "SKILL.md").read_text(), "What was written later."
+    first = str(escape(text.strip().splitlines()[-1]))
+    assert first in (run / "report.html").read_text(encoding="utf-8")
+    (tmp_path / "home").mkdir()
+    shutil.copytree(run, tmp_path / "runs" / "alone")
+    assert _type(tmp_path, "report", "runs/alone", "-o", "alone.html").returncode == 0
+    assert first in (tmp_path / "alone.html").read_text(encoding="utf-8"), "the run keeps its text"
+    shutil.copytree(place / "tarnctl", tmp_path / "tarnctl")
+    (tmp_path / "tarnctl" / "SKILL.md").write_text(text + later)
+    assert _type(tmp_path, "report", "runs/alone", "-o", "changed.html").returncode == 0
+    page = (tmp_path / "changed.html").read_text(encoding="utf-8")
+    assert "The skill has changed since this run. This is the version that was measured." in page
+    assert later not in page
 
 
 def test_a_report_is_written_where_it_is_wanted_and_its_place_printed(place: Path, run: Path) -> None:

@@ -76,8 +76,10 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text(report.sentence, style=style)
     yield from _ceiling(evaluation, report)
     if lift is not None and lift.cases_like_these is not None:
-        cases = count(evaluation.cases, "case")
-        yield Text(f"on these {cases}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
+        yield Text(
+            f"on these {count(evaluation.cases, 'case')}: {confidence_interval(lift, lift.these_cases)} points",
+            style="dim",
+        )
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _judge_error(report)

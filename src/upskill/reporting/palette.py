@@ -24,7 +24,7 @@ DARK = {
     "mark": "#c9d1d9",
 }
 
-VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad", "invalid": "bad"}
+VERDICT_COLOURS = {"helps": "good", "cheaper": "good", "hurts": "bad"}
 """Everything else is unsure."""
 
 

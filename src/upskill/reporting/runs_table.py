@@ -161,7 +161,8 @@ def _narrow(blocks: _Blocks, heads: Sequence[str], widths: Sequence[int], width:
         for row in rows:
             if row.sentence:
                 words = f"{row.skill}: {row.sentence}" if row.skill else row.sentence
-                yield from (Text(indent + line) for line in wrap(words, width - _GAP))
+                lines = wrap(words, width - _GAP, break_on_hyphens=False, break_long_words=False)
+                yield from (Text(indent + line) for line in lines)
             else:
                 yield Text(indent).append_text(_figures(row, widths))
 

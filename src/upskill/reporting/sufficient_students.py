@@ -45,7 +45,7 @@ def cheapest_words(reports: Iterable[StudentReport], *, enough: float) -> str:
     if best is None:
         return f"No model reached a pass rate of {enough:.0%}."
     how = "" if best.arm == "baseline" else " with the skill" if best.aside is None else f" ({best.aside})"
-    sure = "" if best.surely else "; so few answers leave room for less"
+    sure = "" if best.surely else "; with so few answers the true rate may be lower"
     use = dollars(best.use) if by_cost(reports) else f"{best.use:,.0f} tokens"
     passed = percent(best.pass_rate)
     return f"Cheapest at {enough:.0%} or more: {best.student}{how}, {passed} for {use} an answer{sure}."

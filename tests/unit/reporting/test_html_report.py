@@ -128,11 +128,11 @@ def test_a_run_that_was_cut_short_says_so_first() -> None:
 @pytest.mark.parametrize(
     ("changes", "plan"),
     [
-        ({"repeats": 1}, "every case asked once in each arm (baseline, with skill)"),
-        ({"repeats": 3}, "every case asked 3 times in each arm (baseline, with skill)"),
+        ({"repeats": 1}, "every case asked once without the skill and with the skill"),
+        ({"repeats": 3}, "every case asked 3 times without the skill and with the skill"),
         (
             {"repeats": 5, "design": "sequential"},
-            "up to 5 rounds, each of which asks every case once in each arm (baseline, with skill); "
+            "up to 5 rounds, each of which asks every case once without the skill and with the skill; "
             "stops as soon as the answer is clear",
         ),
     ],

@@ -99,7 +99,7 @@ def test_cases_are_counted_by_state_and_those_to_change_are_listed() -> None:
 
 def test_further_comparisons_and_errors_are_part_of_the_method() -> None:
     body = method_fold(evaluation(agent_report(), sandbox="bubblewrap"), FACTS).body
-    assert "skill given against baseline" in body
+    assert "with the skill given against without the skill" in body
     assert "the model loaded it in 5 of 6 answers" in body
     errors = method_fold(EVALUATIONS["invalid"], FACTS).body
     assert "6 (6 timeout)" in errors
@@ -109,3 +109,13 @@ def test_an_open_verdict_is_explained_in_full() -> None:
     open_one = report(verdict="undecided", sentence="undecided: 0 points; to detect +31: 140 more calls")
     assert "To detect +31" not in page(evaluation(report()))
     assert "to detect +31: 140 more calls." in page(evaluation(open_one))
+
+
+def test_a_model_without_a_verdict_is_neither_recommended_nor_drawn() -> None:
+    lost = report(verdict="invalid", arms=(arm("baseline"), arm("with_skill", passed=6)), label_lifts=LABEL_LIFTS)
+    result = evaluation(lost, case_states=CASE_STATES)
+    assert "Cheapest" not in cost_fold(result, [], enough=0.8).body
+    assert settled_fold(result, [path()]) is None
+    fold = cases_fold(result)
+    assert fold is not None
+    assert "+25" not in fold.body

@@ -66,6 +66,6 @@ def _lifts(evaluation: Evaluation, label: str) -> str:
         f"{report.student.name}: {points(one.lift.mean)} ({confidence_interval(one.lift, one.lift.these_cases)})"
         for report in evaluation.students
         for one in report.label_lifts
-        if one.label == label and one.lift is not None
+        if one.label == label and one.lift is not None and report.verdict != "invalid"
     ]
     return "; ".join(found[:4]) or "–"

@@ -4,22 +4,25 @@ from collections.abc import Iterator, Sequence
 
 from upskill.domain import Evaluation, Purchase
 from upskill.domain.text import count
+from upskill.reporting.html.changed import arm_titles
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import cheapest_words
 from upskill.reporting.token_change import TokenRatio, token_change
-from upskill.reporting.wording import arm_name, dollars, paid
+from upskill.reporting.wording import dollars, paid
 
 
-def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: float) -> Fold:
+def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: float, title: str = "Cost") -> Fold:
     """Tokens and cost per answer and arm, and what was bought."""
+    # A model without a verdict is not recommended.
+    judged = [report for report in evaluation.students if report.verdict != "invalid"]
     body = render(
         "cost.html",
-        cheapest=cheapest_words(evaluation.students, enough=enough),
+        cheapest=cheapest_words(judged, enough=enough) if judged else None,
         rows=list(_rows(evaluation, {ratio.student: ratio for ratio in ratios})),
         bought=" ".join(_bought(evaluation.bought)),
     )
-    return Fold(name="cost", title="Cost", finding=_finding(evaluation), body=body)
+    return Fold(name="cost", title=title, finding=_finding(evaluation), body=body)
 
 
 def _finding(evaluation: Evaluation) -> str:
@@ -32,11 +35,12 @@ def _finding(evaluation: Evaluation) -> str:
 def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tuple[str, ...]]:
     for report in evaluation.students:
         ratio = ratios.get(report.student.name)
-        for arm in report.arms:
+        titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
+        for arm, title in zip(report.arms, titles, strict=True):
             measured = ratio is not None and arm.arm == report.compared[0]
             yield (
                 report.student.name,
-                arm_name(arm.arm, report.harness),
+                title,
                 "unknown" if arm.tokens is None else f"{arm.tokens:,.0f}",
                 token_change(ratio) if ratio is not None and measured else "–",
                 dollars(arm.cost),

@@ -26,8 +26,9 @@ def details_section(
     paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
+    generated: bool,
 ) -> Markup:
-    """Every fold that has something in it."""
+    """Every fold that has something in it. `generated`: the evaluation is the held-out test of a generate."""
     measured = []
     if evaluation is not None:
         names = _short_names(evaluation)
@@ -37,6 +38,7 @@ def details_section(
             [replace(path, student=names.get(path.student, path.student)) for path in paths],
             [replace(ratio, student=names.get(ratio.student, ratio.student)) for ratio in ratios],
             enough,
+            "Cost of the held-out test" if generated else "Cost",
         )
     folds = [*measured, _settings(facts), _notes(() if evaluation is None else evaluation.notes)]
     return render("details.html", folds=[fold for fold in folds if fold is not None])
@@ -58,9 +60,10 @@ def _measured(
     paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
+    cost: str,
 ) -> list[Fold | None]:
     return [
-        cost_fold(evaluation, ratios, enough=enough),
+        cost_fold(evaluation, ratios, enough=enough, title=cost),
         settled_fold(evaluation, paths),
         cases_fold(evaluation),
         method_fold(evaluation, facts),

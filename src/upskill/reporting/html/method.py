@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens, harness_info
 from upskill.domain.text import count
+from upskill.reporting.html.changed import arm_titles
 from upskill.reporting.html.facts import RunFacts
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
 from upskill.reporting.wording import (
-    arm_name,
     ceiling_words,
     confidence_interval,
     judge_error_words,
@@ -24,8 +24,8 @@ def method_fold(evaluation: Evaluation, facts: RunFacts) -> Fold:
     """Everything that a careful reader may ask about the numbers."""
     body = render(
         "method.html",
-        lifts=[row for report in evaluation.students for row in _lifts(report)],
-        arms=[row for report in evaluation.students for row in _arms(report)],
+        lifts=[row for report in evaluation.students for row in _lifts(evaluation, report)],
+        arms=[row for report in evaluation.students for row in _arms(evaluation, report)],
         remarks=[(report.student.name, list(_remarks(evaluation, report))) for report in evaluation.students],
         facts=list(_facts(evaluation, facts)),
         logs=facts.logs,
@@ -36,17 +36,17 @@ def method_fold(evaluation: Evaluation, facts: RunFacts) -> Fold:
 
 def _finding(evaluation: Evaluation) -> str:
     most = "up to " if evaluation.design == "sequential" else ""
-    return f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} in each arm"
+    return f"{count(evaluation.cases, 'case')}, {most}{count(evaluation.repeats, 'repeat')} on each side"
 
 
-def _lifts(report: StudentReport) -> Iterator[tuple[str, ...]]:
+def _lifts(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
     """What was compared beside the two arms of the headline."""
     for lift in report.lifts[1:]:
         if lift is report.ceiling:
             continue  # it has words of its own
         yield (
             report.student.name,
-            f"{arm_name(lift.arm, report.harness)} against {arm_name(lift.against, report.harness)}",
+            " against ".join(arm_titles(evaluation, (lift.arm, lift.against))),
             points(lift.mean),
             confidence_interval(lift, lift.cases_like_these),
             confidence_interval(lift, lift.these_cases),
@@ -54,12 +54,13 @@ def _lifts(report: StudentReport) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _arms(report: StudentReport) -> Iterator[tuple[str, ...]]:
-    for arm in report.arms:
+def _arms(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
+    titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
+    for arm, title in zip(report.arms, titles, strict=True):
         faults = ", ".join(f"{number} {fault}" for fault, number in arm.faults)
         yield (
             report.student.name,
-            arm_name(arm.arm, report.harness),
+            title,
             f"{arm.passed} of {arm.trials}",
             "–" if arm.checks_passed is None or arm.checks is None else f"{arm.checks_passed:.1f} of {arm.checks:.1f}",
             "–" if arm.turns is None else f"{arm.turns:.1f}",
@@ -116,10 +117,8 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
 
 
 def _plan(evaluation: Evaluation) -> str:
-    ran = {arm.arm: arm_name(arm.arm, report.harness) for report in evaluation.students for arm in report.arms}
-    where = (
-        f" in each arm ({', '.join(ran.values())})" if len(ran) > 1 else "".join(f", {name}" for name in ran.values())
-    )
+    ran = list(dict.fromkeys(arm.arm for report in evaluation.students for arm in report.arms))
+    where = f" {' and '.join(arm_titles(evaluation, ran))}"
     if evaluation.design == "sequential":
         rounds = count(evaluation.repeats, "round")
         return f"up to {rounds}, each of which asks every case once{where}; stops as soon as the answer is clear"

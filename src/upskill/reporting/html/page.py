@@ -54,7 +54,9 @@ def report_page(
         skill=skill_section(skill, story),
         next=next_section(answer),
         feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
-        details=details_section(evaluation, facts, paths=paths, ratios=ratios, enough=enough),
+        details=details_section(
+            evaluation, facts, paths=paths, ratios=ratios, enough=enough, generated=story is not None
+        ),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)
 

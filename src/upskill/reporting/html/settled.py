@@ -30,13 +30,13 @@ class _Model:
 
 
 def settled_fold(evaluation: Evaluation, paths: Sequence[StudentPath]) -> Fold | None:
-    """`None` where no model has two pairs."""
+    """`None` where no model has two pairs and a verdict."""
     reports = {report.student.name: report for report in evaluation.students}
     known = ((reports.get(path.student), path) for path in paths)
     models = [
         _Model(report=report, path=path, estimates=estimates)
         for report, path in known
-        if report is not None and len(estimates := tuple(_estimates(report, path))) > 1
+        if report is not None and report.verdict != "invalid" and len(estimates := tuple(_estimates(report, path))) > 1
     ]
     if not models:
         return None

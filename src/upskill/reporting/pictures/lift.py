@@ -1,4 +1,4 @@
-"""Lift per student, with both intervals: the one for these very cases, and the wider one for cases like these."""
+"""Lift per student, with both intervals: the one for these cases, and the wider one for new cases of this kind."""
 
 from upskill.domain import Evaluation
 from upskill.domain.case import Json
