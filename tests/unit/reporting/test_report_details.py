@@ -11,6 +11,7 @@ from unit.reporting.pages import EVALUATIONS, FACTS, Parsed, page, path
 from upskill.domain import Interval, RunEnd, StudentReport
 from upskill.reporting.html.case_states import cases_fold
 from upskill.reporting.html.cost import cost_fold
+from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.method import method_fold
 from upskill.reporting.html.settled import settled_fold
 from upskill.reporting.html.templating import render
@@ -21,6 +22,11 @@ def settled(model: StudentReport, **changes: object) -> str:
     fold = settled_fold(evaluation(model, **changes), [path()])
     assert fold is not None
     return str(fold.body)
+
+
+def inside(fold: Fold | None) -> str:
+    assert fold is not None
+    return fold.body
 
 
 def test_values_of_a_template_are_text_and_a_missing_one_is_an_error() -> None:
@@ -81,10 +87,10 @@ def test_cost_names_the_cheapest_model_that_is_good_enough_and_what_the_skill_ad
         replace(arm("with_skill", passed=95, trials=100), cost=0.002),
     )
     ratio = TokenRatio(student="haiku", typical=0.6, interval=Interval(low=0.5, high=0.7))
-    body = cost_fold(evaluation(report(arms=arms)), [ratio], enough=0.8).body
+    body = inside(cost_fold(evaluation(report(arms=arms)), [ratio], enough=0.8))
     assert "Cheapest at 80% or more: haiku with the skill, 95% for $0.002 an answer." in body
     assert "40% fewer tokens (30% to 50% fewer)" in body
-    nobody = cost_fold(evaluation(report(arms=arms)), [], enough=0.99).body
+    nobody = inside(cost_fold(evaluation(report(arms=arms)), [], enough=0.99))
     assert "No model reached a pass rate of 99%." in nobody
 
 
@@ -114,7 +120,7 @@ def test_an_open_verdict_is_explained_in_full() -> None:
 def test_a_model_without_a_verdict_is_neither_recommended_nor_drawn() -> None:
     lost = report(verdict="invalid", arms=(arm("baseline"), arm("with_skill", passed=6)), label_lifts=LABEL_LIFTS)
     result = evaluation(lost, case_states=CASE_STATES)
-    assert "Cheapest" not in cost_fold(result, [], enough=0.8).body
+    assert "Cheapest" not in inside(cost_fold(result, [], enough=0.8))
     assert settled_fold(result, [path()]) is None
     fold = cases_fold(result)
     assert fold is not None
