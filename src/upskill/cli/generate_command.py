@@ -282,13 +282,21 @@ def _show(
     from upskill.reporting.decision import decision
     from upskill.reporting.generated import generated_json, show_generated
     from upskill.reporting.next_step import step_after_generate
+    from upskill.workflows.generating.resuming import resume_command
 
     if as_json:
         print_json(generated_json(generated, required))
     elif quiet and not verbose:
         print_lines(decision(generated))
     else:
-        after = [] if quiet else next_lines(step_after_generate(generated), run=generated.run)
+        step = step_after_generate(
+            generated.evaluation,
+            saved=generated.saved,
+            improved=generated.improved,
+            resume=resume_command(Path(generated.run)),
+            students=generated.students,
+        )
+        after = [] if quiet else next_lines(step, run=generated.run)
         out, taken = console(no_color=no_color), rows_on_stderr(after)
         show_generated(generated, out, required=required, taken=taken, every_note=verbose)
         if verbose and generated.evaluation is not None:

@@ -77,6 +77,8 @@ class GenerateResult:
     """The folder it was saved to, seen from where the command was typed; `None` where the old version stays."""
     kept: str | None
     """Where the run keeps the same version, whether or not it was taken; `None` where nothing new was made."""
+    improved: str | None = None
+    """The skill that was to be improved, as it would be typed; `None` for a new one, or where it is not known."""
     revision: bool
     """Whether an existing skill was to be improved."""
     status: str

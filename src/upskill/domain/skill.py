@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from upskill.domain.text import estimate_tokens, estimated_tokens
+
 SKILL_FILE = "SKILL.md"
 META_FILE = "skill_meta.json"
 META_FORMAT = "upskill.skill/1"
@@ -52,3 +54,9 @@ class Skill:
     def other_files(self) -> tuple[SkillFile, ...]:
         """The files beside `SKILL.md`, which a student without tools cannot open."""
         return tuple(file for file in self.files if file.path != SKILL_FILE)
+
+    @property
+    def tokens(self) -> int:
+        """Of `SKILL.md` with its frontmatter, estimated from its size."""
+        size = next((file.size for file in self.files if file.path == SKILL_FILE), None)
+        return estimate_tokens(self.body) if size is None else estimated_tokens(size)

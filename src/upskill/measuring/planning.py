@@ -127,9 +127,9 @@ def describe_plan(*, cases: int, units: int, pairs: int, sequential: bool) -> st
     narrow = detectable_lift(cases=cases, pairs=pairs, sequential=sequential, claim="these cases")
     found = [
         f"{lift * 100:.0f} points {where}"
-        for lift, where in ((wide, "in cases like these"), (narrow, "on these cases"))
+        for lift, where in ((wide, "on new cases of this kind"), (narrow, "on these cases"))
         if lift is not None
     ]
     if not found:
-        return f"{size}: too few to find any lift"
-    return f"{size}: a lift of about {', or of '.join(found)} would be found four times in five"
+        return f"{size}: too few to detect any lift"
+    return f"{size}: 80% power to detect a lift of {', or '.join(found)}"

@@ -148,4 +148,4 @@ def _next(first: RunSide, second: RunSide, skill: str | None) -> NextStep | None
     one, other = first.evaluation.skill, second.evaluation.skill
     if one.name != other.name or one.digest == other.digest:
         return None
-    return compare_versions(second.evaluation, skill=skill)
+    return compare_versions([report.student for report in second.evaluation.students], skill=skill)

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport, estimate_tokens
+from upskill.domain import ArmSummary, Evaluation, Lift, StudentReport
 from upskill.domain.harness import harness_info
 from upskill.domain.text import count
 from upskill.reporting.cases import label_lines
@@ -34,7 +34,7 @@ _REASONS = {
     "no difference": "the lift is surely small",
     "min lift": "the lift asked for is shown or excluded",
     "withdrawn": "a boundary was crossed, and the claim did not hold",
-    "futile": "the rest of the plan would not decide",
+    "futile": "more repeats were unlikely to decide it",
     "copies": "repeats are copies of the first answers, so each case counts once",
     "regraded": "the run stopped there with its earlier grades",
     "judge": "decided as judged, and open once the judge's errors are counted",
@@ -59,10 +59,6 @@ def percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.0%}"
 
 
-def signed(share: float) -> str:
-    return f"{points(share)}%"
-
-
 def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
     lift = report.lifts[0] if report.lifts else None
     skill, style = evaluation.skill, style_of(report.verdict or "")
@@ -70,21 +66,19 @@ def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Ite
     yield Text(skill.name, style="bold")
     yield Text(" ".join(skill.description.split()))
     yield Text()
-    yield Text(f"SKILL.md              ~{estimate_tokens(skill.body)} tokens")
+    yield Text(f"SKILL.md              ~{skill.tokens} tokens")
     yield Text()
     yield from bars(report, console)
     yield Text(report.sentence, style=style)
     yield from _ceiling(evaluation, report)
     if lift is not None and lift.cases_like_these is not None:
-        yield Text(
-            f"on these {count(evaluation.cases, 'case')}: {confidence_interval(lift, lift.these_cases)} points",
-            style="dim",
-        )
+        these = f"on these {count(lift.cases or evaluation.cases, 'case')}"
+        yield Text(f"{these}: {confidence_interval(lift, lift.these_cases)} points", style="dim")
     if report.stopped is not None:
         yield Text(_stopped(evaluation, report), style="dim")
     yield from _judge_error(report)
     yield from (Text(line, style="dim") for line in label_lines(report.label_lifts))
-    yield from _loading(report)
+    yield from _loading(report, cases=evaluation.cases)
     yield Text()
     yield from _figures(report, width=console.width)
     yield Text()
@@ -100,7 +94,7 @@ def _judge_error(report: StudentReport) -> Iterator[Text]:
         yield Text(f"corrected for the judge's errors: {said}", style="dim")
 
 
-def _loading(report: StudentReport) -> Iterator[Text]:
+def _loading(report: StudentReport, *, cases: int) -> Iterator[Text]:
     """For students that may load the skill: how many did, and what it does once it is read."""
     offered = report.arm("offered")
     if offered is not None and offered.trials:
@@ -110,7 +104,8 @@ def _loading(report: StudentReport) -> Iterator[Text]:
     for lift in (lift for lift in report.lifts[1:] if lift.arm == "with_skill"):
         yield Text(
             f"once it is given: {points(lift.mean)} points against the {lift.against}, "
-            f"{confidence_interval(lift, lift.these_cases)} on these cases, {lift.pairs} pairs"
+            f"{confidence_interval(lift, lift.these_cases)} on these {count(lift.cases or cases, 'case')}, "
+            f"{count(lift.pairs, 'pair')}"
         )
 
 
@@ -127,7 +122,7 @@ def _stopped(evaluation: Evaluation, report: StudentReport) -> str:
 
 def bars(report: StudentReport, console: Console) -> Iterator[Text]:
     """A bar for each arm, with its lift where there is one."""
-    gains = {lift.arm: f"  ({signed(lift.mean)})" for lift in report.lifts}
+    gains = {lift.arm: f"  ({points(lift.mean)} points)" for lift in report.lifts}
     width = widest_name([arm.arm for arm in report.arms], report.harness)
     shown = arm_percents(report)
     for arm in report.arms:
@@ -178,7 +173,7 @@ def _number(value: float | None, decimals: int = 0) -> str:
 def _several(evaluation: Evaluation) -> Iterator[Text]:
     yield Text(f"Evaluating {evaluation.skill.name} across {len(evaluation.students)} models")
     most = "up to " if evaluation.design == "sequential" else ""
-    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'run')} per model")
+    yield Text(f"{count(evaluation.cases, 'test case')}, {most}{count(evaluation.repeats, 'repeat')} per model")
     first = evaluation.students[0]
     with_tools = harness_info(first.harness).with_tools
     if with_tools or len(first.arms) > 2:
@@ -200,7 +195,7 @@ def _several(evaluation: Evaluation) -> Iterator[Text]:
             for line in (
                 *_ceiling(evaluation, report),
                 *_judge_error(report),
-                *_loading(report),
+                *_loading(report, cases=evaluation.cases),
             )
         )
         if report.stopped is not None:
@@ -224,7 +219,7 @@ def _between(lift: Lift, report: StudentReport) -> str:
 def table(evaluation: Evaluation, console: Console) -> Table:
     """Several students, a row each."""
     rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"):
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift in points (95% CI)"):
         rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:
@@ -235,6 +230,6 @@ def table(evaluation: Evaluation, console: Console) -> Table:
             arrow.join(_number(arm.tokens) for arm in report.arms),
             arrow.join(dict.fromkeys(dollars(arm.cost) for arm in report.arms)),
         ]
-        lifted = f"{signed(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
+        lifted = f"{points(lift.mean)} {_between(lift, report)}" if lift else report.verdict or "-"
         rows.add_row(Text(report.student.name), *map(Text, cells), Text(lifted, style=style_of(report.verdict or "")))
     return rows

@@ -7,12 +7,12 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.text import Text
 
-from upskill.domain import Evaluation, Purchase, estimate_tokens
+from upskill.domain import Evaluation, Purchase
 from upskill.domain.case import Json
 from upskill.domain.evaluation import Required
 from upskill.domain.finding import Finding
 from upskill.domain.generated import GenerateResult
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.decision import decision
 from upskill.reporting.glance import glance
@@ -24,6 +24,8 @@ from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes
 from upskill.reporting.terminal import TerminalResult, most_rows, picture
 from upskill.reporting.wording import dollars, percents, points
 
+MOST_REASON = 200
+"""Characters of why revising ended: a teacher's faults may be in it."""
 GENERATED_SCHEMA = "upskill.generate/1"
 ROWS_OF_GENERATE = 2
 """Rows that a `generate` may take more than an evaluation."""
@@ -79,13 +81,14 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
     cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
-    yield f"{skill.name}: SKILL.md ~{estimate_tokens(skill.body)} tokens{files}; {cases}"
-    if len(generated.attempts) > 1:
+    which = "the revision: " if generated.saved is None and generated.kept is not None else ""
+    yield f"{skill.name}: {which}SKILL.md ~{skill.tokens} tokens{files}; {cases}"
+    if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
-        yield f"attempts on learn cases: {shown}; {generated.refined}"
+        yield f"attempts on learn cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
     yield f"spent: teacher {_spent(generated.by_teacher)}; students {_spent(generated.by_students)}"
 
 

@@ -8,7 +8,8 @@ from upskill.domain import StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance import Glance, GlanceRow
 from upskill.reporting.glance.names import is_scripted, unique_names
-from upskill.reporting.glance.rows import row_of
+from upskill.reporting.glance.rows import counted_cases, row_of
+from upskill.reporting.next_step import NextStep, compare_versions
 
 MOST_VERSIONS = 40
 """Rows of one model; the newest ones."""
@@ -37,6 +38,7 @@ class History:
     models: tuple[Glance, ...]
     versions: tuple[tuple[Version, ...], ...]
     """What the rows of each model are made of, oldest first."""
+    next_step: NextStep | None
 
     def rows(self) -> Iterator[tuple[Version, GlanceRow]]:
         """Every row that is drawn, with what it is made of."""
@@ -57,7 +59,13 @@ def history(skill: str, versions: Sequence[Version]) -> History | None:
         tuple(one for one in shown if one.report.student.name == student)[-MOST_VERSIONS:] for student in students
     )
     models = tuple(map(partial(_model, skill), unique_names(students), by_model))
-    return History(skill=skill, sentences=_sentences(skill, shown, models), models=models, versions=by_model)
+    return History(
+        skill=skill,
+        sentences=_sentences(skill, shown, models),
+        models=models,
+        versions=by_model,
+        next_step=_compare(shown),
+    )
 
 
 def _model(skill: str, name: str, versions: Sequence[Version]) -> Glance:
@@ -76,7 +84,11 @@ def _model(skill: str, name: str, versions: Sequence[Version]) -> Glance:
 
 
 def _row(version: Version) -> GlanceRow:
-    row = row_of(version.report, name=f"{version.day} {version.digest[:6]}", cases=len(version.cases))
+    row = row_of(
+        version.report,
+        name=f"{version.day} {version.digest[:6]}",
+        cases=counted_cases(version.report, of=len(version.cases)),
+    )
     return replace(row, model=f"{version.report.student.name}, version {version.digest[:12]}")
 
 
@@ -88,7 +100,7 @@ def _course(rows: Sequence[GlanceRow]) -> str:
         return f"{count(len(rows), 'version')}, {known}"
     if len(rows) == 1:
         return f"one version, {newest.verdict}, {newest.lift} points"
-    return f"from {first.lift} to {newest.lift} points over {len(rows)} versions; the newest: {newest.verdict}"
+    return f"lift from {first.lift} to {newest.lift} points over {len(rows)} versions; the newest: {newest.verdict}"
 
 
 def _sentences(skill: str, versions: Sequence[Version], models: Sequence[Glance]) -> tuple[str, ...]:
@@ -101,10 +113,25 @@ def _sentences(skill: str, versions: Sequence[Version], models: Sequence[Glance]
         first = f"{skill}, {count(number, 'version')} on {len(models)} models. The newest of each: {found}."
     if number == 1:
         return (first,)
-    same = len({version.cases for version in versions}) == 1
-    cases = (
-        f"All versions were measured on the same {len(versions[0].cases)} cases."
-        if same
-        else "The cases changed between versions, so a change of the lift may come from them."
-    )
-    return (first, f"{cases} No test compares one version with another here; upskill eval --compare does.")
+    return (first, f"{_cases(versions, models)} No test compares one version with another here.")
+
+
+def _cases(versions: Sequence[Version], models: Sequence[Glance]) -> str:
+    """Whether lifts of two versions are of the same cases."""
+    if len({version.cases for version in versions}) > 1:
+        return "The cases changed between versions, so a change of the lift may come from them."
+    asked = sorted({row.cases for model in models for row in model.rows})
+    all_of = len(versions[0].cases)
+    if asked == [all_of]:
+        return f"All versions were measured on the same {all_of} cases."
+    numbers = str(asked[0]) if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"
+    return f"All versions were measured on {numbers} of the same {all_of} cases."
+
+
+def _compare(versions: Sequence[Version]) -> NextStep | None:
+    """The test of the newest version against an older one; `None` where there is one version only."""
+    newest = versions[-1]
+    if len({version.digest for version in versions}) == 1:
+        return None
+    students = [version.report.student for version in versions if version.digest == newest.digest]
+    return compare_versions(students)

@@ -1,12 +1,12 @@
 """What a person may want to type next, after a result: one command, chosen by what was found."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from math import ceil
 from shlex import quote
 from typing import NamedTuple
 
 from upskill.domain import Evaluation, StudentReport
-from upskill.domain.generated import GenerateResult
+from upskill.domain.student import Student
 
 ENOUGH_REPEATS = 3
 """Pairs of a case after which the differences between cases blur a lift more than those between answers do."""
@@ -48,36 +48,41 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
     return _keep_proven(evaluation, folder)
 
 
-def step_after_generate(generated: GenerateResult) -> NextStep | None:
-    """The one command for what a `generate` came to; `None` where the old version stays and nothing was measured."""
-    if generated.saved is None:
-        return None if generated.evaluation is None else _report(quote(generated.run))
-    saved = quote(generated.saved)
-    if generated.evaluation is not None:
-        resume = f"upskill generate --resume {quote(generated.run)}"
-        return next_step(generated.evaluation, skill=generated.saved, resume=resume)
-    students = "".join(f" -m {quote(name)}" for name in generated.students)
-    return NextStep("measure what it does for a model", f"upskill eval {saved}{students or ' -m MODEL'}")
+def step_after_generate(
+    evaluation: Evaluation | None, *, saved: str | None, improved: str | None, resume: str, students: Sequence[str]
+) -> NextStep:
+    """The one command for what a `generate` came to, on the page and on the terminal.
+
+    `saved` is the folder of the skill, `None` where the old version stays; that one is in `improved`, where known.
+    """
+    if saved is None:
+        return _try_again(evaluation, folder=_UNKNOWN_SKILL if improved is None else quote(improved))
+    if evaluation is not None:
+        return next_step(evaluation, skill=saved, resume=resume)
+    models = "".join(f" -m {quote(name)}" for name in students)
+    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)}{models or ' -m MODEL'}")
 
 
-def compare_versions(evaluation: Evaluation, *, skill: str | None = None) -> NextStep:
-    """How two versions of a skill are tested against each other, on pairs of answers."""
+def _try_again(evaluation: Evaluation | None, *, folder: str) -> NextStep:
+    if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
+        what = "write more cases, so that the next revision can be decided"
+        return NextStep(what, f"upskill cases write {folder} -o more-cases.json")
+    return NextStep("tell the teacher what to improve", f'upskill generate --from {folder} "what to improve"')
+
+
+def compare_versions(students: Sequence[Student], *, skill: str | None = None) -> NextStep:
+    """How two versions of a skill are tested against each other, on pairs of answers of these students."""
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
-    models = {report.verdict for report in evaluation.students}
     return NextStep(
-        "test the two versions on paired answers", f"{_eval(evaluation, folder, models)} --compare previous:OLD_VERSION"
+        "test two versions on paired answers", f"{_eval_of(students, folder)} --compare previous:OLD_VERSION"
     )
-
-
-def _report(run: str) -> NextStep:
-    return NextStep("every answer and assertion, with pictures", f"upskill report {run} --open")
 
 
 def _why_resume(evaluation: Evaluation) -> str | None:
     """What a resumed run would do, where one would do something."""
     if evaluation.interrupted:
         return "resume where it stopped"
-    if any(report.stopped == "budget" for report in evaluation.students):
+    if any(report.stopped == "budget" or report.end == "cap reached" for report in evaluation.students):
         return "resume where it stopped, for as much again"
     if any(report.verdict == "invalid" and not _lost_too_much(report) for report in evaluation.students):
         return "retry only what errored"
@@ -125,12 +130,15 @@ def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
         return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)
     required = "helps" if wide else "helps-here"
-    return NextStep("keep it proven, in CI", f"{_eval(evaluation, folder, verdicts)} --require {required}")
+    return NextStep("check it in CI", f"{_eval(evaluation, folder, verdicts)} --require {required}")
 
 
 def _eval(evaluation: Evaluation, folder: str, verdicts: Container[str | None]) -> str:
     """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
-    students = [report.student for report in evaluation.students if report.verdict in verdicts]
+    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], folder)
+
+
+def _eval_of(students: Sequence[Student], folder: str) -> str:
     models = "".join(f" -m {quote(student.name)}" for student in students)
     addresses = {student.endpoint for student in students}
     address = addresses.pop() if len(addresses) == 1 else None

@@ -14,6 +14,7 @@ from upskill.reporting.wording import (
     ceiling_words,
     confidence,
     dollars,
+    faults_words,
     loss_lines,
     percent,
     points,
@@ -36,11 +37,14 @@ class ResultNote:
 
 
 def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
-    """All of them: what was required and not shown, what went wrong, what else was found, then remarks."""
+    """All of them: the cap that ended it, requirements not met, what went wrong, what else was found, then remarks."""
     names = _short_names(evaluation)
+    stopped = None if evaluation.end.cap is None else f"stopped at {evaluation.end.cap}"
+    if stopped is not None:
+        yield ResultNote(text=stopped, must_show=True)
     yield from unmet_notes(requirements(evaluation), names)
     yield from found_notes(evaluation)
-    for line in merged_notes(evaluation.notes, names):
+    for line in merged_notes(tuple(note for note in evaluation.notes if note != stopped), names):
         yield ResultNote(text=f"note: {line}")
 
 
@@ -128,8 +132,7 @@ def _trouble_in_short(evaluation: Evaluation) -> str:
 
 def _errors(report: StudentReport) -> Iterator[str]:
     errors = [
-        f"{arm_name(arm.arm, report.harness)} {arm.errored} "
-        f"({', '.join(f'{count} {fault}' for fault, count in arm.faults)})"
+        f"{arm_name(arm.arm, report.harness)} {arm.errored} ({faults_words(arm.faults)})"
         for arm in report.arms
         if arm.errored
     ]
@@ -146,8 +149,7 @@ def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
                 faults.update(dict(arm.faults))
         whose = f"{count(sum(arm.errored for one in errored for arm in one.arms), 'answer')} of "
         whose += _short_names(evaluation)[errored[0].student.name] if len(errored) == 1 else f"{len(errored)} models"
-        kinds = ", ".join(f"{number} {fault}" for fault, number in faults.most_common())
-        yield f"errored, not counted as failures: {whose} ({kinds})"
+        yield f"errored, not counted as failures: {whose} ({faults_words(faults.most_common())})"
     arms = [(arm_name(arm.arm, report.harness), arm) for report in evaluation.students for arm in report.arms]
     for what, counted in (
         ("lost answers", [(name, arm.lost) for name, arm in arms]),

@@ -16,6 +16,27 @@ BAR = 20
 """Characters of a bar on a terminal."""
 
 
+_FAULTS = {
+    "transport": "the connection broke",
+    "provider": "the server reported an error",
+    "check": "a check crashed",
+    "sandbox": "the sandbox failed",
+    "crash": "an internal error",
+    "budget": "a cap was reached",
+}
+
+
+def fault_words(fault: str) -> str:
+    """Why an answer errored, as people say it."""
+    return _FAULTS.get(fault, fault)
+
+
+def faults_words(faults: Iterable[tuple[str, int]]) -> str:
+    """Why answers errored, with a number where there is more than one reason."""
+    known = list(faults)
+    return ", ".join(fault_words(fault) + (f" ({number:,})" if len(known) > 1 else "") for fault, number in known)
+
+
 def dollars(cost: float | None) -> str:
     """A sum with as many digits as it needs; unknown is said, never 0."""
     if cost is None:
@@ -72,9 +93,9 @@ def ceiling_words(report: StudentReport, *, cases: int) -> str | None:
     if (lift := report.ceiling) is None:
         return None
     interval = shown_interval(claim=None, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
-    where = " on these cases" if lift.cases_like_these is None else ""
     arm = report.arm("ceiling")
     asked = cases if arm is None or arm.asked_cases is None else arm.asked_cases
+    where = f" on these {count(asked, 'case')}" if lift.cases_like_these is None else ""
     on = f"; {asked} of {cases} cases have a passage" if asked != cases else ""
     return (
         f"with the passage itself in the prompt: {points(lift.mean)} points "

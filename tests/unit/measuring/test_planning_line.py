@@ -41,16 +41,15 @@ def test_stopping_early_costs_something_for_either_claim() -> None:
 def test_plan_too_small_to_find_anything_says_so() -> None:
     assert detectable_lift(cases=5, pairs=5, sequential=True, claim=HERE) is None
     assert detectable_lift(cases=5, pairs=45, sequential=True, claim=LIKE) is None
-    assert describe_plan(cases=5, units=5, pairs=5, sequential=True) == "at most 5 pairs: too few to find any lift"
+    assert describe_plan(cases=5, units=5, pairs=5, sequential=True) == "at most 5 pairs: too few to detect any lift"
 
 
 def test_planning_line_names_both_claims() -> None:
     assert describe_plan(cases=20, units=20, pairs=100, sequential=True) == (
-        "at most 100 pairs: a lift of about 27 points in cases like these, or of 20 points on these cases "
-        "would be found four times in five"
+        "at most 100 pairs: 80% power to detect a lift of 27 points on new cases of this kind, or 20 points on these cases"
     )
     assert describe_plan(cases=4, units=4, pairs=20, sequential=False) == (
-        "20 pairs: a lift of about 40 points on these cases would be found four times in five"
+        "20 pairs: 80% power to detect a lift of 40 points on these cases"
     )
 
 

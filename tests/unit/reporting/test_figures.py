@@ -60,21 +60,21 @@ def test_the_lift_without_the_judges_errors_is_beside_the_verdict() -> None:
 def test_each_arm_has_a_bar_and_its_lift() -> None:
     text = "\n".join(shown(evaluation()))
     assert "baseline   ██████████░░░░░░░░░░   50%" in text
-    assert "with skill █████████████████░░░   83%  (+25%)" in text
+    assert "with skill █████████████████░░░   83%  (+25 points)" in text
 
 
 def test_several_models_stand_in_one_table_with_their_intervals() -> None:
     lines = shown(evaluation(report("haiku"), report("kimi")), width=120)
     header = next(line for line in lines if "Pass Rate" in line)
-    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift (95% CI)"]
+    names = ["Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift in points (95% CI)"]
     assert [cell.strip() for cell in header.strip("┃").split("┃")] == names
-    assert sum("+25% (−5 to +50) helps" in line for line in lines) == 2
+    assert sum("+25 (−5 to +50) helps" in line for line in lines) == 2
 
 
 def test_a_verdict_stands_beside_the_interval_it_rests_on() -> None:
     narrow = report("kimi", claim="these cases")
     lines = shown(evaluation(report("haiku"), narrow), width=120)
-    assert sum("+25% (+10 to +40) helps on these cases" in line for line in lines) == 1
+    assert sum("+25 (+10 to +40) helps on these cases" in line for line in lines) == 1
 
 
 def test_the_rates_of_several_models_stand_under_each_other() -> None:

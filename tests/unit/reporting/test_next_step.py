@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from unit.reporting.evaluations import CASE_STATES, arm, evaluation, lift, report
-from unit.reporting.test_decision import generated
-from upskill.domain import RunEnd
+from upskill.domain import Evaluation, RunEnd
 from upskill.domain.student import Student
-from upskill.reporting.next_step import next_step, step_after_generate
+from upskill.reporting.next_step import NextStep, next_step, step_after_generate
 
 
 def test_what_was_interrupted_is_resumed() -> None:
@@ -28,8 +27,9 @@ def test_a_run_without_a_verdict_is_mended_first() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["undecided", "invalid"])
-def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str) -> None:
-    step = next_step(evaluation(report(verdict=verdict, stopped="budget"), case_states=CASE_STATES), skill="skills/x")
+@pytest.mark.parametrize("why", [{"stopped": "budget"}, {"end": "cap reached"}], ids=["a schedule", "a cap"])
+def test_what_a_budget_stopped_is_resumed_and_nothing_is_said_of_errors(verdict: str, why: dict[str, str]) -> None:
+    step = next_step(evaluation(report(verdict=verdict, **why), case_states=CASE_STATES), skill="skills/x")
     assert step.what == "resume where it stopped, for as much again"
     assert step.command.startswith("upskill eval --resume runs/")
 
@@ -91,19 +91,27 @@ def test_a_run_without_a_baseline_is_compared_next() -> None:
     assert next_step(alone, skill="x").command == "upskill eval x -m haiku"
 
 
+def after_generate(found: Evaluation | None, **known: Any) -> NextStep:
+    usual = {"saved": "skills/x", "improved": None, "resume": "upskill generate --resume runs/g", "students": ()}
+    return step_after_generate(found, **{**usual, **known})
+
+
 def test_after_a_generate_the_saved_skill_is_what_the_command_is_about() -> None:
-    proven = generated(evaluation=evaluation(report(claim="cases like these")), saved="skills/x", run="runs/g")
-    step = step_after_generate(proven)
-    assert step is not None
-    assert step.command == "upskill eval skills/x -m haiku --require helps"
-    cut = step_after_generate(replace(proven, evaluation=evaluation(end=RunEnd(interrupted=True))))
-    assert cut is not None
-    assert cut.command == "upskill generate --resume runs/g"
+    proven = evaluation(report(claim="cases like these"))
+    assert after_generate(proven) == ("check it in CI", "upskill eval skills/x -m haiku --require helps")
+    cut = evaluation(end=RunEnd(interrupted=True))
+    assert after_generate(cut).command == "upskill generate --resume runs/g"
 
 
 def test_a_generate_that_measured_nothing_is_measured_next() -> None:
-    unmeasured = generated(evaluation=None, saved="skills/x", students=("haiku",))
-    step = step_after_generate(unmeasured)
-    assert step is not None
-    assert step.command == "upskill eval skills/x -m haiku"
-    assert step_after_generate(replace(unmeasured, saved=None)) is None
+    assert after_generate(None, students=("haiku",)).command == "upskill eval skills/x -m haiku"
+    assert after_generate(None).command == "upskill eval skills/x -m MODEL"
+
+
+def test_where_the_old_version_stays_the_command_is_about_that_one() -> None:
+    open_question = evaluation(report(verdict="undecided"))
+    step = after_generate(open_question, saved=None, improved="./my skills/x")
+    assert step.command == "upskill cases write './my skills/x' -o more-cases.json"
+    worse = after_generate(evaluation(report(verdict="hurts")), saved=None, improved="./skills/x")
+    assert worse.command == 'upskill generate --from ./skills/x "what to improve"'
+    assert after_generate(None, saved=None).command == 'upskill generate --from SKILL "what to improve"'

@@ -137,7 +137,7 @@ def test_text_of_strangers_is_only_text() -> None:
         test=StoryTest(figure=HOSTILE, words=HOSTILE),
         change=text_diff({HOSTILE: "a"}, {HOSTILE: HOSTILE}),
         findings=(finding,),
-        spent=((HOSTILE, HOSTILE),),
+        saved=HOSTILE,
         notes=(HOSTILE,),
     )
     skill = SkillText(

@@ -4,8 +4,8 @@ Every text is escaped. On a page, two drawings for wide and narrow screens take 
 drawing has its own, light and dark.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -19,6 +19,8 @@ from upskill.reporting.palette import DARK, LIGHT
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
+_AXIS = {0.0: "start", 0.5: "middle", 1.0: "end"}
+"""Rates that are marked, and how their figures are aligned."""
 _TONES = {"helps": "good", "cheaper": "good", "hurts": "bad", "no difference": "even"}
 
 
@@ -43,10 +45,10 @@ class _Layout:
 
 
 _WIDE = _Layout(kind="wide", width=960, scale=(182, 412), row=46, top=34, name_cells=17)
-_NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=92, top=26, name_cells=22)
+_NARROW = _Layout(kind="narrow", width=360, scale=(12, 348), row=88, top=26, name_cells=22)
 _RATES, _LIFT, _VERDICT, _TOKENS = 434, 538, 710, 958
 """Columns of the wide drawing; the last is where its text ends."""
-_WITHOUT_TOKENS = replace(_WIDE, width=860)
+_KEY_LINE = 24
 
 
 def svg(glance: Glance, *, standalone: bool) -> str:
@@ -56,10 +58,9 @@ def svg(glance: Glance, *, standalone: bool) -> str:
     """
     if not glance.rows:
         return ""
-    wide = _WIDE if any(row.tokens for row in glance.rows) else _WITHOUT_TOKENS
     if standalone:
-        return _drawing(glance, wide, head=f"<style>{_own_colours()}{_drawing_css()}</style>", paper=True)
-    return _drawing(glance, wide) + _drawing(glance, _NARROW)
+        return _drawing(glance, _WIDE, head=f"<style>{_own_colours()}{_drawing_css()}</style>", paper=True)
+    return _drawing(glance, _WIDE) + _drawing(glance, _NARROW)
 
 
 def dumbbell_css() -> str:
@@ -79,14 +80,17 @@ def _own_colours() -> str:
 
 
 def _drawing(glance: Glance, layout: _Layout, *, head: str = "", paper: bool = False) -> str:
-    height = layout.top + layout.row * len(glance.rows) + 34
+    key = _key_lines(glance, layout)
+    bottom = layout.top + sum(_row_height(row, layout, _common_confidence(glance)) for row in glance.rows)
+    height = bottom + 10 + _KEY_LINE * len(key)
     says = _escaped(" ".join(glance.sentences))
     margin = 16 if paper else 0
     width, tall = layout.width + 2 * margin, height + 2 * margin
     size = f' xmlns="http://www.w3.org/2000/svg" width="{width}" height="{tall}"' if paper else ""
     ground = f'<rect x="{-margin}" y="{-margin}" width="{width}" height="{tall}" class="ground"/>' if paper else ""
     hatch = f"hatch-{layout.kind}"
-    body = "".join(_parts(glance, layout, height)).replace('class="none"', f'fill="url(#{hatch})" class="none"')
+    drawn = "".join((*_parts(glance, layout, bottom), *_key(key, layout, bottom + 22)))
+    body = drawn.replace('class="none"', f'fill="url(#{hatch})" class="none"')
     return (
         f'<svg class="dumbbell {layout.kind}"{size} viewBox="{-margin} {-margin} {width} {tall}" role="img" '
         f'aria-label="{says}">{head}<defs><pattern id="{hatch}" width="7" height="7" patternUnits="userSpaceOnUse" '
@@ -94,49 +98,72 @@ def _drawing(glance: Glance, layout: _Layout, *, head: str = "", paper: bool = F
     )
 
 
-def _parts(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
-    yield from _head(glance, layout, height)
-    for number, row in enumerate(glance.rows):
-        top = layout.top + layout.row * number
+def _row_height(row: GlanceRow, layout: _Layout, common: str) -> int:
+    """A narrow row is as high as it has lines of words below its scale."""
+    if layout.is_wide:
+        return layout.row
+    if row.lift is None and row.after is None:
+        return layout.row - 24
+    return layout.row + (18 if _rests_on(row, common) else 0)
+
+
+def _parts(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
+    common, top = _common_confidence(glance), layout.top
+    yield from _head(glance, layout, bottom)
+    for row in glance.rows:
         words = _wide_words if layout.is_wide else _narrow_words
         middle = top + (layout.row // 2 if layout.is_wide else 42)
         yield f'<g class="{_TONES.get(row.verdict, "unsure")}"><title>{_escaped(_title(row))}</title>'
         yield f'<path class="rule" d="M0 {top}H{layout.width}"/>'
-        yield from words(row, layout, middle)
+        if not layout.is_wide:  # between the words above the scale and those below it
+            yield from (f'<path class="axis" d="M{layout.x(rate)} {middle - 13}V{middle + 13}"/>' for rate in _AXIS)
+        yield from words(row, layout, middle, common)
         yield from _marks(row, layout, middle)
         yield "</g>"
-    yield from _key(glance, layout, height - 12)
+        top += _row_height(row, layout, common)
 
 
-def _head(glance: Glance, layout: _Layout, height: int) -> Iterator[str]:
-    bottom = height - 34
-    for rate in (0.0, 0.5, 1.0):
+def _head(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
+    """Names of what is drawn: columns that no row has anything in have none."""
+    for rate, anchor in _AXIS.items():
         x = layout.x(rate)
-        anchor = ("start", "middle", "end")[int(rate * 2)]
-        yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
+        if layout.is_wide:
+            yield f'<path class="axis" d="M{x} {layout.top}V{bottom}"/>'
         yield _text(f"{rate:.0%}", x, layout.top - 9, "small", anchor=anchor)
     if layout.is_wide:
         yield _text(glance.rows_are, 0, layout.top - 9, "small")
-        yield _text("pass rate", _RATES, layout.top - 9, "small")
-        yield _text(f"lift ({USUAL})", _LIFT, layout.top - 9, "small")
+        if _any_rate(glance):
+            yield _text("pass rate", _RATES, layout.top - 9, "small")
+        if any(row.lift is not None for row in glance.rows):
+            yield _text(f"lift ({_common_confidence(glance) or 'CI'})", _LIFT, layout.top - 9, "small")
         if any(row.tokens for row in glance.rows):
             yield _text("tokens", _TOKENS, layout.top - 9, "small", anchor="end")
 
 
-def _wide_words(row: GlanceRow, layout: _Layout, middle: int) -> Iterator[str]:
-    base = middle + 5
+def _any_rate(glance: Glance) -> bool:
+    return any(row.after is not None for row in glance.rows)
+
+
+def _common_confidence(glance: Glance) -> str:
+    """What every interval promises to cover; empty where they differ, and each row says its own."""
+    found = {row.confidence for row in glance.rows if row.ends}
+    return found.pop() if len(found) == 1 else "" if found else USUAL
+
+
+def _wide_words(row: GlanceRow, layout: _Layout, middle: int, common: str) -> Iterator[str]:
+    base, rests_on = middle + 5, _rests_on(row, common)
     yield _text(fitted(row.name, layout.name_cells), 0, base, "strong")
-    yield _text(f"{row.sign} {row.verdict}", _VERDICT, base, "strong tone")
+    yield _text(f"{row.sign} {row.verdict}", _VERDICT if row.after is not None else _RATES, base, "strong tone")
     if row.lift is None:
         yield _text("" if row.after is None else row.after_text, _RATES, base)
         return
     yield _text(row.rates, _RATES, base)
-    yield _text(_figures(row), _LIFT, base - 7 if _rests_on(row) else base)
-    yield _text(_rests_on(row), _LIFT, base + 11, "small")
+    yield _text(_figures(row), _LIFT, base - 7 if rests_on else base)
+    yield _text(rests_on, _LIFT, base + 11, "small")
     yield _text(row.tokens or "", _TOKENS, base, "small", anchor="end")
 
 
-def _narrow_words(row: GlanceRow, layout: _Layout, middle: int) -> Iterator[str]:
+def _narrow_words(row: GlanceRow, layout: _Layout, middle: int, common: str) -> Iterator[str]:
     left, right = layout.scale
     yield _text(fitted(row.name, layout.name_cells), left - 10, middle - 20, "strong")
     yield _text(f"{row.sign} {row.verdict}", right + 10, middle - 20, "strong tone", anchor="end")
@@ -145,16 +172,17 @@ def _narrow_words(row: GlanceRow, layout: _Layout, middle: int) -> Iterator[str]
         return
     yield _text(row.rates, left - 10, middle + 28)
     yield _text(_figures(row), right + 10, middle + 28, anchor="end")
-    yield _text(_rests_on(row), right + 10, middle + 44, "small", anchor="end")
+    yield _text(_rests_on(row, common), right + 10, middle + 46, "small", anchor="end")
 
 
 def _figures(row: GlanceRow) -> str:
     return f"{row.lift} ({row.ends})" if row.ends else row.lift or ""
 
 
-def _rests_on(row: GlanceRow) -> str:
-    """What the head of the column does not say of an interval: another confidence, and these cases only."""
-    return ", ".join(one for one in (row.confidence if row.confidence != USUAL else "", row.reach) if one)
+def _rests_on(row: GlanceRow, common: str) -> str:
+    """What the head of the column does not say of an interval: its own confidence, and these cases only."""
+    own = row.confidence if row.ends and row.confidence != common else ""
+    return ", ".join(one for one in (own, row.reach) if one)
 
 
 def _marks(row: GlanceRow, layout: _Layout, y: int) -> Iterator[str]:
@@ -175,25 +203,39 @@ def _marks(row: GlanceRow, layout: _Layout, y: int) -> Iterator[str]:
     yield f'<circle class="dot" cx="{after}" cy="{y}" r="{_DOT}"/>'
 
 
-def _key(glance: Glance, layout: _Layout, y: int) -> Iterator[str]:
-    x = float(layout.scale[0] - (0 if layout.is_wide else 2))
+_KeyPart = tuple[str, str]
+
+
+def _key_lines(glance: Glance, layout: _Layout) -> list[list[_KeyPart]]:
+    """The key: two marks to a line of a narrow drawing; nothing where nothing is drawn."""
+    parts = list(_key_parts(glance))
+    most = len(parts) if layout.is_wide else 2
+    return [parts[at : at + most] for at in range(0, len(parts), most)] if parts else []
+
+
+def _key(lines: Sequence[Sequence[_KeyPart]], layout: _Layout, y: int) -> Iterator[str]:
     yield '<g class="even">'
-    for mark, words in _key_parts(glance, layout):
-        yield mark.format(x=x + 6, y=y - 4, left=x - 2, right=x + 16)
-        yield _text(words, x + 22, y, "small")
-        x += 44 + 7 * cell_len(words)
+    for number, parts in enumerate(lines):
+        x, down = float(layout.scale[0] - (0 if layout.is_wide else 2)), y + number * _KEY_LINE
+        for mark, words in parts:
+            yield mark.format(x=x + 6, y=down - 4, left=x - 2, right=x + 16)
+            yield _text(words, x + 22, down, "small")
+            x += 42 + 6.5 * cell_len(words) if layout.is_wide else 170
     yield "</g>"
 
 
-def _key_parts(glance: Glance, layout: _Layout) -> Iterator[tuple[str, str]]:
-    yield '<circle class="ring" cx="{x}" cy="{y}" r="5"/>', glance.before
+def _key_parts(glance: Glance) -> Iterator[_KeyPart]:
+    if not _any_rate(glance):
+        return
+    if any(row.before is not None for row in glance.rows):
+        yield '<circle class="ring" cx="{x}" cy="{y}" r="5"/>', glance.before
     yield '<circle class="dot" cx="{x}" cy="{y}" r="4.5"/>', glance.after
-    if layout.is_wide and any(row.low is not None for row in glance.rows):
+    if any(row.low is not None for row in glance.rows):
         yield (
             '<rect class="range" x="{left}" y="{y}" width="18" height="12" rx="3" transform="translate(0 -6)"/>',
-            USUAL,
+            f"{_common_confidence(glance) or 'CI'} of the lift",
         )
-    if layout.is_wide and any(row.clarity == "unclear" for row in glance.rows):
+    if any(row.clarity == "unclear" for row in glance.rows):
         yield '<g class="unsure"><path class="line" d="M{left} {y}H{right}"/></g>', "not clear"
 
 

@@ -1,39 +1,44 @@
 """A row for each model of an evaluation. Rates, lift and interval come from the same pairs, in the same rounding."""
 
+from dataclasses import replace
+
 from upskill.domain import Evaluation, Lift, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
-from upskill.reporting.wording import arm_name, arm_percents, between, confidence, points
-
-_FAULTS = {
-    "transport": "connection lost",
-    "provider": "server error",
-    "check": "a check crashed",
-    "sandbox": "sandbox failed",
-    "crash": "internal error",
-    "budget": "a cap was reached",
-}
+from upskill.reporting.wording import arm_name, arm_percents, between, confidence, fault_words, points
 
 
 def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
     """A row for each student, in the order of the evaluation."""
     names = unique_names([report.student.name for report in evaluation.students])
     return tuple(
-        row_of(report, name=name, cases=_counted_cases(report, evaluation))
+        replace(
+            row_of(report, name=name, cases=counted_cases(report, of=evaluation.cases)),
+            among=_among(report, len(evaluation.students)),
+        )
         for report, name in zip(evaluation.students, names, strict=True)
     )
 
 
-def _counted_cases(report: StudentReport, evaluation: Evaluation) -> int:
+def counted_cases(report: StudentReport, *, of: int) -> int:
     """The cases that the lift is made of: a sequential design may stop before it has asked all.
 
     Results of earlier versions do not say; there are never more cases than pairs.
     """
     if not report.lifts:
-        return evaluation.cases
+        return of
     known = report.lifts[0].cases
-    return min(evaluation.cases, report.lifts[0].pairs) if known is None else known
+    return min(of, report.lifts[0].pairs) if known is None else known
+
+
+def _among(report: StudentReport, models: int) -> str | None:
+    """Each verdict is of one model by itself; among several, one may help by chance."""
+    if report.holds_among is None or models < 2 or report.verdict != "helps":
+        return None
+    if report.holds_among:
+        return f"also when corrected for testing {models} models"
+    return f"by itself; not clear when corrected for testing {models} models"
 
 
 def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
@@ -105,7 +110,7 @@ def why_none(report: StudentReport) -> str:
     if report.end == "endpoint down":
         return f"the server stopped answering after {count(asked - errored, 'answer')}"
     if errored:
-        return f"{errored:,} of {count(asked, 'answer')} {'was' if errored == 1 else 'were'} lost{_faults(report)}"
+        return f"{errored:,} of {count(asked, 'answer')} {_fault(report)}"
     for what, counts in (
         ("answers were lost on the way", [arm.lost for arm in report.arms]),
         ("requests were refused", [arm.refused for arm in report.arms]),
@@ -116,13 +121,14 @@ def why_none(report: StudentReport) -> str:
     return "no pair was complete" if not report.lifts else "too few pairs were complete"
 
 
-def _faults(report: StudentReport) -> str:
-    """The most frequent fault, in brackets and in words."""
+def _fault(report: StudentReport) -> str:
+    """What became of the answers that errored, and of what the most of them did."""
     faults = [fault for arm in report.arms for fault in arm.faults]
     if not faults:
-        return ""
+        return "could not be counted"
     name = max(faults, key=lambda fault: fault[1])[0]
-    return f" ({_FAULTS.get(name, name)})"
+    became = "did not arrive" if name in ("transport", "provider") else "could not be counted"
+    return f"{became}: {fault_words(name)}"
 
 
 def _clarity(report: StudentReport) -> Clarity:

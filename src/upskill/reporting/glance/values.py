@@ -42,6 +42,8 @@ class GlanceRow:
     other_interval: str | None
     """The other interval, in words."""
     verdict: str
+    among: str | None = None
+    """Whether the verdict stays where several models were tested; `None` where that is no question."""
     sign: str
     clarity: Clarity
     pairs: int

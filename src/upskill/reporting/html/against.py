@@ -8,7 +8,7 @@ from upskill.domain import Evaluation
 from upskill.reporting.against import Against, RunSide
 from upskill.reporting.html.changed import Sides, changed_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial
-from upskill.reporting.html.headline import headline_section, next_section
+from upskill.reporting.html.headline import headline_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.templating import render
 
@@ -30,7 +30,6 @@ def against_page(
         runs=[_side(found.first), _side(found.second)],
         headline=headline_section(found.glance),
         changed=changed,
-        next=next_section(found.glance),
     )
     return shell(f"{found.glance.skill}: two runs", body, script=answered is not None)
 

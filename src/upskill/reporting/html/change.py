@@ -1,14 +1,15 @@
 """What the skill changed for one case and one model, and in which order people should see it. Arithmetic only."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from upskill.domain.text import count
 
-Change = Literal["hurt", "helped", "mixed", "failed", "passed", "errored"]
-"""In the order of the page. Mixed: repeats differ, and as many passed as before. Failed and passed: every time, with
-the skill or without it. Errored: no repeat was scored on both sides."""
+Change = Literal["hurt", "helped", "differs", "mixed", "failed", "passed", "errored"]
+"""In the order of the page. Differs: hurt or helped, of a model without a verdict, where that shows nothing. Mixed:
+repeats differ, and as many passed as before. Failed and passed: every time, with the skill or without it. Errored: no
+repeat was scored on both sides."""
 CHANGES: tuple[Change, ...] = get_args(Change)
 PASSED, FAILED, ERRORED = 1, 0, 2
 """How a trial ended."""
@@ -55,6 +56,11 @@ def _change(difference: float, pairs: Sequence[tuple[int, int]]) -> Change:
     return "mixed" if len(ends) > 1 else "passed" if ends == {PASSED} else "failed"
 
 
+def without_verdict(row: ChangedRow) -> ChangedRow:
+    """The row of a model whose answers do not show what the skill does: it says only that the two sides differ."""
+    return replace(row, change="differs") if row.difference else row
+
+
 def in_order(rows: Iterable[ChangedRow]) -> list[ChangedRow]:
     """Hurt and helped first, the largest difference first among them; then the rest, cases in their own order."""
     return sorted(rows, key=lambda row: (CHANGES.index(row.change), -abs(row.difference), row.case, row.student))
@@ -64,8 +70,12 @@ def counted(rows: Sequence[ChangedRow], *, compared: bool, better: str = "helped
     """`Helped 8, hurt 1, same 3`: how many of the rows are of each kind."""
     number = {change: sum(row.change == change for row in rows) for change in CHANGES}
     same = number["mixed"] + number["failed"] + number["passed"]
+    judged = [f"{better} {number['helped']:,}", f"{worse} {number['hurt']:,}"]
+    if number["differs"]:
+        differ = f"{number['differs']:,} differ, without a verdict"
+        judged = [differ] if not (number["helped"] or number["hurt"]) else [*judged, differ]
     said = (
-        [f"{better} {number['helped']:,}", f"{worse} {number['hurt']:,}", f"same {same:,}"]
+        [*judged, f"same {same:,}"]
         if compared
         else [f"passed {number['passed']:,}", f"failed {number['failed']:,}", f"mixed {number['mixed']:,}"]
     )

@@ -15,8 +15,8 @@
   const CLASSES = ["fail", "pass", "error"];
   const ENDS = ["failed", "passed", "errored"];
   const [WORSE, BETTER] = data.kinds ?? ["▼ hurt", "▲ helped"]; // two runs have words of their own
-  const KINDS = [["hurt", WORSE], ["helped", BETTER], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
-  const ALONE = { 3: "✗ fails", 4: "✓ passes", 2: "mixed" };
+  const KINDS = [["hurt", WORSE], ["helped", BETTER], ["differs", "≠ differs"], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
+  const ALONE = { 4: "✗ fails", 5: "✓ passes", 3: "mixed" };
   const [before, after] = data.compared ?? [data.arms.length - 1, data.arms.length - 1];
   const pairArms = data.compared ? [before, after] : [after];
   const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
@@ -106,7 +106,7 @@
       ...tagsOf(known).flatMap((tag) => [" ", make("span", tag, { class: "tag" })]),
     ], { class: "case" });
     const change = make("span", kindOf(row), { class: `change ${KINDS[row[2]][0]}` });
-    const opener = make("button", [change, " ", name, " ", ...pairArms.map((arm) => excerpt(row, arm))], { type: "button", class: "row", tabindex: "-1" });
+    const opener = make("button", [change, " ", name, " ", ...pairArms.map((arm) => excerpt(row, arm))], { type: "button", class: data.silent.includes(row[0]) ? "row quiet" : "row", tabindex: "-1" });
     opener.dataset.at = at;
     return make("li", opener);
   }

@@ -23,12 +23,13 @@ from upskill.reporting.html.change import (
     counted,
     in_order,
     scope,
+    without_verdict,
 )
 from upskill.reporting.html.elements import json_in_html
 from upskill.reporting.html.facts import CaseText, LoggedTrial
 from upskill.reporting.html.templating import render
 from upskill.reporting.html.texts import STEPS_ROOM, Texts, longest_for, room_for
-from upskill.reporting.wording import arm_name
+from upskill.reporting.wording import arm_name, fault_words
 
 FILES_SHOWN, FILES_NAMED = 10, 50
 """Of each trial, where there are few trials."""
@@ -95,10 +96,11 @@ def changed_section(
         **_words(sides),
         scope=scope(len({row.case for row in data.rows}), len(students)),
         compared=len(data.sides) > 1,
+        judged=sides is not None or any(report.verdict != "invalid" for report in evaluation.students),
         sides=data.sides,
         repeated=any(len(signs) > 1 for arms in data.signs.values() for signs in arms.values()),
         arms=data.arms,
-        rows=list(_without_script(data, cases, students)),
+        rows=list(_without_script(data, cases, unique_names(students))),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
         data=Markup(json_in_html(data.json)),
     )
@@ -134,7 +136,9 @@ def changed_data(
         place = (number_of_student[trial.student], number_of_case[trial.case_id])
         _add(found, one, place, arms.index(trial.arm), cases[place[1]])
         stepped = stepped or one.steps is not None
-    rows = in_order(changed_row(*place, ends, compared) for place, ends in found.ends.items())
+    silent = {number for number, report in enumerate(evaluation.students) if report.verdict == "invalid"}
+    changed = (changed_row(*place, ends, compared) for place, ends in found.ends.items())
+    rows = in_order(without_verdict(row) if row.student in silent and sides is None else row for row in changed)
     titles = arm_titles(evaluation, arms) if sides is None else sides.titles
     json: dict[str, Json] = {
         "students": list(students),
@@ -142,6 +146,7 @@ def changed_data(
         "arms": [[arm, title] for arm, title in zip(arms, titles, strict=True)],
         "compared": None if compared is None else list(compared),
         "kinds": None if sides is None else [f"▼ {sides.worse}", f"▲ {sides.better}"],
+        "silent": [] if sides else list[Json](sorted(silent)),
         "tools": harness_info(harness).with_tools,
         "cases": known,
         "rows": [[row.student, row.case, CHANGES.index(row.change), row.repeat] for row in rows],
@@ -233,7 +238,7 @@ def _outcome(trial: Trial, found: _Gathered) -> tuple[int, Json]:
     """The state, and what is behind it: the number of the grade, with the end where it is unusual; or the fault."""
     outcome = trial.outcome
     if isinstance(outcome, Errored):
-        return ERRORED, [outcome.fault, found.texts.add(outcome.message[:SAW_CHARACTERS])]
+        return ERRORED, [fault_words(outcome.fault), found.texts.add(outcome.message[:SAW_CHARACTERS])]
     seen = tuple((one.kind, one.passed, found.texts.add(one.saw[:SAW_CHARACTERS])) for one in outcome.grade.results)
     number = found.grades.setdefault(seen, len(found.grades))
     return (PASSED if outcome.passed else FAILED), (number if outcome.end == "answered" else [number, outcome.end])

@@ -1,6 +1,7 @@
 """What answers cost with and without the skill, and which model is the cheapest that is good enough."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from upskill.domain import Evaluation, Purchase
 from upskill.domain.text import count
@@ -12,24 +13,60 @@ from upskill.reporting.token_change import TokenRatio, token_change
 from upskill.reporting.wording import dollars, paid
 
 
-def cost_fold(evaluation: Evaluation, ratios: Sequence[TokenRatio], *, enough: float, title: str = "Cost") -> Fold:
-    """Tokens and cost per answer and arm, and what was bought."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spent:
+    """What one part of a run cost."""
+
+    part: str
+    calls: int = 0
+    tokens: int = 0
+    cost: float | None = None
+    """Dollars; `None` where a price is unknown."""
+
+
+def cost_fold(
+    evaluation: Evaluation | None, ratios: Sequence[TokenRatio], *, enough: float, spent: Sequence[Spent] = ()
+) -> Fold | None:
+    """What was bought, and tokens and cost per answer; `spent` are the parts of a generate. `None` without either."""
+    if evaluation is None:
+        if not spent:
+            return None
+        body = render("cost.html", cheapest=None, parts=_parts(spent), rows=[], bought="")
+        return Fold(name="cost", title="Cost", finding=_finding(spent), body=body)
     # A model without a verdict is not recommended.
     judged = [report for report in evaluation.students if report.verdict != "invalid"]
+    bought = evaluation.bought
     body = render(
         "cost.html",
         cheapest=cheapest_words(judged, enough=enough) if judged else None,
+        parts=_parts(spent),
         rows=list(_rows(evaluation, {ratio.student: ratio for ratio in ratios})),
-        bought=" ".join(_bought(evaluation.bought)),
+        bought=" ".join(_bought(bought)),
     )
-    return Fold(name="cost", title=title, finding=_finding(evaluation), body=body)
+    whole = spent or [Spent(part="", calls=bought.calls, tokens=bought.tokens, cost=bought.cost)]
+    return Fold(name="cost", title="Cost", finding=_finding(whole), body=body)
 
 
-def _finding(evaluation: Evaluation) -> str:
-    bought = evaluation.bought
-    if not bought.calls:
+def _parts(spent: Sequence[Spent]) -> list[tuple[str, ...]]:
+    rows = spent if len(spent) < 2 else [*spent, _sum(spent)]
+    return [(one.part, f"{one.calls:,}", f"{one.tokens:,}", dollars(one.cost)) for one in rows]
+
+
+def _sum(spent: Sequence[Spent]) -> Spent:
+    costs = [one.cost for one in spent if one.cost is not None]
+    return Spent(
+        part="All together",
+        calls=sum(one.calls for one in spent),
+        tokens=sum(one.tokens for one in spent),
+        cost=sum(costs) if len(costs) == len(spent) else None,
+    )
+
+
+def _finding(spent: Sequence[Spent]) -> str:
+    whole = _sum(spent)
+    if not whole.calls:
         return "nothing was bought"
-    return f"{count(bought.calls, 'call')}, {count(bought.tokens, 'token')}, {paid(bought.cost)}"
+    return f"{count(whole.calls, 'call')}, {count(whole.tokens, 'token')}, {paid(whole.cost)}"
 
 
 def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tuple[str, ...]]:
@@ -37,7 +74,7 @@ def _rows(evaluation: Evaluation, ratios: dict[str, TokenRatio]) -> Iterator[tup
         ratio = ratios.get(report.student.name)
         titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
         for arm, title in zip(report.arms, titles, strict=True):
-            measured = ratio is not None and arm.arm == report.compared[0]
+            measured = report.verdict != "invalid" and arm.arm == report.compared[0]
             yield (
                 report.student.name,
                 title,

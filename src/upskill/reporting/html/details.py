@@ -10,12 +10,13 @@ from upskill.domain.text import count
 from upskill.reporting.estimate_path import StudentPath
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.case_states import cases_fold
-from upskill.reporting.html.cost import cost_fold
+from upskill.reporting.html.cost import Spent, cost_fold
 from upskill.reporting.html.facts import RunFacts
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.method import method_fold
 from upskill.reporting.html.settled import settled_fold
 from upskill.reporting.html.templating import render
+from upskill.reporting.result_notes import merged_notes
 from upskill.reporting.token_change import TokenRatio
 
 
@@ -26,10 +27,10 @@ def details_section(
     paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
-    generated: bool,
+    spent: Sequence[Spent] = (),
 ) -> Markup:
-    """Every fold that has something in it. `generated`: the evaluation is the held-out test of a generate."""
-    measured = []
+    """Every fold that has something in it. `spent` are the parts of what a generate cost."""
+    measured = [cost_fold(None, (), enough=enough, spent=spent)]
     if evaluation is not None:
         names = _short_names(evaluation)
         measured = _measured(
@@ -38,9 +39,10 @@ def details_section(
             [replace(path, student=names.get(path.student, path.student)) for path in paths],
             [replace(ratio, student=names.get(ratio.student, ratio.student)) for ratio in ratios],
             enough,
-            "Cost of the held-out test" if generated else "Cost",
+            spent,
         )
-    folds = [*measured, _settings(facts), _notes(() if evaluation is None else evaluation.notes)]
+    notes = [] if evaluation is None else list(merged_notes(evaluation.notes, _short_names(evaluation)))
+    folds = [*measured, _settings(facts), _notes(notes)]
     return render("details.html", folds=[fold for fold in folds if fold is not None])
 
 
@@ -60,10 +62,10 @@ def _measured(
     paths: Sequence[StudentPath],
     ratios: Sequence[TokenRatio],
     enough: float,
-    cost: str,
+    spent: Sequence[Spent],
 ) -> list[Fold | None]:
     return [
-        cost_fold(evaluation, ratios, enough=enough, title=cost),
+        cost_fold(evaluation, ratios, enough=enough, spent=spent),
         settled_fold(evaluation, paths),
         cases_fold(evaluation),
         method_fold(evaluation, facts),

@@ -64,9 +64,7 @@
 
   document.addEventListener("pair-opened", ({ detail }) => {
     for (const side of detail.sides) {
-      const place = side.element.children[2]; // title, answer, checks: a comment is about these
-      if (place) place.after(controls(detail, side));
-      else side.element.append(controls(detail, side));
+      if (side.trial.state !== "errored") side.element.append(controls(detail, side)); // an error is no answer to judge
     }
     dialog?.append(bar); // what is outside an open dialog cannot be reached
   });

@@ -1,4 +1,4 @@
-"""The answer at the top of a report, and the one command that comes after it."""
+"""The answer at the top of a report, with the one command to type next."""
 
 from collections.abc import Iterator
 
@@ -13,29 +13,30 @@ def headline_section(answer: Glance) -> Markup:
     return render(
         "headline.html",
         answer=answer,
+        first=unbroken(answer.sentences[0]),
         picture=Markup(svg(answer, standalone=False)),  # it escapes its texts itself
         rows=list(_rows(answer)),
         # Of a single model the sentences say why.
         unclear=[row for row in answer.rows if row.why is not None and len(answer.rows) > 1],
-        decided=any(row.clarity != "none" for row in answer.rows),
     )
 
 
 def _rows(answer: Glance) -> Iterator[tuple[str, ...]]:
     for row in answer.rows:
+        if row.after is None:
+            continue  # there is nothing to be sure of
         yield (
             row.name,
             row.before_text,
             row.after_text,
             f"{row.figures} {row.reach}".strip(),
             row.other_interval or "–",
-            f"{row.sign} {row.verdict}",
+            f"{row.sign}\N{NO-BREAK SPACE}{row.verdict}" + (f", {row.among}" if row.among else ""),
             str(row.pairs),
             row.tokens or "–",
         )
 
 
-def next_section(answer: Glance) -> Markup:
-    """What to type next; nothing where there is nothing to do."""
-    step = answer.next_step
-    return Markup() if step is None else render("next.html", step=step)
+def unbroken(sentence: str) -> Markup:
+    """A heading in which no line ends inside `held-out`; a search of the page still finds the word."""
+    return Markup('<span class="whole">held-out</span>').join(sentence.split("held-out"))

@@ -17,6 +17,7 @@ def history_page(found: History) -> str:
         skill=found.skill,
         scripted=all(model.scripted for model in found.models),
         sentences=found.sentences,
+        step=found.next_step,
         models=[(model.sentences[0], Markup(svg(model, standalone=False))) for model in found.models],
         rows=list(_rows(found)),
     )

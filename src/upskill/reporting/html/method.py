@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, estimate_tokens, harness_info
+from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, harness_info
 from upskill.domain.text import count
 from upskill.reporting.html.changed import arm_titles
 from upskill.reporting.html.facts import RunFacts
@@ -11,6 +11,7 @@ from upskill.reporting.html.templating import render
 from upskill.reporting.wording import (
     ceiling_words,
     confidence_interval,
+    faults_words,
     judge_error_words,
     loss_lines,
     percent,
@@ -57,14 +58,13 @@ def _lifts(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str,
 def _arms(evaluation: Evaluation, report: StudentReport) -> Iterator[tuple[str, ...]]:
     titles = arm_titles(evaluation, [arm.arm for arm in report.arms])
     for arm, title in zip(report.arms, titles, strict=True):
-        faults = ", ".join(f"{number} {fault}" for fault, number in arm.faults)
         yield (
             report.student.name,
             title,
             f"{arm.passed} of {arm.trials}",
             "–" if arm.checks_passed is None or arm.checks is None else f"{arm.checks_passed:.1f} of {arm.checks:.1f}",
             "–" if arm.turns is None else f"{arm.turns:.1f}",
-            f"{arm.errored} ({faults})" if arm.errored else "0",
+            f"{arm.errored}: {faults_words(arm.faults)}" if arm.errored else "0",
         )
 
 
@@ -108,7 +108,7 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
     yield "How models worked", _harness(facts.harness or "")
     yield "Sandbox", evaluation.sandbox or "nothing was executed"
     yield "Judge", "none" if evaluation.judge is None else _judge(evaluation.judge)
-    yield "Skill", f"about {estimate_tokens(evaluation.skill.body):,} tokens, digest {(facts.skill_digest or '')[:19]}"
+    yield "Digest of the skill", (facts.skill_digest or "")[:19]
     for report in evaluation.students:
         if report.student.model != report.student.name:
             yield f"Model behind {report.student.name}", report.student.model

@@ -14,7 +14,7 @@ from upskill.reporting.html.changed import changed_section
 from upskill.reporting.html.details import details_section
 from upskill.reporting.html.facts import CaseText, LoggedTrial, RunFacts
 from upskill.reporting.html.feedback import feedback_section
-from upskill.reporting.html.headline import headline_section, next_section
+from upskill.reporting.html.headline import headline_section
 from upskill.reporting.html.shell import shell
 from upskill.reporting.html.story import TeachingStory, skill_section
 from upskill.reporting.html.templating import render
@@ -52,10 +52,9 @@ def report_page(
         headline=headline_section(answer),
         changed=Markup() if evaluation is None else changed_section(evaluation, cases, trials),
         skill=skill_section(skill, story),
-        next=next_section(answer),
         feedback=Markup() if evaluation is None else feedback_section(facts, cases, run=evaluation.run),
         details=details_section(
-            evaluation, facts, paths=paths, ratios=ratios, enough=enough, generated=story is not None
+            evaluation, facts, paths=paths, ratios=ratios, enough=enough, spent=() if story is None else story.spent
         ),
     )
     return shell(f"{facts.skill}: upskill report", body, script=True)

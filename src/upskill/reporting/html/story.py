@@ -13,6 +13,7 @@ from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
 from upskill.domain.text import count, shortened
+from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.templating import render
 from upskill.reporting.html.text_diff import TextDiff
 from upskill.reporting.next_step import NextStep
@@ -108,8 +109,10 @@ class TeachingStory:
     change: TextDiff | None = None
     """What the chosen draft changes in the old version; `None` for a new skill."""
     findings: tuple[Finding, ...] = ()
-    spent: tuple[tuple[str, str], ...] = ()
-    """Who was asked, and what that cost."""
+    saved: str | None = None
+    """The folder that the skill was saved to, as it was typed; `None` where nothing was saved."""
+    spent: tuple[Spent, ...] = ()
+    """What the run cost as a whole."""
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """What could not be read, a line each."""
@@ -147,7 +150,8 @@ def _steps(story: TeachingStory) -> Iterator[Step]:
         yield Step(title="Held-out test", figure="not run", reached=False)
     else:
         yield Step(title="Held-out test", figure=story.test.figure, words=story.test.words)
-    yield Step(title="Decision", figure=_OUTCOMES[story.outcome])
+    words = "" if story.saved is None else f"in {story.saved}"
+    yield Step(title="Decision", figure=_OUTCOMES[story.outcome], words=words)
 
 
 def _material(story: TeachingStory) -> Step:

@@ -50,7 +50,7 @@ class Estimate:
         """In words."""
         if self.calls_expected == self.calls_at_most:
             return count(self.calls_at_most, "call")
-        return f"about {self.calls_expected:,} calls, at most {self.calls_at_most:,}"
+        return f"about {count(self.calls_expected, 'call')}, at most {self.calls_at_most:,}"
 
     @property
     def price(self) -> str:
@@ -66,7 +66,7 @@ class Estimate:
     def duration(self) -> str:
         """In words; never `0 min`."""
         if self.minutes_expected is None or self.minutes_at_most is None:
-            return "time unknown until the first pair"
+            return "time estimate after the first pair"
         if self.minutes_at_most < 1:
             return "less than a minute"
         return f"about {max(1, round(self.minutes_expected))} min, at most {max(1, round(self.minutes_at_most))}"

@@ -80,7 +80,7 @@ def evaluate(
     recorded = recorded_evaluation(earlier, known) if earlier is not None and known else None
     if recorded is not None and earlier is not None:
         if len(known) == len(asked):
-            return replace(recorded, notes=(*recorded.notes, *earlier.ledger.notes))
+            return replace(recorded, notes=(*earlier.ledger.notes, *recorded.notes))
         models = tuple(student.name for student in asked if student.name not in known)
         settings = replace(settings, values=replace(settings.values, models=models))
         prepared = prepare(replace(order, known_states=prepared.qualifications), settings.values, progress=progress)
@@ -173,7 +173,7 @@ def _run(run: EvaluationRun, *, resumed: bool) -> Evaluation:
                 schedules=execution.schedules,
                 terms=record.looks,
             )
-            evaluation = replace(evaluation, notes=(*evaluation.notes, *run.ledger.notes))
+            evaluation = replace(evaluation, notes=(*run.ledger.notes, *evaluation.notes))
         folder.write_record(last_record(record, evaluation))
         return evaluation
 

@@ -175,7 +175,8 @@ def recorded_evaluation(earlier: EarlierLooks, recorded: Mapping[str, Look]) -> 
         students=(),
         case_states=prepared.qualifications,
         bought=Purchase(calls=0, failed_calls=0, tokens=0, cost=0.0),
-        notes=(*said, *unchanged_notes(recorded, of=len(plan.students)), *_gone_notes(earlier, gone)),
+        # What the verdict itself rests on goes first: a terminal shows three notes.
+        notes=(*_gone_notes(earlier, gone), *unchanged_notes(recorded, of=len(plan.students)), *said),
         sandbox=None if prepared.sandbox is None else prepared.sandbox.backend,
     )
     # What holds among the models of one run was not tested among those of several.

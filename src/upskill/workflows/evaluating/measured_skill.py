@@ -6,6 +6,7 @@ from pathlib import Path
 
 from upskill import storage
 from upskill.domain import Skill
+from upskill.domain.skill import SKILL_FILE, SkillFile
 from upskill.domain.skill_text import SkillText
 from upskill.errors import UpskillError
 from upskill.storage import RunRecord
@@ -59,4 +60,6 @@ def skill_of(text: SkillText) -> Skill:
     body = ""
     with suppress(ValueError):
         body = "" if text.text is None else parse_skill_text(text.text).body
-    return Skill(name=text.name, description=text.description, body=body, digest=text.digest)
+    # Only how long it is counts here; the digest is that of the whole skill.
+    files = (SkillFile(path=SKILL_FILE, size=text.size, sha256=""),) if text.size else ()
+    return Skill(name=text.name, description=text.description, body=body, digest=text.digest, files=files)

@@ -32,15 +32,12 @@ def cap_notes(end: RunEnd) -> tuple[str, ...]:
 
 def models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
     """Which models the skill helps even where one of them is to be called the best."""
-    if len(reports) < 2 or all(report.holds_among is None for report in reports):
+    helped = [report for report in reports if report.holds_among is not None]
+    if len(reports) < 2 or not helped:
         return
-    names = [report.student.name for report in reports if report.holds_among]
-    levels = {f"{round(report.lifts[0].confidence * 100, 1):g}%" for report in reports if report.lifts}
-    own = levels.pop() if len(levels) == 1 else "level"
-    yield (
-        f"each model has its own {own}; corrected for {len(reports)} models, the skill helps "
-        f"{', '.join(names) or 'none of them for sure'}"
-    )
+    names = [report.student.name for report in helped if report.holds_among]
+    stays = f"stays clear for {', '.join(names)}" if names else "stays clear for none"
+    yield f"each verdict is of one model by itself; corrected for testing {len(reports)} models, helps {stays}"
 
 
 def copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:

@@ -1,7 +1,9 @@
 """Paths as a person would type them."""
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+from upskill.storage.teaching_runs import TeachingRecord
 
 
 def shown_path(path: Path) -> str:
@@ -14,3 +16,12 @@ def shown_path(path: Path) -> str:
         except ValueError:
             return path.as_posix()
     return f"./{below.as_posix()}"
+
+
+def improved_skill(record: TeachingRecord, previous: Path | None) -> str | None:
+    """The skill that was to be improved, as it would be typed here; `previous` is the copy that the run kept."""
+    sources = record.order.get("sources")
+    if previous is None or not isinstance(sources, list):
+        return None
+    typed = [one for one in sources if isinstance(one, str)]
+    return next((shown_path(Path(one)) for one in typed if previous.name in PurePosixPath(one).parts), None)

@@ -14,12 +14,13 @@ from upskill.domain.draft import Draft
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary, GenerateResult, worst_of
 from upskill.domain.student_profile import Aptitude, CountTokens, StudentProfile
+from upskill.domain.text import shortened
 from upskill.errors import EngineError, ProviderError, SkillInvalid
 from upskill.models import Ask, Endpoint, ServedModel, Teacher
 from upskill.redaction import redactor_from
 from upskill.reporting import evaluation_json
 from upskill.reporting.aptitude import aptitude_lines
-from upskill.reporting.generated import attempt_lines, caution_lines, generated_json
+from upskill.reporting.generated import MOST_REASON, attempt_lines, caution_lines, generated_json
 from upskill.reporting.glance.names import unique_names
 from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
@@ -46,7 +47,7 @@ from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.save import save_draft
-from upskill.workflows.generating.shown_path import shown_path
+from upskill.workflows.generating.shown_path import improved_skill, shown_path
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
@@ -114,7 +115,7 @@ class GenerateStages:
         lessons, draft = self._draft(ask, cases)
         refined = self._refine(draft, lessons, cases, measure, ask)
         best = draft if refined is None else refined.best.draft
-        proof = self._prove(best, cases, measure)
+        proof = self._prove(best, cases, measure, refined)
         if measure.down is not None and (proof is None or not is_settled(proof)):
             raise ProviderError(f"nothing was saved: {measure.down}")
         return self._save(best, cases, refined, proof)
@@ -265,10 +266,15 @@ class GenerateStages:
         self._attempts = (*earlier, attempt_summary(attempt, best=best, draft=draft))
         self._folder.write_attempts(RefiningRecord(attempts=self._attempts))
 
-    def _prove(self, best: Draft, cases: Sequence[Case], measure: StageMeasurer) -> Proof | None:
+    def _prove(
+        self, best: Draft, cases: Sequence[Case], measure: StageMeasurer, refined: RefineResult | None
+    ) -> Proof | None:
         """The one test that claims rest on."""
         old = self._inputs.old
         if old is not None and content_of(best) == content_of(old):
+            if refined is not None and len(refined.attempts) == 1:
+                why = shortened(refined.stopped, MOST_REASON).rstrip(".")
+                return old_version_stays(f"no revision was measured, so no held-out case was used ({why})")
             return old_version_stays()
         if self._client.exhausted is not None or measure.down is not None:
             return None
@@ -338,6 +344,7 @@ class GenerateStages:
             skill=skill or storage.read_skill(copy),
             saved=None if place is None else shown_path(place),
             kept=None if unchanged else shown_path(copy),
+            improved=improved_skill(self.record, self._folder.previous),
             revision=inputs.old is not None,
             status=status,
             sentence=proof.sentence if proof is not None else claims[0].sentence,
@@ -385,7 +392,7 @@ class GenerateStages:
         if (cap := self.exhausted) is None:
             return ()
         run = Path(shown_path(self._folder.path))
-        return (f"stopped at {cap}; go on with: {resume_command(run, *cap.option)}",)
+        return (f"stopped at {cap}; resume with: {resume_command(run, *cap.option)}",)
 
     def ended_by(self, reason: str) -> TeachingEnd:
         """The end of a run without a result."""

@@ -1,10 +1,10 @@
 """Tells how the skill of a `generate` came about, from its record and the files of its run folder."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from shlex import quote
 
 from pydantic import JsonValue, TypeAdapter
 
@@ -13,19 +13,21 @@ from upskill.domain.evaluation import shown_interval
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary
 from upskill.domain.skill_text import SkillText
-from upskill.domain.text import count
+from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.decision import on_held_out_cases
+from upskill.reporting.generated import MOST_REASON
 from upskill.reporting.glance.names import unique_names
+from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
-from upskill.reporting.next_step import NextStep, next_step
-from upskill.reporting.wording import confidence_interval, dollars, points
+from upskill.reporting.next_step import NextStep, step_after_generate
+from upskill.reporting.wording import confidence_interval, points
 from upskill.storage.teaching_runs import TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.shown_path import shown_path
+from upskill.workflows.generating.shown_path import improved_skill, shown_path
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
@@ -49,6 +51,7 @@ class _Results:
     sentence: str = ""
     decision: str | None = None
     teacher: str | None = None
+    students: tuple[dict[str, JsonValue], ...] = ()
     attempts: tuple[AttemptSummary, ...] = ()
     refined: str | None = None
     spent: dict[str, _Spent] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class _Results:
 
 
 _RESULTS = TypeAdapter(_Results)
+_SEEN = re.compile(r"(?P<end>FAILED|passed) (?P<kind>[\w-]+): (?P<said>.*)", re.DOTALL)
 
 
 class StoryReader:
@@ -86,11 +90,12 @@ class StoryReader:
             cases=cases,
             before=self._before(),
             attempts=attempts,
-            stopped=self._files.refining.stopped or (None if results is None else results.refined),
+            stopped=self._stopped(),
             test=None if evaluation is None else held_out_test(evaluation),
             change=self._change(),
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
-            spent=tuple(self._spent()),
+            saved=self.saved,
+            spent=tuple(self._spent(evaluation)),
             notes=self._notes(),
             problems=tuple(self._files.problems),
         )
@@ -172,7 +177,10 @@ class StoryReader:
         return replace(
             one,
             by_student=tuple(replace(score, student=self._short(score.student)) for score in one.by_student),
-            failures=tuple(replace(failed, student=self._short(failed.student)) for failed in one.failures),
+            failures=tuple(
+                replace(failed, student=self._short(failed.student), saw=tuple(map(check_words, failed.saw)))
+                for failed in one.failures
+            ),
         )
 
     def _short(self, student: str) -> str:
@@ -224,18 +232,19 @@ class StoryReader:
             dropped=self._record.dropped[:MOST_LINES],
         )
 
-    def _next_step(self, evaluation: Evaluation | None) -> NextStep | None:
+    def _next_step(self, evaluation: Evaluation | None) -> NextStep:
         """The command that the decision calls for."""
-        match self.outcome:
-            case "nothing":
-                return self._way_on()
-            case "stays":
-                return self._again(evaluation)
-            case "saved":
-                saved = self.saved or "SKILL"
-                if evaluation is None:
-                    return NextStep("measure what it does for a model", f"upskill eval {quote(saved)} -m MODEL")
-                return next_step(evaluation, skill=saved, resume=self._resume())
+        if self._results is None:
+            return self._way_on()
+        previous = self._files.previous
+        asked = self._results.students if self._record.order.get("evaluate") else ()
+        return step_after_generate(
+            evaluation,
+            saved=self.saved,
+            improved=improved_skill(self._record, None if previous is None else Path(previous)),
+            resume=self._resume(),
+            students=[str(one["model"]) for one in asked if "model" in one],
+        )
 
     def _way_on(self) -> NextStep:
         """How to go on with a run that saved nothing."""
@@ -249,44 +258,50 @@ class StoryReader:
     def _resume(self, *extra: str) -> str:
         return resume_command(Path(shown_path(self._run)), *extra)
 
-    def _again(self, evaluation: Evaluation | None) -> NextStep:
-        """How to try again where the old version stays."""
-        skill = quote(self._improved() or "SKILL")
-        if evaluation is not None and any(one.verdict == "undecided" for one in evaluation.students):
-            what = "write more cases, so that the next revision can be decided"
-            return NextStep(what, f"upskill cases write {skill} -o more-cases.json")
-        return NextStep("tell the teacher what to improve", f'upskill generate --from {skill} "what to improve"')
-
-    def _improved(self) -> str | None:
-        """The skill that was to be improved, as it would be typed here."""
-        name = PurePosixPath(self._files.previous or "").name
-        sources = self._record.order.get("sources")
-        typed = [one for one in sources if isinstance(one, str)] if isinstance(sources, list) else []
-        return next((shown_path(Path(one)) for one in typed if name in PurePosixPath(one).parts), None)
-
     def _notes(self) -> tuple[str, ...]:
         """The notes of the run, without those on cases, which stand beside the cases."""
         dropped = {f"dropped: {line}" for line in self._record.dropped}
         notes = self._record.notes if self._results is None else self._results.notes
         return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
 
+    def _stopped(self) -> str | None:
+        """Why revising ended, on one line."""
+        why = self._files.refining.stopped or (None if self._results is None else self._results.refined)
+        return None if why is None else shortened(why, MOST_REASON).rstrip(".")
+
     def _before(self) -> tuple[str, ...]:
         """What the students could do without a skill."""
         return tuple(f"{self._short(one.student)}: {aptitude_figures(one)}" for one in self._files.aptitudes)
 
-    def _spent(self) -> Iterator[tuple[str, str]]:
+    def _spent(self, evaluation: Evaluation | None) -> Iterator[Spent]:
+        """The parts of what the run cost; `evaluation` is the held-out test, which the record counts with the rest."""
         results, end = self._results, self._record.end
         spent = {} if results is None else results.spent
         if results is None and end is not None:
             spent = {"teacher": _spent_of(end.teacher), "students": _spent_of(end.students)}
-        for who, name in (("teacher", "Teacher"), ("students", "Models that were measured")):
-            if (one := spent.get(who)) is not None and one.calls:
-                price = "price unknown" if one.cost is None else dollars(one.cost)
-                yield name, f"{price}, {count(one.calls, 'call')}, {count(one.tokens, 'token')}"
+        teacher, students = spent.get("teacher", _Spent()), spent.get("students", _Spent())
+        test = _Spent() if evaluation is None else _spent_of(evaluation.bought)
+        for part, one in (
+            ("Teacher", teacher),
+            ("Models on learn cases", _rest(students, test)),
+            ("Models in the held-out test", test),
+        ):
+            if one.calls:
+                yield Spent(part=part, calls=one.calls, tokens=one.tokens, cost=one.cost)
 
 
 def _results(found: dict[str, JsonValue]) -> _Results:
     return _RESULTS.validate_python(found)
+
+
+def _rest(students: _Spent, test: _Spent) -> _Spent:
+    """What the students cost besides the held-out test."""
+    known = students.cost is not None and (test.cost is not None or not test.calls)
+    return _Spent(
+        calls=max(0, students.calls - test.calls),
+        tokens=max(0, students.tokens - test.tokens),
+        cost=max(0.0, (students.cost or 0.0) - (test.cost or 0.0)) if known else None,
+    )
 
 
 def _spent_of(purchase: Purchase) -> _Spent:
@@ -313,6 +328,17 @@ def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
     others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
     names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
     return ", ".join(names) or "a recording"
+
+
+def check_words(saw: str) -> str:
+    """What a check saw, as a record has it for teachers, in the words of a report."""
+    seen = _SEEN.fullmatch(saw)
+    if seen is None:
+        return saw
+    kind, said = seen["kind"], seen["said"]
+    if kind == "contains":
+        kind, said = "", said.replace("not found: ", "the answer does not contain ", 1)
+    return f"Check {seen['end'].lower()}{f' ({kind})' if kind else ''}: {said}"
 
 
 def held_out_test(evaluation: Evaluation) -> StoryTest:

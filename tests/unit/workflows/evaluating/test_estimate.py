@@ -69,7 +69,7 @@ def test_a_damaged_run_is_passed_over(tmp_path: Path) -> None:
 
 def test_where_no_run_is_like_it_the_time_is_unknown_and_nobody_is_asked_for_it(tmp_path: Path) -> None:
     assert seconds_per_call(PLAN, tmp_path / "none") is None
-    assert estimate(None).minutes == "time unknown until the first pair"
+    assert estimate(None).minutes == "time estimate after the first pair"
     assert not estimate(None).is_much
 
 

@@ -12,6 +12,7 @@ from upskill.domain.draft import Draft
 from upskill.domain.finding import Finding
 from upskill.domain.generated import AttemptSummary, FailedAnswer, StudentScore
 from upskill.errors import EngineError
+from upskill.reporting.html.cost import Spent
 from upskill.storage import read_skill
 from upskill.storage.teaching_runs import (
     RefiningRecord,
@@ -107,7 +108,7 @@ def test_the_story_is_read_from_the_folder(folder: TeachingFolder) -> None:
     assert [one.share for one in story.attempts] == ["1/2", "2/2"]
     assert story.stopped == "every learn case passes"
     assert story.notes == ("a note",), "what was dropped stands beside the cases"
-    assert story.spent == (("Teacher", "$0.50, 3 calls, 900 tokens"),)
+    assert story.spent == (Spent(part="Teacher", calls=3, tokens=900, cost=0.5),)
     assert story.problems == ()
 
 
