@@ -82,7 +82,7 @@ def test_one_model_takes_few_lines_and_verbose_shows_every_figure(upskill: Upski
     assert not any(line != line.rstrip() for line in lines), "no trailing spaces"
     assert done.stderr.startswith("Evaluating my-skill on any: 2 cases, each up to ")
     assert "  baseline   ░░░░░░░░░░░░░░░░░░░░    0%" in long.stdout
-    assert "  with skill ████████████████████  100%  (+100%)" in long.stdout
+    assert "  with skill ████████████████████  100%  (+100 points)" in long.stdout
     assert re.search(r"^  SKILL.md              ~", long.stdout, re.MULTILINE)
 
 

@@ -107,7 +107,8 @@ def test_a_run_goes_on_with_its_server_only_where_that_is_typed_or_set_and_the_p
         )
         typed = refused(upskill("eval", "--resume", f"runs/{newest.name}"), f"it sends what it asks to {server.url}")
         assert len(server.requests) == asked, "not even a probe"
-        printed = re.search(r"^next, .*: upskill (eval --resume .+)", first.stderr, re.MULTILINE)
+        assert "\nstopped at the cap of 1 call\n" in first.stdout
+        printed = re.search(r"^next, .*: upskill (eval --resume .+)$", first.stderr, re.MULTILINE)
         assert printed is not None, first.stderr
         assert printed[1] == typed
         assert upskill(*shlex.split(printed[1])).returncode in (0, 3)

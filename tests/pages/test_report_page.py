@@ -178,5 +178,5 @@ def test_the_answer_and_what_to_do_next_are_on_the_first_screen(folder: Path, br
 def test_a_command_is_copied_by_a_button_beside_it(folder: Path, browser: Browser) -> None:
     browser.open(folder / "report.html")
     browser.run("document.querySelector('#next button').click()")
-    command = browser.run("document.querySelector('#next pre').textContent")
+    command = browser.run("document.querySelector('#next code').textContent")
     assert browser.run("getSelection().toString()") == command

@@ -81,8 +81,8 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
     files = f", {count(len(skill.other_files), 'more file')}" if skill.other_files else ""
     learn, held_out, negative = generated.cases
     cases = f"cases: {learn} to learn from, {held_out} held out, {negative} negative"
-    which = "the revision: " if generated.saved is None and generated.kept is not None else ""
-    yield f"{skill.name}: {which}SKILL.md ~{skill.tokens} tokens{files}; {cases}"
+    which = ", the revision" if generated.saved is None and generated.kept is not None else ""
+    yield f"{skill.name}{which}: SKILL.md ~{skill.tokens} tokens{files}; {cases}"
     if len(generated.attempts) > 1 or any(one.passed < one.of for one in generated.attempts):
         several = len({one.presentation for one in generated.attempts}) > 1
         shown = ", ".join(

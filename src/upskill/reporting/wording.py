@@ -19,6 +19,8 @@ BAR = 20
 _FAULTS = {
     "transport": "the connection broke",
     "provider": "the server reported an error",
+    "rate limit": "the server's rate limit",
+    "timeout": "a timeout",
     "check": "a check crashed",
     "sandbox": "the sandbox failed",
     "crash": "an internal error",
@@ -32,9 +34,11 @@ def fault_words(fault: str) -> str:
 
 
 def faults_words(faults: Iterable[tuple[str, int]]) -> str:
-    """Why answers errored, with a number where there is more than one reason."""
+    """Why answers errored; several reasons in short, each with its number."""
     known = list(faults)
-    return ", ".join(fault_words(fault) + (f" ({number:,})" if len(known) > 1 else "") for fault, number in known)
+    if len(known) == 1:
+        return fault_words(known[0][0])
+    return ", ".join(f"{number:,} {fault}" for fault, number in known)
 
 
 def dollars(cost: float | None) -> str:

@@ -46,7 +46,8 @@ def test_plan_too_small_to_find_anything_says_so() -> None:
 
 def test_planning_line_names_both_claims() -> None:
     assert describe_plan(cases=20, units=20, pairs=100, sequential=True) == (
-        "at most 100 pairs: 80% power to detect a lift of 27 points on new cases of this kind, or 20 points on these cases"
+        "at most 100 pairs: 80% power to detect a lift of 27 points on new cases of this kind, "
+        "or 20 points on these cases"
     )
     assert describe_plan(cases=4, units=4, pairs=20, sequential=False) == (
         "20 pairs: 80% power to detect a lift of 40 points on these cases"

@@ -87,6 +87,18 @@ def test_the_counts_are_said_in_one_line() -> None:
     assert scope(1, 1) == "1 case"
 
 
+def test_of_a_model_without_a_verdict_nothing_is_called_helped_or_hurt() -> None:
+    trials = [*pair("better", False, True), *pair("worse", True, False), *pair("same", True, True)]
+    result = evaluation(report(verdict="invalid"))
+    cases = [CaseText(id=name, prompt="") for name in ("better", "worse", "same")]
+    data = data_of(trials, cases=cases, result=result)
+    assert data["silent"] == [0]
+    assert [CHANGES[row[2]] for row in data["rows"]] == ["differs", "differs", "passed"]
+    text = page(result, trials=trials, prompts=dict.fromkeys(("better", "worse", "same"), ""))
+    assert "2 differ (no verdict), same 1" in Parsed(text).text
+    assert 'value="helped"' not in text
+
+
 def test_without_a_comparison_failures_come_first_and_nothing_is_called_helped() -> None:
     result = EVALUATIONS["no baseline"]
     trials = [scored(True, case="good"), scored(False, case="bad")]

@@ -1,5 +1,7 @@
 """One skill over its versions: what happened is said first, and every version is a row of the same dumbbell."""
 
+from dataclasses import replace
+
 from unit.reporting.evaluations import report
 from unit.reporting.glance.results import LOST, student
 from upskill.domain import StudentReport
@@ -19,9 +21,29 @@ def of(measured: StudentReport, digest: str, *, day: str = "2026-11-15", cases: 
 def test_the_first_line_says_what_happened_over_the_versions() -> None:
     found = history("tarnctl", [version("a", 0.4), version("b", 0.5), version("c", 0.87, day="2026-11-16")])
     assert found is not None
-    assert found.sentences[0] == "tarnctl on haiku: from +20 to +67 points over 3 versions; the newest: helps."
+    assert found.sentences[0] == "tarnctl on haiku: lift from +20 to +67 points over 3 versions; the newest: helps."
     assert found.sentences[1].startswith("All versions were measured on the same 2 cases. No test compares")
     assert [row.name for row in found.models[0].rows] == ["2026-11-15 aaaaaa", "2026-11-15 bbbbbb", "2026-11-16 cccccc"]
+
+
+def test_the_cases_that_were_asked_are_counted() -> None:
+    one, other = version("a", 0.4), version("b", 0.5)
+    (lift,) = other.report.lifts
+    fewer = replace(other, report=replace(other.report, lifts=(replace(lift, cases=1),)))
+    found = history("tarnctl", [replace(one, report=replace(one.report, lifts=(replace(lift, cases=2),))), fewer])
+    assert found is not None
+    assert found.sentences[1].startswith("All versions were measured on 1 to 2 of the same 2 cases.")
+
+
+def test_two_versions_can_be_tested_by_one_command() -> None:
+    found = history("tarnctl", [version("a", 0.4), version("b", 0.5)])
+    assert found is not None
+    assert found.next_step is not None
+    assert found.next_step.command == "upskill eval SKILL -m haiku --compare previous:OLD_VERSION"
+    assert found.next_step.command in history_page(found)
+    alone = history("tarnctl", [version("a", 0.4)])
+    assert alone is not None
+    assert alone.next_step is None
 
 
 def test_of_each_version_the_latest_run_counts() -> None:

@@ -102,7 +102,7 @@ def test_further_comparisons_and_errors_are_part_of_the_method() -> None:
     assert "with the skill given against without the skill" in body
     assert "the model loaded it in 5 of 6 answers" in body
     errors = method_fold(EVALUATIONS["invalid"], FACTS).body
-    assert "6 (6 timeout)" in errors
+    assert "6: a timeout" in errors
 
 
 def test_an_open_verdict_is_explained_in_full() -> None:

@@ -20,6 +20,7 @@ from unit.reporting.evaluations import (
 )
 from unit.reporting.pages import page
 from upskill.domain import Evaluation, JudgeReport, Purchase, RunEnd, StudentReport
+from upskill.domain.run_end import Cap
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
@@ -144,6 +145,14 @@ def test_three_notes_are_shown_and_the_others_counted() -> None:
     assert sum(line.startswith("note: ") for line in shown(evaluation(notes=tuple("abcde")), every_note=True)) == 5
 
 
+def test_the_cap_that_ended_a_run_is_named_once_and_before_every_other_note() -> None:
+    cap = Cap(kind="calls", amount=1)
+    found = evaluation(ERRORED, end=RunEnd(cap=cap), notes=("first", "stopped at the cap of 1 call"))
+    lines = [line for line in shown(found) if "errored" in line or "stopped at" in line or line.startswith("note")]
+    assert lines[0] == "stopped at the cap of 1 call"
+    assert sum("stopped at" in line for line in lines) == 1
+
+
 def test_what_is_the_same_for_several_models_is_said_once() -> None:
     names = ("scripted/a/one.yaml", "scripted/a/two.yaml", "kimi")
     notes = (f"{names[0]}: a script answers", f"{names[1]}: a script answers", "kimi: is slow", "all is well")
@@ -163,9 +172,9 @@ def test_piped_lines_are_not_wrapped_and_words_never_broken() -> None:
 
 def test_errors_of_several_models_are_one_line() -> None:
     lines = shown(evaluation(ERRORED, replace(ERRORED, student=report("kimi").student), report("opus")), width=100)
-    assert "errored, not counted as failures: 6 answers of 2 models (6 timeout)" in lines
+    assert "errored, not counted as failures: 6 answers of 2 models (a timeout)" in lines
     lines = shown(evaluation(ERRORED), width=100)
-    assert "errored, not counted as failures: baseline 2 (2 timeout), with skill 1 (1 timeout)" in lines
+    assert "errored, not counted as failures: baseline 2 (a timeout), with skill 1 (a timeout)" in lines
 
 
 def test_a_server_that_names_another_model_is_in_the_first_note() -> None:

@@ -8,6 +8,8 @@ from upskill.reporting.glance.names import unique_names
 from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
 from upskill.reporting.wording import arm_name, arm_percents, between, confidence, fault_words, points
 
+_NOT_ARRIVED = ("transport", "provider", "rate limit", "timeout")
+
 
 def rows_of(evaluation: Evaluation) -> tuple[GlanceRow, ...]:
     """A row for each student, in the order of the evaluation."""
@@ -127,7 +129,7 @@ def _fault(report: StudentReport) -> str:
     if not faults:
         return "could not be counted"
     name = max(faults, key=lambda fault: fault[1])[0]
-    became = "did not arrive" if name in ("transport", "provider") else "could not be counted"
+    became = "did not arrive" if name in _NOT_ARRIVED else "could not be counted"
     return f"{became}: {fault_words(name)}"
 
 

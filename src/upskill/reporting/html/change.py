@@ -72,7 +72,7 @@ def counted(rows: Sequence[ChangedRow], *, compared: bool, better: str = "helped
     same = number["mixed"] + number["failed"] + number["passed"]
     judged = [f"{better} {number['helped']:,}", f"{worse} {number['hurt']:,}"]
     if number["differs"]:
-        differ = f"{number['differs']:,} differ, without a verdict"
+        differ = f"{number['differs']:,} differ (no verdict)"
         judged = [differ] if not (number["helped"] or number["hurt"]) else [*judged, differ]
     said = (
         [*judged, f"same {same:,}"]

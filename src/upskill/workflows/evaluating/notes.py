@@ -37,7 +37,7 @@ def models_notes(reports: Sequence[StudentReport]) -> Iterator[str]:
         return
     names = [report.student.name for report in helped if report.holds_among]
     stays = f"stays clear for {', '.join(names)}" if names else "stays clear for none"
-    yield f"each verdict is of one model by itself; corrected for testing {len(reports)} models, helps {stays}"
+    yield f"each verdict is of one model by itself; corrected for testing {len(reports)} models, the lift {stays}"
 
 
 def copies_notes(plan: TrialPlan, schedules: Mapping[str, Schedule]) -> Iterator[str]:

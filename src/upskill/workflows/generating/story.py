@@ -96,7 +96,7 @@ class StoryReader:
             findings=(results.findings if results is not None else record.findings)[:MOST_LINES],
             saved=self.saved,
             spent=tuple(self._spent(evaluation)),
-            notes=self._notes(),
+            notes=self._notes(() if evaluation is None else evaluation.notes),
             problems=tuple(self._files.problems),
         )
 
@@ -258,9 +258,9 @@ class StoryReader:
     def _resume(self, *extra: str) -> str:
         return resume_command(Path(shown_path(self._run)), *extra)
 
-    def _notes(self) -> tuple[str, ...]:
-        """The notes of the run, without those on cases, which stand beside the cases."""
-        dropped = {f"dropped: {line}" for line in self._record.dropped}
+    def _notes(self, on_test: tuple[str, ...]) -> tuple[str, ...]:
+        """The notes of the run, without those on cases and on the held-out test, which stand beside these."""
+        dropped = {*(f"dropped: {line}" for line in self._record.dropped), *on_test}
         notes = self._record.notes if self._results is None else self._results.notes
         return tuple(note for note in notes if note not in dropped)[:MOST_LINES]
 

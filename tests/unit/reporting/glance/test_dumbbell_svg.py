@@ -6,7 +6,19 @@ from xml.etree import ElementTree
 import pytest
 
 from unit.reporting.evaluations import EVALUATIONS
-from unit.reporting.glance.results import ALONE, EVERYTHING, FOUR, HELPED, LOST, OPEN, SAME, STRANGERS, WORSE, found
+from unit.reporting.glance.results import (
+    ALONE,
+    EVERYTHING,
+    FOUR,
+    HELPED,
+    LOST,
+    OPEN,
+    SAME,
+    STRANGERS,
+    WORSE,
+    found,
+    student,
+)
 from upskill.domain import Evaluation
 from upskill.reporting.glance import dumbbell_css, glance, glance_of_nothing, svg
 
@@ -93,6 +105,30 @@ def test_words_and_figures_stand_beside_the_dots() -> None:
             assert said in texts
         titles = [one.text for one in drawing.iter("title")]
         assert "SmolLM2: helps; 0% → 89%; +89 (+35 to +100); on these 12 cases: 95% CI −1 to +98" in titles
+
+
+def test_without_a_verdict_there_is_neither_a_key_nor_a_column_of_figures() -> None:
+    drawn = svg(glance(found(LOST)), standalone=False)
+    for words in ("pass rate", "lift (", "without the skill", "95% CI"):
+        assert f">{words}" not in drawn
+    assert drawn.count("no verdict</text>") == 2
+
+
+def test_the_key_is_whole_on_a_narrow_screen_too() -> None:
+    drawn = svg(glance(FOUR), standalone=False)
+    for words in ("without the skill", "with the skill", "95% CI of the lift", "not clear"):
+        assert drawn.count(f">{words}</text>") == 2
+
+
+def test_another_confidence_is_said_once_where_all_rows_have_it_and_by_each_row_otherwise() -> None:
+    strict = student("strict", 0.1, 0.9, "helps", (0.2, 0.9), confidence=0.995)
+    alone = svg(glance(found(strict)), standalone=True)
+    assert "lift (99.5% CI)" in alone
+    assert ">99.5% CI</text>" not in alone
+    both = svg(glance(found(strict, HELPED)), standalone=True)
+    assert "lift (CI)" in both
+    assert ">99.5% CI</text>" in both
+    assert ">95% CI</text>" in both
 
 
 def test_nothing_measured_is_nothing_drawn() -> None:

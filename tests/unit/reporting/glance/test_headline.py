@@ -46,7 +46,7 @@ from upskill.reporting.next_step import NextStep
             "The skill makes cheap cheaper and no worse: fewer tokens in a typical case (mean 26 → 130), "
             "from 50% to 52% of 12 cases, +2 points (95% CI −5 to +20).",
         ),
-        (LOST, "No verdict: 9 of 21 answers were lost (timeout)."),
+        (LOST, "No verdict: 9 of 21 answers did not arrive: a timeout."),
         (ALONE, "Not compared: alone passes 50% of 12 cases; nothing was asked without the skill."),
     ],
 )
@@ -69,7 +69,7 @@ def test_several_models_are_counted_and_the_best_is_named() -> None:
         ((HELPED, OPEN), "The skill helps 1 of 2 models."),
         ((WORSE, OPEN, SAME), "The skill hurts 1 of 3 models."),
         ((OPEN, OPEN), "Undecided for all 2 models."),
-        ((LOST, LOST), "No verdict for all 2 models: 9 of 21 answers were lost (timeout)."),
+        ((LOST, LOST), "No verdict for all 2 models: 9 of 21 answers did not arrive: a timeout."),
         ((OPEN, SAME), "No effect shown on 2 models: 1 undecided, 1 no difference."),
         ((CHEAPER, SAME), "The skill makes 1 of 2 models cheaper and no worse; 1 no difference."),
     ],
@@ -79,7 +79,9 @@ def test_what_was_found_for_several_models_comes_first(students: tuple[StudentRe
 
 
 def test_a_model_without_a_verdict_beside_others_is_named_with_the_reason() -> None:
-    assert glance(found(HELPED, LOST)).sentences[-1] == "No verdict for lost: 9 of 21 answers were lost (timeout)."
+    assert (
+        glance(found(HELPED, LOST)).sentences[-1] == "No verdict for lost: 9 of 21 answers did not arrive: a timeout."
+    )
 
 
 def test_an_interruption_and_a_decision_are_said_before_the_figures() -> None:

@@ -25,6 +25,7 @@ from upskill.storage.teaching_runs import (
 from upskill.teaching.material import Document, Material
 from upskill.workflows.generating.material import GatheredMaterial, gathered_text
 from upskill.workflows.generating.report import GenerateReport, keep_generate_report, read_generate_report
+from upskill.workflows.generating.story import check_words
 
 SPENT = Purchase(calls=3, failed_calls=0, tokens=900, cost=0.5)
 RECORD = TeachingRecord(
@@ -95,6 +96,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeachingFolder:
 def _made_anew(folder: TeachingFolder, **changes: Any) -> GenerateReport:
     folder.write_record(replace(read_teaching_run(folder.path), **changes))
     return read_generate_report(folder.path)
+
+
+def test_what_a_check_saw_is_said_in_words() -> None:
+    assert check_words("FAILED contains: not found: '7413'") == "Check failed: the answer does not contain '7413'"
+    assert check_words("FAILED command: exit code 1") == "Check failed (command): exit code 1"
+    assert check_words("passed contains: found '7413'") == "Check passed: found '7413'"
+    assert check_words("the answer was cut at 90 tokens") == "the answer was cut at 90 tokens"
 
 
 def test_the_story_is_read_from_the_folder(folder: TeachingFolder) -> None:
