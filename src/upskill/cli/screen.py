@@ -104,16 +104,16 @@ class Screen:
         """Take the block away; what stood above it stays."""
         with self._lock:
             if self._drawn:
-                self._write(f"{self._erased(self.size.columns)}\x1b[J")
+                self._write(self._erased(self.size.columns))
                 self._drawn = ()
 
     def _erased(self, width: int) -> str:
-        """To the first column of the block's first row, with every row of the block erased.
+        """To the first column of the block's first row, with every row of the block erased, and the free one under it.
 
         Row by row: a terminal that is told to erase everything from its first row on keeps a copy above it.
         """
         erased_rows = "\x1b[2K\x1b[B" * self._rows(width)
-        return self._to_top(width) + erased_rows + self._to_top(width)
+        return f"{self._to_top(width)}{erased_rows}\x1b[2K{self._to_top(width)}"
 
     def _to_top(self, width: int) -> str:
         """To the first column of the block's first row."""

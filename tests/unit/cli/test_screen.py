@@ -71,7 +71,7 @@ def test_a_window_that_is_being_dragged_is_left_alone_until_it_holds_still(windo
         assert window.received() == ""
     screen.draw([Line("new"), Line("y")])
     sent = window.received()
-    assert sent.startswith("\r\x1b[4A" + 4 * "\x1b[2K\x1b[B" + "\r\x1b[4A"), (
+    assert sent.startswith("\r\x1b[4A" + 4 * "\x1b[2K\x1b[B" + "\x1b[2K\r\x1b[4A"), (
         "90 characters take three rows of 40; all are erased before anything is drawn"
     )
     assert "new" in sent
