@@ -36,6 +36,9 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
         assert upskill("report", *words).returncode == 0
         assert "tarnctl-facts" in page.read_text()
         page.unlink()
+    block = upskill("report", run, "--markdown").stdout
+    assert block.startswith("**The skill was saved: it helps"), "the decision first"
+    assert "upskill eval ./skills/tarnctl-facts" in block
     head, name, row, _ = upskill("runs", "--skill", "tarnctl-facts").stdout.splitlines()
     digest = json.loads((scripts / "skills" / "tarnctl-facts" / "skill_meta.json").read_text())["digest"]
     assert (head.split()[0], f"runs/{name}", row.split()[:2]) == ("version", run, [digest[:8], "student"])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from upskill.reporting.formats import Format
     from upskill.reporting.history import History
     from upskill.reporting.pictures import Picture
+    from upskill.workflows.evaluating.report import Report
 
 
 @click.command("report")
@@ -76,9 +77,8 @@ def command(
 def _report(
     run: Path, *, output: Path | None, open_it: bool, plots: Path | None, printed: "list[Format]", enough: float
 ) -> None:
-    from upskill import storage
     from upskill.reporting.formats import Result
-    from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
+    from upskill.workflows.evaluating.report import REPORT_FILE, write_page
 
     if output is not None or open_it or not (plots or printed):
         target = output or run / REPORT_FILE
@@ -86,24 +86,36 @@ def _report(
         _say(target, open_it=open_it, quiet=bool(printed))
     if not (plots or printed):
         return
-    report = read_report(storage.evaluation_in(run), enough=enough)
+    report = _measured(run, enough=enough)
     addresses = _plots(report.pictures(), plots, say=not printed) if plots is not None else {}
     for format in printed:
         day = report.record.started_at[:10]
         print_document(
-            format.render(
-                Result(evaluation=report.evaluation, day=day, skill=report.facts.skill_folder, pictures=addresses)
-            )
+            format.render(Result(evaluation=report.evaluation, day=day, glance=report.glance(), pictures=addresses))
         )
 
 
 def _page(run: Path, *, enough: float) -> str:
-    from upskill.storage.run_folders import TEACHING_FILE
     from upskill.workflows.evaluating.report import read_report
     from upskill.workflows.generating.report import read_generate_report
 
-    is_generate = (run / TEACHING_FILE).is_file()
-    return read_generate_report(run).page() if is_generate else read_report(run, enough=enough).page()
+    return read_generate_report(run).page() if _is_generate(run) else read_report(run, enough=enough).page()
+
+
+def _measured(run: Path, *, enough: float) -> "Report":
+    """The evaluation of a run; of a `generate` the held-out test with its decision. Raises where there is none."""
+    from upskill import storage
+    from upskill.workflows.evaluating.report import read_report
+    from upskill.workflows.generating.report import read_generate_report
+
+    found = read_generate_report(run).measured if _is_generate(run) else None
+    return found or read_report(storage.evaluation_in(run), enough=enough)
+
+
+def _is_generate(run: Path) -> bool:
+    from upskill.storage.run_folders import TEACHING_FILE
+
+    return (run / TEACHING_FILE).is_file()
 
 
 def _against(run: Path, other: Path, *, output: Path | None, open_it: bool) -> None:

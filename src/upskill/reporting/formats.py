@@ -6,9 +6,12 @@ page, which is what `upskill report` makes. A renderer is imported when it is us
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from upskill.domain import Evaluation, Trial
+
+if TYPE_CHECKING:
+    from upskill.reporting.glance import Glance
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,8 +22,8 @@ class Result:
     trials: Iterable[Trial] = ()
     """Gone through once at most."""
     day: str = ""
-    skill: str | None = None
-    """The folder of the skill as it is typed, where it is known."""
+    glance: "Glance | None" = None
+    """The answer where more is known than the evaluation: the skill's folder, or the decision of a `generate`."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     """Addresses of pictures that were written, by their titles."""
 
@@ -50,7 +53,7 @@ def _csv(result: Result) -> str:
 def _markdown(result: Result) -> str:
     from upskill.reporting.markdown import markdown_report
 
-    return markdown_report(result.evaluation, day=result.day, skill=result.skill, pictures=result.pictures)
+    return markdown_report(result.evaluation, day=result.day, seen=result.glance, pictures=result.pictures)
 
 
 FORMATS: list[Format] = [

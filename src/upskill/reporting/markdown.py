@@ -10,13 +10,13 @@ from upskill.reporting.wording import ceiling_words, dollars, loss_lines
 
 
 def markdown_report(
-    evaluation: Evaluation, *, day: str, skill: str | None = None, pictures: Mapping[str, str] | None = None
+    evaluation: Evaluation, *, day: str, seen: Glance | None = None, pictures: Mapping[str, str] | None = None
 ) -> str:
     """The answer, a row for each model, what it rests on, and the next command.
 
-    `skill` is the folder as it is typed, where it is known; `pictures` are addresses by name.
+    `seen` is the answer where more is known than the evaluation; `pictures` are addresses by name.
     """
-    seen = glance(evaluation, skill=skill)
+    seen = seen or glance(evaluation)
     script = " A script answered in place of a model." if seen.scripted else ""
     lines = [markdown(seen).rstrip(), "", _rests_on(evaluation, day) + script]
     for report in evaluation.students:

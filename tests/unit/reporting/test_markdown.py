@@ -20,8 +20,9 @@ def test_it_begins_with_the_glance_and_says_what_that_rests_on(name: str) -> Non
 def test_the_next_command_is_a_block_that_can_be_copied() -> None:
     text = markdown_report(evaluation(end=RunEnd(interrupted=True), run="runs/a```b"), day="d")
     assert text.endswith("\n```sh\nupskill eval --resume 'runs/a'''b'\n```\n")
+    hurts = evaluation(report(verdict="hurts"))
     assert "```sh\nupskill generate --from 'my skills/x'\n```" in markdown_report(
-        evaluation(report(verdict="hurts")), day="d", skill="my skills/x"
+        hurts, day="d", seen=glance(hurts, skill="my skills/x")
     )
 
 

@@ -43,7 +43,7 @@ def report_page(
 
     `trials` may come one at a time; their answers are held only as far as they are shown.
     """
-    answer = _glance(evaluation, facts, story)
+    answer = report_glance(evaluation, facts, story)
     body = render(
         "page.html",
         line=_line(evaluation, facts, story),
@@ -60,7 +60,7 @@ def report_page(
     return shell(f"{facts.skill}: upskill report", body, script=True)
 
 
-def _glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> Glance:
+def report_glance(evaluation: Evaluation | None, facts: RunFacts, story: TeachingStory | None) -> Glance:
     """The answer. After a generate the decision comes first, and what to do next follows from it."""
     decision, step = (None, None) if story is None else (story.decision, story.next_step)
     if evaluation is None:

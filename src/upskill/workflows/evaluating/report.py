@@ -16,7 +16,8 @@ from upskill.domain.skill_text import SkillText
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.estimate_path import StudentPath
-from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_page, steps_for
+from upskill.reporting.glance import Glance
+from upskill.reporting.html import CaseText, LoggedTrial, RunFacts, report_glance, report_page, steps_for
 from upskill.reporting.html.story import TeachingStory
 from upskill.reporting.read_evaluation import UnreadableResult, read_evaluation
 from upskill.reporting.sufficient_students import ENOUGH
@@ -75,6 +76,10 @@ class Report:
             enough=self.enough,
         )
         return clean(page)
+
+    def glance(self) -> Glance:
+        """The answer, as the page has it at its top."""
+        return report_glance(self.evaluation, self.facts, self.story)
 
     def pictures(self) -> "tuple[Picture, ...]":
         """What `--plots` draws."""

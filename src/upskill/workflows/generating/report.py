@@ -30,10 +30,17 @@ class GenerateReport:
     held_out: Report | None
     """`None` where no held-out case was used."""
 
+    @property
+    def measured(self) -> Report | None:
+        """The held-out test as a part of this run; `None` where no held-out case was used."""
+        if self.held_out is None:
+            return None
+        return replace(self.held_out, facts=self.facts, story=self.story, skill=self.skill)
+
     def page(self) -> str:
         """The page, with the held-out test where there was one."""
-        if self.held_out is not None:
-            return replace(self.held_out, facts=self.facts, story=self.story, skill=self.skill).page()
+        if (measured := self.measured) is not None:
+            return measured.page()
         clean = redactor_from(os.environ).clean_own
         return clean(report_page(None, self.facts, skill=self.skill, story=self.story))
 
