@@ -60,8 +60,7 @@ def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:
 
 
 def on_held_out_cases(evaluation: Evaluation) -> str:
-    """Which cases the figures are of: a test that stopped early has not come to all of them."""
-    held_out = count(evaluation.cases, "held-out case")
+    """The cases that the figures are of. Of a test that stopped early, "8 of 12" would read as a score."""
     seen = {lift.cases for report in evaluation.students for lift in report.lifts[:1]}
     asked = max((cases for cases in seen if cases is not None), default=evaluation.cases)
-    return f"on {held_out}" if asked >= evaluation.cases else f"on {asked} of {held_out}"
+    return f"on {count(asked, 'held-out case')}"

@@ -130,7 +130,7 @@ def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
         return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)
     required = "helps" if wide else "helps-here"
-    return NextStep("check it in CI", f"{_eval(evaluation, folder, verdicts)} --require {required}")
+    return NextStep("check it in every build", f"{_eval(evaluation, folder, verdicts)} --require {required}")
 
 
 def _eval(evaluation: Evaluation, folder: str, verdicts: Container[str | None]) -> str:

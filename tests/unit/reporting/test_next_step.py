@@ -98,7 +98,7 @@ def after_generate(found: Evaluation | None, **known: Any) -> NextStep:
 
 def test_after_a_generate_the_saved_skill_is_what_the_command_is_about() -> None:
     proven = evaluation(report(claim="cases like these"))
-    assert after_generate(proven) == ("check it in CI", "upskill eval skills/x -m haiku --require helps")
+    assert after_generate(proven) == ("check it in every build", "upskill eval skills/x -m haiku --require helps")
     cut = evaluation(end=RunEnd(interrupted=True))
     assert after_generate(cut).command == "upskill generate --resume runs/g"
 

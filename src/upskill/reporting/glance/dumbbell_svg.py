@@ -137,7 +137,7 @@ def _head(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
         if any(row.lift is not None for row in glance.rows):
             yield _text(f"lift ({_common_confidence(glance) or 'CI'})", _LIFT, layout.top - 9, "small")
         if any(row.tokens for row in glance.rows):
-            yield _text("tokens", _TOKENS, layout.top - 9, "small", anchor="end")
+            yield _text("tokens per answer", _TOKENS, layout.top - 9, "small", anchor="end")
 
 
 def _any_rate(glance: Glance) -> bool:
