@@ -68,14 +68,11 @@ def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskil
     assert found[1]["cases"] == ["port-0", "port-1", "port-2"]
 
 
-def test_few_cases_get_their_advice_before_the_run_and_their_limit_with_the_result(
-    upskill: Upskill, quay: Path
-) -> None:
+def test_few_cases_get_their_advice_and_their_limit_with_the_result(upskill: Upskill, quay: Path) -> None:
     (quay / "student.yaml").write_text("rules: [{replies: [8472 quay.lock]}]")
-    done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh")
+    done = upskill("eval", cases_of(quay, GOOD, UNPROVEN), "-m", f"scripted/{quay}/student.yaml", "--fresh", "-v")
     said = done.stdout + done.stderr
-    assert said.count("more cases beat more repeats") == 1
-    assert "more cases beat more repeats" in done.stderr
+    assert said.count("decide it: upskill cases write") == 1
     assert done.stdout.count("2 cases cannot exclude that the skill breaks up to 78% of such cases") == 1
 
 
@@ -116,7 +113,7 @@ def test_the_test_file_of_the_blog_still_gives_a_verdict_and_its_cases_are_calle
     with Provider(helped) as provider:
         done = upskill("eval", str(quay), "-t", "blog.json", "-m", "any", "--base-url", provider.url)
     assert done.returncode == 0, done.stderr
-    assert "helps on these 2 cases" in done.stdout
+    assert done.stdout.startswith("The skill helps any on these 2 cases: from 0% to 100%, +100 points (95% CI ")
     assert "note: 2 of 2 test cases are unproven" in done.stdout
 
 
@@ -137,8 +134,8 @@ def test_a_rejected_case_is_not_run_and_the_report_says_so(upskill: Upskill, qua
 def test_lift_is_told_per_label_where_there_is_more_than_one(upskill: Upskill, quay: Path) -> None:
     with Provider(helped) as provider:
         where = ("-m", "any", "--base-url", provider.url, "--runs", "1")
-        mixed = upskill("eval", cases_of(quay, GOOD, UNPROVEN, LEAKS), *where)
-        alone = upskill("eval", cases_of(quay, GOOD), *where)
+        mixed = upskill("eval", cases_of(quay, GOOD, UNPROVEN, LEAKS), *where, "-v")
+        alone = upskill("eval", cases_of(quay, GOOD), *where, "-v")
     assert "  recall: 1 case, +100 points" in mixed.stdout
     assert "  leaks: 1 case, +100 points" in mixed.stdout
     assert "  no label: 1 case, +100 points" in mixed.stdout

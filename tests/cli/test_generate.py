@@ -133,10 +133,10 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
         assert line in done.stderr.splitlines()
     assert re.search(r"^  0% → \d+% \(\+\d+ points\) OK, on 4 learn cases$", done.stderr, re.MULTILINE)
     assert re.search(r"^  teacher: .*price unknown; .*min", done.stderr, re.MULTILINE)
-    assert re.search(r"^  students: .*price unknown; time unknown", done.stderr, re.MULTILINE)
+    assert re.search(r"^  students: .*price unknown; time estimate after the first pair", done.stderr, re.MULTILINE)
     lines = done.stdout.splitlines()
     figures = r"\+100 points, 95% CI \+\d+ to \+100"
-    assert re.fullmatch(rf"The skill was saved: it helps on (\d of )?8 held-out cases \({figures}\)\.", lines[0])
+    assert re.fullmatch(rf"The skill was saved: it helps on [78] held-out cases \({figures}\)\.", lines[0])
     assert re.match(r"any  ○━+●    0% → 100%  \+100 ", lines[1])
     assert re.fullmatch(r"quarn: SKILL\.md ~\d+ tokens; cases: 4 to learn from, 8 held out, 2 negative", lines[3])
     assert lines[4].startswith("attempts on learn cases: ")
@@ -158,7 +158,7 @@ def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: 
     assert len(meta["held_out_uses"][0]["cases"]) == 8
     page = _report_of(place)
     assert re.search(
-        r"The skill was saved: it helps on (\d of )?8 held-out cases \(\+100 points, 95% CI \+\d+ to \+100\)", page
+        r"The skill was saved: it helps on [78] held-out cases \(\+100 points, 95% CI \+\d+ to \+100\)", page
     )
     assert TASK in page
     assert "secrets removed before anything was sent" in page
@@ -397,7 +397,7 @@ def test_a_cap_holds_across_teacher_and_students_and_across_going_on(place: Plac
     assert "the cap of 9 calls" in found["sentence"]
     assert any(note.endswith("--max-calls N") for note in found["notes"]), found["notes"]
     assert found["decision"].startswith("The skill was saved, not proven: stopped at the cap of 9 calls")
-    assert found["decision"] in _report_of(place, found["run"])
+    assert found["decision"] in re.sub("<[^>]+>", "", _report_of(place, found["run"]))
     servers = ("--base-url", place.teacher.url, "--eval-base-url", place.student.url)
     again = place.run("generate", "--resume", found["run"], *servers, "--json")
     assert again.returncode == 0, again.stderr

@@ -23,7 +23,6 @@ def test_the_example_works_at_once_and_says_that_its_student_is_a_script(upskill
     assert result["students"][0]["verdict"] == "helps"
     assert {state["state"] for state in result["case_states"]} == {"qualified"}
     assert any("a script answers, not a model" in note for note in result["notes"])
-    assert "a script answers, not a model" in done.stderr
 
 
 def test_a_second_init_is_refused_with_every_file_that_is_there(upskill: Upskill) -> None:

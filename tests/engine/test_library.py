@@ -75,7 +75,7 @@ def test_a_skill_is_evaluated_wherever_it_is_called(call: Call, skill: Skill, he
     assert len([trial for trial in result.trials() if trial.answer == "yes"]) == 16
     assert result.to_dict()["schema"] == "upskill.eval/1"
     assert result.run.parent == here / "runs"
-    assert "helps: +100 points" in str(result)
+    assert "The skill helps student: from 0% to 100% of 8 cases, +100 points" in str(result)
     assert "upskill" not in {thread.name for thread in threading.enumerate()}, "no thread of ours is left"
 
 

@@ -9,6 +9,7 @@ from pages.browser import DESK, PHONE, Browser, Look
 from unit.reporting.test_story_section import HOSTILE, SKILL, attempt, story
 from upskill.domain.generated import FailedAnswer, StudentScore
 from upskill.reporting.html import RunFacts, report_page
+from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.text_diff import text_diff
 from upskill.reporting.next_step import NextStep
 
@@ -25,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         decision="The old version stays: the revision was not shown to be better on 8 held-out cases.",
         attempts=(attempt(1, 3, failures=(failed,), by_student=scores), attempt(2, 5, edits=("insert in SKILL.md",))),
         change=text_diff({"SKILL.md": "old\n" + "y" * 500}, {"SKILL.md": "new\n" + "z" * 500}),
-        spent=(("Teacher", "$0.50, 3 calls, 900 tokens"),),
+        spent=(Spent(part="Teacher", calls=3, tokens=900, cost=0.5),),
         notes=("a note",),
         next_step=NextStep("tell the teacher what to improve", 'upskill generate --from skills/quarn "more"'),
     )

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -151,19 +152,22 @@ def test_a_place_that_cannot_be_opened_is_explained(tmp_path: Path) -> None:
         list(TrialLog(tmp_path).read())
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
-    """No file of this process may be larger than ten bytes."""
+    """No file of this process may be larger than ten bytes. No fixture: pytest's own log must not meet the limit."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, ignored)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
 
 
-def test_a_full_disk_is_explained(tmp_path: Path, small_files: None) -> None:
-    with TrialLog(tmp_path / "t.jsonl").open() as log, pytest.raises(EngineError, match="disk is full") as caught:
+def test_a_full_disk_is_explained(tmp_path: Path) -> None:
+    log_file = TrialLog(tmp_path / "t.jsonl")
+    with log_file.open() as log, pytest.raises(EngineError, match="disk is full") as caught, small_files():
         log.append(SCORED)
     assert (tmp_path / "t.jsonl").read_bytes() == b"", "the part that was written is taken back"
     assert caught.value.hint == "free some space; everything finished so far is kept"

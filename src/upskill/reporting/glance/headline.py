@@ -6,6 +6,14 @@ from upskill.domain import Arm, Evaluation, harness_info
 from upskill.domain.text import count
 from upskill.reporting.glance.values import GlanceRow
 
+_ARMS = {
+    "baseline": "without the skill",
+    "with skill": "with the skill",
+    "skill offered": "with the skill offered",
+    "skill given": "with the skill given",
+    "ceiling": "with the passage itself",
+}
+"""Our own names of arms as they stand on the first screen; a harness of somebody else has its own."""
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
 
@@ -30,9 +38,8 @@ def arm_words(evaluation: Evaluation) -> tuple[str, str]:
     measured, against = report.compared
     if against == "previous":
         return "old version", "new version"
-    names: dict[Arm, str] = {"offered": "with the skill offered", "ceiling": "with the passage itself"}
-    offered = harness_info(report.harness).with_tools and measured == "with_skill"
-    return "without the skill", "with the skill given" if offered else names.get(measured, "with the skill")
+    before, after = (harness_info(report.harness).arm_name(arm) for arm in (against, measured))
+    return _ARMS.get(before, before), _ARMS.get(after, after)
 
 
 def _subject(evaluation: Evaluation) -> str:
@@ -41,17 +48,18 @@ def _subject(evaluation: Evaluation) -> str:
 
 
 def _one(subject: str, row: GlanceRow) -> str:
-    change = f"from {row.before_text} to {row.after_text} of {count(row.cases, 'case')}, {lift_words(row)}"
+    of, here = ("", f" {row.reach}") if row.reach else (f" of {count(row.cases, 'case')}", "")
+    change = f"from {row.before_text} to {row.after_text}{of}, {lift_words(row)}"
     match row.verdict:
         case "helps" | "hurts":
-            return f"{subject} {row.verdict} {row.name}: {change}."
+            return f"{subject} {row.verdict} {row.name}{here}: {change}."
         case "no difference":
-            return f"{subject} makes no difference for {row.name}: {change}."
+            return f"{subject} makes no difference for {row.name}{here}: {change}."
         case "cheaper":
-            mean = "" if row.tokens is None else f" (mean {row.tokens})"
-            return f"{subject} makes {row.name} cheaper and no worse: fewer tokens in a typical case{mean}, {change}."
+            tokens = "fewer tokens in a typical case" + ("" if row.tokens is None else f" (mean {row.tokens})")
+            return f"{subject} makes {row.name} cheaper and no worse{here}: {tokens}, {change}."
         case "undecided" if row.clarity == "unclear":
-            return f"Undecided: {row.name} goes {change}."
+            return f"Undecided{here}: {row.name} goes {change}."
         case "not compared":
             return f"Not compared: {row.name} passes {row.after_text} of {count(row.cases, 'case')}; {row.why}."
         case _:
@@ -61,8 +69,7 @@ def _one(subject: str, row: GlanceRow) -> str:
 def lift_words(row: GlanceRow) -> str:
     """The lift and its interval as words: `+89 points (95% CI +35 to +100)`."""
     unit = "point" if row.lift in ("+1", "−1") else "points"
-    reach = f" {row.reach}" if row.reach else ""
-    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends}{reach})" if row.ends else "")
+    return f"{row.lift} {unit}" + (f" ({row.confidence} {row.ends})" if row.ends else "")
 
 
 def _several(subject: str, rows: Sequence[GlanceRow]) -> list[str]:

@@ -108,6 +108,8 @@ class GenerateStages:
             progress=self._progress,
             on_stage=partial(report_stage, names=_names(roles), progress=self._progress),
         )
+        if self._profile is not None:
+            require_room_for_old(self._inputs.old, replace(self._profile, harness=measure.harness), self._count)
         if (nothing := nothing_to_fix(self._inputs, cases, measure, self._folder)) is not None:
             self._notes.insert(0, nothing.advice)
             return self._save(nothing.old, cases, None, old_version_stays(nothing.reason))
@@ -144,7 +146,6 @@ class GenerateStages:
         profile = self._profile
         if profile is None:
             return
-        require_room_for_old(self._inputs.old, replace(profile, harness=measure.harness), self._count)
         if not any(case.use == "learn" for case in cases):
             return
         values = self._inputs.roles.student_settings.values

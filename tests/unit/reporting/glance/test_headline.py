@@ -32,14 +32,13 @@ from upskill.reporting.next_step import NextStep
         (HELPED, "The skill helps SmolLM2: from 0% to 89% of 12 cases, +89 points (95% CI +35 to +100)."),
         (
             STRONG,
-            "The skill helps strong: from 4% to 42% of 12 cases, +38 points (95% CI above 0 to +75 on these 12 cases).",
+            "The skill helps strong on these 12 cases: from 4% to 42%, +38 points (95% CI above 0 to +75).",
         ),
         (WORSE, "The skill hurts worse: from 73% to 9% of 12 cases, −64 points (95% CI −100 to −17)."),
         (OPEN, "Undecided: open goes from 38% to 55% of 12 cases, +17 points (95% CI −30 to +63)."),
         (
             SAME,
-            "The skill makes no difference for same: from 50% to 51% of 12 cases, +1 point "
-            "(95% CI −8 to +10 on these 12 cases).",
+            "The skill makes no difference for same on these 12 cases: from 50% to 51%, +1 point (95% CI −8 to +10).",
         ),
         (
             CHEAPER,
