@@ -4,6 +4,7 @@ What loads the engine is forked from a process that has it: importing it is most
 signals, terminals, pipes and of what a command opens start it by `COMMAND`, from nothing.
 """
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,16 @@ from forking import COMMAND, Done, Forker, run_program
 LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade")
 
 Upskill = Callable[..., Done]
+
+
+def make_port_skill(here: Path, *, cases: int) -> Path:
+    """A skill that knows one port, with so many cases that ask for it."""
+    folder = here / "skills" / "port"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
+    asked = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "7413"}} for n in range(cases)]
+    (folder / "skill_meta.json").write_text(json.dumps({"cases": asked}))
+    return folder
 
 
 @pytest.fixture
@@ -41,7 +52,7 @@ def environment(home: Path) -> dict[str, str]:
         "HOME": str(home),
         "PYTHONDONTWRITEBYTECODE": "",
         "LANG": "C.UTF-8",
-        "UPSKILL_REPORT": "false",  # drawing takes seconds; the tests of the report ask for it
+        "UPSKILL_REPORT": "false",  # the tests of the report ask for it
     }
 
 

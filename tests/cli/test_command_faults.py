@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import Upskill
+from cli.conftest import Upskill, make_port_skill
 from forking import COMMAND, started
 from provider import Behaviour, Provider, ReceivedRequest
 
@@ -23,12 +23,7 @@ CASES = 40
 
 @pytest.fixture
 def port_skill(here: Path) -> Path:
-    folder = here / "skills" / "port"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
-    cases = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "7413"}} for n in range(CASES)]
-    (folder / "skill_meta.json").write_text(json.dumps({"cases": cases}))
-    return folder
+    return make_port_skill(here, cases=CASES)
 
 
 def _started(here: Path, environment: dict[str, str], *words: str) -> AbstractContextManager[subprocess.Popen[str]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.conftest import make_port_skill
 from forking import COMMAND, started
 from provider import Behaviour, Provider
 from upskill.cli.signals import ONE_END_SECONDS
@@ -122,11 +123,7 @@ def _children(process: int) -> set[str]:
 
 
 def test_an_evaluation_keeps_what_it_bought_and_says_how_to_resume(here: Path, environment: dict[str, str]) -> None:
-    skill = here / "skills" / "port"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
-    cases = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "7413"}} for n in range(20)]
-    (skill / "skill_meta.json").write_text(json.dumps({"cases": cases}))
+    make_port_skill(here, cases=20)
     with Provider(lambda asked: Behaviour(text="7413", latency=0.0 if asked.number <= 10 else 60.0)) as provider:
         command = [COMMAND, "eval", "skills/port", "-m", "any", "--base-url", provider.url]
         with started(command, ignored=(signal.SIGINT,), cwd=here, env=environment) as process:
@@ -146,11 +143,7 @@ def test_an_evaluation_keeps_what_it_bought_and_says_how_to_resume(here: Path, e
 def test_an_evaluation_that_is_ended_before_its_first_call_says_how_to_resume(
     here: Path, environment: dict[str, str]
 ) -> None:
-    skill = here / "skills" / "port"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
-    case = {"id": "c1", "input": "Which port?", "expected": {"contains": "7413"}}
-    (skill / "skill_meta.json").write_text(json.dumps({"cases": [case]}))
+    make_port_skill(here, cases=1)
     with Provider(lambda _: Behaviour(text="7413", latency=60.0)) as provider:
         command = [COMMAND, "eval", "skills/port", "-m", "any", "--base-url", provider.url]
         with started(command, cwd=here, env=environment) as process:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.conftest import Upskill
+from cli.conftest import Upskill, make_port_skill
 from cli.terminal import Terminal
 from provider import Behave, Behaviour, Provider, ReceivedRequest
 
@@ -26,12 +26,7 @@ def _check(text: str) -> None:
 
 @pytest.fixture
 def skill(here: Path) -> Path:
-    folder = here / "skills" / "port"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
-    case = {"id": "c1", "input": "Which port?", "expected": {"contains": "7413"}}
-    (folder / "skill_meta.json").write_text(json.dumps({"cases": [case]}))
-    return folder
+    return make_port_skill(here, cases=1)
 
 
 def _answers(asked: ReceivedRequest) -> Behaviour:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import zstandard
 
+from cli.conftest import make_port_skill
 from forking import COMMAND
 from provider import Behaviour, Provider, ReceivedRequest
 
@@ -61,12 +62,7 @@ def _echo(asked: ReceivedRequest) -> Behaviour:
 
 @pytest.fixture
 def skill(here: Path) -> Path:
-    folder = here / "skills" / "port"
-    folder.mkdir(parents=True)
-    (folder / "SKILL.md").write_text("---\nname: port\ndescription: Knows the port.\n---\nThe port is 7413.\n")
-    cases = [{"id": f"c{n}", "input": f"Question {n}?", "expected": {"contains": "7413"}} for n in range(CASES)]
-    (folder / "skill_meta.json").write_text(json.dumps({"cases": cases}))
-    return folder
+    return make_port_skill(here, cases=CASES)
 
 
 def _end_with(number: int, here: Path, environment: dict[str, str]) -> tuple[int, str, str]:

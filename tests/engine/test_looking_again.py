@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from engine.conftest import Make
+from made_looks import LOOK
 from provider import Behaviour, Provider, ReceivedRequest
 from typing_again import typed_again
 from upskill.domain.look import Look
@@ -219,25 +220,8 @@ def _append(path: Path, look: Look, name: str) -> None:
 
 def test_two_processes_append_at_once(tmp_path: Path) -> None:
     path = tmp_path / "looks.jsonl"
-    look = Look(
-        at="2026-01-01T00:00:00+00:00",
-        run="",
-        student="any",
-        student_key="any",
-        served=None,
-        skill="thing",
-        version="v1",
-        sketch=(),
-        against="baseline",
-        design="fixed",
-        repeats=1,
-        cases=(),
-        level=0.025,
-        verdict="undecided",
-        sentence="",
-    )
     context = multiprocessing.get_context("fork")
-    both = [context.Process(target=_append, args=(path, look, name)) for name in ("one", "two")]
+    both = [context.Process(target=_append, args=(path, LOOK, name)) for name in ("one", "two")]
     for process in both:
         process.start()
     for process in both:

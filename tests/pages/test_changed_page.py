@@ -140,30 +140,27 @@ def test_words_on_one_side_only_are_marked_on_both(chat: Path, browser: Browser)
     assert browser.run(line) == "solid", "not by colour alone"
 
 
-def test_answers_with_little_in_common_are_not_marked_at_all(browser: Browser, tmp_path: Path) -> None:
-    answers: dict[Arm, str] = {"baseline": "I do not know.", "with_skill": "The file is tarn.kdl, in the home folder."}
+def _open_pair(browser: Browser, page: Path, answers: dict[Arm, str]) -> None:
+    """Open the one pair of a page with these answers."""
     trials = [
         LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
         for line, (arm, answer) in enumerate(answers.items(), 1)
     ]
-    page = tmp_path / "report.html"
     page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
     browser.open(page)
     browser.run(OPEN)
+
+
+def test_answers_with_little_in_common_are_not_marked_at_all(browser: Browser, tmp_path: Path) -> None:
+    answers: dict[Arm, str] = {"baseline": "I do not know.", "with_skill": "The file is tarn.kdl, in the home folder."}
+    _open_pair(browser, tmp_path / "report.html", answers)
     assert browser.run(in_dialog("mark")) == []
 
 
 def test_answers_of_many_thousand_words_open_without_marks(browser: Browser, tmp_path: Path) -> None:
     # Both ends differ, so that nothing can be left out of the comparison.
     answers: dict[Arm, str] = {"baseline": f"A {'a ' * 3_900}A", "with_skill": f"B {'a ' * 3_900}B"}
-    trials = [
-        LoggedTrial(trial=scored(arm=arm, answer=answer), line=line)
-        for line, (arm, answer) in enumerate(answers.items(), 1)
-    ]
-    page = tmp_path / "report.html"
-    page.write_text(report_page(evaluation(), FACTS, cases=[CaseText(id="c1", prompt="?")], trials=trials))
-    browser.open(page)
-    browser.run(OPEN)
+    _open_pair(browser, tmp_path / "report.html", answers)
     assert browser.run(in_dialog("mark")) == []
     assert len(browser.run(in_dialog(".side pre"))[0]) > 7_000
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from made_looks import LOOK
 from upskill import measuring
 from upskill.domain import Interval
 from upskill.domain.look import Look, SeenCase, SeenPair
@@ -28,18 +29,8 @@ def _look(pairs: list[Pair], judged: Judgement, *, level: float, min_lift: float
     said = {**asdict(lift), "these_cases": _ends(lift.these_cases), "cases_like_these": _ends(lift.cases_like_these)}
     arm = {"passed": sum(pair.passed for pair in pairs), "trials": len(pairs), "pass_rate": 0.5, "errored": 0}
     verdict: dict[str, Any] = {"verdict": judged.verdict, "claim": judged.claim, "clears": judged.clears}
-    return Look(
-        at="2026-01-02T00:00:00+00:00",
-        run="runs/one",
-        student="any",
-        student_key="student",
-        served=None,
-        skill="thing",
-        version="v1",
-        sketch=(),
-        against="baseline",
-        design="fixed",
-        repeats=1,
+    return replace(
+        LOOK,
         min_lift=min_lift,
         cases=tuple(cases.values()),
         level=level,

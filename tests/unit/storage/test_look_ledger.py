@@ -5,23 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from upskill.domain.look import Look, SeenCase, SeenPair
+from made_looks import LOOK as UNDECIDED
+from upskill.domain.look import SeenCase, SeenPair
 from upskill.storage.look_ledger import LookLedger, default_ledger_path
 
-LOOK = Look(
-    at="2026-01-02T00:00:00+00:00",
-    run="runs/one",
-    student="any",
-    student_key="student",
-    served=None,
-    skill="thing",
-    version="v1",
+LOOK = replace(
+    UNDECIDED,
     sketch=("a",),
-    against="baseline",
-    design="fixed",
-    repeats=1,
     cases=(SeenCase(key="k", checks="c", pairs=(SeenPair("w", "b", True, False),)),),
-    level=0.025,
     verdict="helps",
     claim="cases like these",
     sentence="helps: +100 points",

@@ -1,0 +1,21 @@
+"""One look at a set of cases, as the ledger keeps it."""
+
+from upskill.domain.look import Look
+
+LOOK = Look(
+    at="2026-01-02T00:00:00+00:00",
+    run="runs/one",
+    student="any",
+    student_key="student",
+    served=None,
+    skill="thing",
+    version="v1",
+    sketch=(),
+    against="baseline",
+    design="fixed",
+    repeats=1,
+    cases=(),
+    level=0.025,
+    verdict="undecided",
+    sentence="",
+)
