@@ -70,14 +70,10 @@ def against(
         for model in models
         if (found := {case: rate for (who, case), rate in rates.items() if who == model and case in shared_cases})
     ]
-    before, after = "without the skill", "with the skill"
     glance = Glance(
         skill=second.evaluation.skill.name,
         sentences=(*_answer(shared), _differs(first, second, shared_cases, models), NOT_A_TEST),
         rows=tuple(_rows(first, second)),
-        before=before,
-        after=after,
-        cases=len(shared_cases),
         scripted=all(
             is_scripted(report.student.model) for side in (first, second) for report in side.evaluation.students
         ),

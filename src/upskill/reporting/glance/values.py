@@ -31,12 +31,12 @@ class GlanceRow:
     after_text: str
     """In whole percent. The difference of the two is the lift as it is shown."""
     lift: str | None
-    interval: str | None
-    """The interval that the verdict rests on: 95% unless it says otherwise."""
+    ends: str | None
+    """Of the interval that the verdict rests on: `+35 to +100`."""
     confidence: str = USUAL
     low: float | None = None
     high: float | None = None
-    """The ends of that interval."""
+    """The same ends as numbers."""
     reach: str
     """Empty where the interval is for new cases of this kind; otherwise `on these 12 cases`."""
     other_interval: str | None
@@ -54,9 +54,9 @@ class GlanceRow:
     """Why nothing can be concluded; `None` where something is."""
 
     @property
-    def ends(self) -> str | None:
-        """The interval without its confidence."""
-        return None if self.interval is None else self.interval.removeprefix(f"{self.confidence} ")
+    def interval(self) -> str | None:
+        """The ends, and before them the confidence where that is not the usual one."""
+        return self.ends if self.ends is None or self.confidence == USUAL else f"{self.confidence} {self.ends}"
 
     @property
     def figures(self) -> str:
@@ -79,10 +79,9 @@ class Glance:
     sentences: tuple[str, ...]
     """The answer first."""
     rows: tuple[GlanceRow, ...]
-    before: str
-    after: str
+    before: str = "without the skill"
+    after: str = "with the skill"
     """What the two dots of a row stand for."""
-    cases: int
     scripted: bool
     """Whether scripts answered in place of models."""
     next_step: NextStep | None

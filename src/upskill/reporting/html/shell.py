@@ -40,9 +40,8 @@ def _hash(text: str) -> str:
 
 @cache
 def _joined(names: tuple[str, ...]) -> str:
-    """Files of ours, one after the other; a section may have none of its own."""
-    found = (files("upskill.reporting.html").joinpath(name) for name in names)
-    return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+    folder = files("upskill.reporting.html")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 @cache
