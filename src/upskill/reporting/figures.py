@@ -22,6 +22,7 @@ from upskill.reporting.wording import (
     dollars,
     drawn_bar,
     judge_error_words,
+    percent,
     points,
     widest_name,
 )
@@ -52,11 +53,6 @@ def show_figures(evaluation: Evaluation, console: Console) -> None:
     print_lines(_several(evaluation), console)
     console.print(table(evaluation, console))
     print_lines([Text()], console)
-
-
-def percent(share: float | None) -> str:
-    """A share as whole percent; nothing was measured: a dash."""
-    return "-" if share is None else f"{share:.0%}"
 
 
 def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:

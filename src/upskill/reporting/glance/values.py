@@ -12,6 +12,8 @@ SIGNS = {"helps": "▲", "hurts": "▼", "no difference": "=", "cheaper": "◆",
 """A sign for each verdict, so that none rests on colour alone."""
 NO_SIGN = "–"
 ASCII_SIGNS = {"▲": "+", "▼": "-", "=": "=", "◆": "$", "?": "?", NO_SIGN: "!"}
+IN_ASCII = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ",", "†": "^"})
+"""What stands for our other signs on a terminal that cannot show them."""
 USUAL = "95% CI"
 """What an interval is where it says nothing else."""
 

@@ -53,7 +53,6 @@ class ChangedData:
     arms: tuple[str, ...]
     sides: tuple[str, ...]
     """The two arms that the verdict compares, the one it is about last; one arm where nothing was compared."""
-    trials: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,7 +161,6 @@ def changed_data(
         signs=found.signs,
         arms=titles,
         sides=tuple(titles[arm] for arm in compared) if compared else titles[-1:],
-        trials=len(found.trials),
     )
 
 
