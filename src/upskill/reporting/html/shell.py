@@ -14,6 +14,7 @@ from upskill.reporting.palette import DARK, LIGHT
 STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
 """The frame first, then what each section adds."""
 SCRIPTS = ("page.js", "changed.js", "feedback.js")
+"""One script in this order: the others use what is in the first."""
 
 
 def shell(title: str, body: Markup, *, script: bool) -> str:
