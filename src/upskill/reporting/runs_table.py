@@ -13,13 +13,12 @@ from upskill.domain.text import shortened
 from upskill.reporting import wording
 from upskill.reporting.glance.names import fitted, names_by_model
 from upskill.reporting.glance.terminal_block import style_of
-from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, NO_SIGN, SIGNS, USUAL
+from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, NO_SIGN, SIGNS
 from upskill.reporting.run_rows import found, who
 
 _NEEDED = "▲▼◆→−–…†"
 """Signs that a terminal must be able to show; else all of them are replaced."""
 _GAP = 2
-_USUAL_CONFIDENCE = 0.95
 _LEAST_NAME = 6
 _SHOWN_OF_DIGEST = 8
 
@@ -50,7 +49,14 @@ def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = Fal
     plain = not wording.can_draw(console, _NEEDED)
     blocks = list(zip(runs, _rows(runs, versions=versions, plain=plain), strict=True))
     arrow = "->" if plain else "→"
-    heads = ("version" if versions else "skill", "model", f"without {arrow} with", f"lift ({USUAL})", "verdict", "cost")
+    heads = (
+        "version" if versions else "skill",
+        "model",
+        f"without {arrow} with",
+        f"lift ({wording.USUAL})",
+        "verdict",
+        "cost",
+    )
     cells = [heads, *(row.cells for _, rows in blocks for row in rows if not row.sentence)]
     widths = [max(cell_len(row[column]) for row in cells) for column in range(len(heads))]
     widths[0] = max(widths[0], *(cell_len(row.skill) for _, rows in blocks for row in rows))
@@ -112,8 +118,8 @@ def _lift(result: PastResult) -> str:
         return "–"
     if result.interval is None:
         return wording.points(result.lift)
-    other = "" if result.confidence == _USUAL_CONFIDENCE else f"{result.confidence * 100:g}% CI "
-    return f"{wording.points(result.lift)} ({other}{wording.between(result.interval)}){'*' if result.narrow else ''}"
+    interval = wording.interval_in_column(result.interval, result.confidence)
+    return f"{wording.points(result.lift)} ({interval}){'*' if result.narrow else ''}"
 
 
 def _cost(run: PastRun) -> str:

@@ -1,5 +1,6 @@
 """Evaluations and trials made by hand, for every form of report."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -190,6 +191,8 @@ ANY = [
     evaluation(ceiling_report(), ceiling_report()),
 ]
 """Whatever a form of report for people must cope with."""
+CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
+"""Words of the code, which no such report uses."""
 
 
 def _trial(student: str, case: str, arm: Arm, repeat: int, outcome: Outcome, **more: Any) -> Trial:

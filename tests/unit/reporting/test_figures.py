@@ -7,14 +7,12 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from unit.reporting.evaluations import ANY, EVALUATIONS, ceiling_report, evaluation, report
+from unit.reporting.evaluations import ANY, CODE_WORDS, EVALUATIONS, ceiling_report, evaluation, report
 from unit.reporting.pages import page
 from upskill.domain import Evaluation
 from upskill.reporting.figures import show_figures
 from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
-
-CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
 
 
 def shown(found: Evaluation, *, width: int = 80) -> list[str]:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from unit.reporting.evaluations import (
     ANY,
+    CODE_WORDS,
     ERRORED,
     EVALUATIONS,
     JUDGE_ERROR,
@@ -27,7 +28,6 @@ from upskill.reporting.junit import junit_report
 from upskill.reporting.markdown import markdown_report
 from upskill.reporting.terminal import most_rows, show_evaluation
 
-CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
 ABOVE_AND_BELOW = 3
 """Rows that `eval` needs besides: one on what is measured, two for the next command."""
 RUN = "runs/2026-11-15-093042-tarnctl-1a2b3c"

@@ -14,8 +14,9 @@ from rich.cells import cell_len
 
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
-from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
+from upskill.reporting.glance.values import Glance, GlanceRow
 from upskill.reporting.palette import DARK, LIGHT, verdict_colour
+from upskill.reporting.wording import USUAL
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7

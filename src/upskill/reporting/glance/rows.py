@@ -5,8 +5,8 @@ from dataclasses import replace
 from upskill.domain import Evaluation, Lift, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import unique_names
-from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
-from upskill.reporting.wording import arm_name, arm_percents, between, confidence, fault_words, points
+from upskill.reporting.glance.values import NO_SIGN, SIGNS, Clarity, GlanceRow
+from upskill.reporting.wording import USUAL, arm_name, arm_percents, between, confidence, fault_words, points
 
 _NOT_ARRIVED = ("transport", "provider", "rate limit", "timeout")
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from upskill.reporting.glance.names import told_apart
 from upskill.reporting.glance.text_dumbbell import ASCII, UNICODE, Glyphs, drawn
-from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, USUAL, Glance, GlanceRow
-from upskill.reporting.wording import can_draw
+from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, Glance, GlanceRow
+from upskill.reporting.wording import USUAL, can_draw
 
 _GAP = 2
 _LEAST_BAR, _GOOD_BAR, _MOST_BAR = 10, 16, 41

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upskill.reporting.next_step import NextStep
+from upskill.reporting.wording import USUAL
 
 Clarity = Literal["clear", "unclear", "none"]
 """Whether there is a verdict (`clear`), an undecided one (`unclear`), or nothing to conclude from (`none`)."""
@@ -14,8 +15,6 @@ NO_SIGN = "–"
 ASCII_SIGNS = {"▲": "+", "▼": "-", "=": "=", "◆": "$", "?": "?", NO_SIGN: "!"}
 IN_ASCII = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ",", "†": "^"})
 """What stands for our other signs on a terminal that cannot show them."""
-USUAL = "95% CI"
-"""What an interval is where it says nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
