@@ -12,7 +12,7 @@ from upskill.domain.text import count
 from upskill.measuring import Decision, DroppedPair, Pair, RunningLift
 from upskill.measuring.lift import RunningLook
 from upskill.models import MeteredClient
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import names_by_model, unique_names
 from upskill.reporting.live_table import Condition, LiveSpending, LiveStudent, LiveTable, live_block, log_lines
 from upskill.reporting.wording import arm_name, percents
 from upskill.workflows.progress import RunProgress
@@ -72,13 +72,7 @@ class Figures:
 
     def __init__(self, plan: TrialPlan) -> None:
         self._plan = plan
-        self._names = dict(
-            zip(
-                (student.name for student in plan.students),
-                unique_names([student.name for student in plan.students]),
-                strict=True,
-            )
-        )
+        self._names = names_by_model([student.name for student in plan.students])
         self._compared = plan.against is not None
         self._lifts = {student.name: RunningLift(cases=len(plan.cases)) for student in plan.students}
         self._decisions: dict[str, Decision] = {}

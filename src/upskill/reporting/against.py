@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count, points
 from upskill.reporting.glance import Glance, GlanceRow
-from upskill.reporting.glance.names import is_scripted, unique_names
+from upskill.reporting.glance.names import is_scripted, names_by_model, unique_names
 from upskill.reporting.glance.rows import row_of
 from upskill.reporting.next_step import NextStep, compare_versions
 
@@ -70,14 +70,10 @@ def against(
         for model in models
         if (found := {case: rate for (who, case), rate in rates.items() if who == model and case in shared_cases})
     ]
-    before, after = "without the skill", "with the skill"
     glance = Glance(
         skill=second.evaluation.skill.name,
         sentences=(*_answer(shared), _differs(first, second, shared_cases, models), NOT_A_TEST),
         rows=tuple(_rows(first, second)),
-        before=before,
-        after=after,
-        cases=len(shared_cases),
         scripted=all(
             is_scripted(report.student.model) for side in (first, second) for report in side.evaluation.students
         ),
@@ -131,7 +127,7 @@ def _differs(first: RunSide, second: RunSide, shared_cases: Sequence[str], model
 def _rows(first: RunSide, second: RunSide) -> Iterator[GlanceRow]:
     """The rows of both runs, model by model; a model that only one run asked has one row."""
     models = list(dict.fromkeys((*_models(first), *_models(second))))
-    names = dict(zip(models, unique_names(models), strict=True))
+    names = names_by_model(models)
     for model in models:
         for side in (first, second):
             for report in side.evaluation.students:

@@ -1,7 +1,6 @@
 """What a `generate` decided, in one sentence: what was saved or which version stays, and on what evidence."""
 
 from upskill.domain import Evaluation, StudentReport
-from upskill.domain.evaluation import shown_interval
 from upskill.domain.generated import GenerateResult
 from upskill.domain.text import count
 from upskill.reporting.wording import confidence_interval, points
@@ -48,8 +47,7 @@ def _figures(report: StudentReport) -> str:
     if not report.lifts:
         return ""
     lift = report.lifts[0]
-    interval = shown_interval(claim=report.claim, these_cases=lift.these_cases, cases_like_these=lift.cases_like_these)
-    return f" ({points(lift.mean)} points, {confidence_interval(lift, interval)})"
+    return f" ({points(lift.mean)} points, {confidence_interval(lift, report.interval)})"
 
 
 def _of_several(generated: GenerateResult, evaluation: Evaluation) -> str:

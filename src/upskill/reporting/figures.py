@@ -13,15 +13,17 @@ from upskill.reporting.cases import label_lines
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.lines import print_lines
 from upskill.reporting.wording import (
+    USUAL,
     arm_name,
     arm_percents,
-    between,
     can_draw,
     ceiling_words,
     confidence_interval,
     dollars,
     drawn_bar,
+    interval_in_column,
     judge_error_words,
+    percent,
     points,
     widest_name,
 )
@@ -52,11 +54,6 @@ def show_figures(evaluation: Evaluation, console: Console) -> None:
     print_lines(_several(evaluation), console)
     console.print(table(evaluation, console))
     print_lines([Text()], console)
-
-
-def percent(share: float | None) -> str:
-    """A share as whole percent; nothing was measured: a dash."""
-    return "-" if share is None else f"{share:.0%}"
 
 
 def _one(evaluation: Evaluation, report: StudentReport, console: Console) -> Iterator[Text]:
@@ -211,15 +208,13 @@ def _share(shown: str, arm: ArmSummary) -> str:
 def _between(lift: Lift, report: StudentReport) -> str:
     """The interval that the verdict rests on, in brackets, and the verdict with its reach."""
     where = " on these cases" if report.claim == "these cases" else ""
-    usual = abs(lift.confidence - 0.95) < 1e-9  # as the head of the column says
-    interval = between(report.interval) if usual else confidence_interval(lift, report.interval)
-    return f"({interval}) {report.verdict}{where}"
+    return f"({interval_in_column(report.interval, lift.confidence)}) {report.verdict}{where}"
 
 
 def table(evaluation: Evaluation, console: Console) -> Table:
     """Several students, a row each."""
     rows = Table(safe_box=not can_draw(console), padding=(0, 1 if console.width >= WIDE else 0))
-    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", "Lift in points (95% CI)"):
+    for name in ("Model", "Pass Rate", "Avg Assertions", "Avg Tokens", "Cost/Task", f"Lift in points ({USUAL})"):
         rows.add_column(name, overflow="fold", min_width=_LEAST_MODEL if name == "Model" else None)
     arrow = " → " if can_draw(console) else " > "
     for report in evaluation.students:

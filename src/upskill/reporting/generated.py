@@ -16,7 +16,7 @@ from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures, aptitude_json
 from upskill.reporting.decision import decision
 from upskill.reporting.glance import glance
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import names_by_model, unique_names
 from upskill.reporting.json_report import evaluation_json
 from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements, requirements_json
@@ -101,7 +101,7 @@ def _where(generated: GenerateResult) -> Iterator[str]:
 
 def _notes(generated: GenerateResult, required: Required | None) -> Iterator[ResultNote]:
     """Those of the held-out test, then what each student could do before, then remarks on the whole."""
-    names = dict(zip(generated.students, unique_names(generated.students), strict=True))
+    names = names_by_model(generated.students)
     yield from unmet_notes(generate_requirements(generated, required), names)
     if generated.evaluation is not None:
         yield from found_notes(generated.evaluation)

@@ -9,9 +9,8 @@ from upskill.domain import Interval
 from upskill.domain.progress import Waiting
 from upskill.domain.text import MINUS, count, printable
 from upskill.reporting.glance.values import SIGNS
-from upskill.reporting.wording import between, dollars, points
+from upskill.reporting.wording import BAR, between, dollars, points
 
-BAR = 20
 _LEAST_NAME = 12
 _GAP = "  "
 _SHORT_WAIT_SECONDS = 2.0

@@ -39,7 +39,7 @@ def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str |
         return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
     if _cases_in_doubt(evaluation):
         return NextStep("see what to change in the test cases", f"upskill cases check {folder}")
-    if verdicts & {"hurts"}:
+    if "hurts" in verdicts:
         return NextStep("let the teacher revise the skill", f"upskill generate --from {folder}")
     if "undecided" in verdicts:
         return _decide(evaluation, folder)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from upskill.domain import Evaluation, JudgeReport, StudentReport
 from upskill.domain.text import count
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.requirements import Requirement, not_met_line, requirements
 from upskill.reporting.wording import (
     arm_name,
@@ -38,7 +38,7 @@ class ResultNote:
 
 def result_notes(evaluation: Evaluation) -> Iterator[ResultNote]:
     """All of them: the cap that ended it, requirements not met, what went wrong, what else was found, then remarks."""
-    names = _short_names(evaluation)
+    names = headline_names(evaluation)
     stopped = None if evaluation.end.cap is None else f"stopped at {evaluation.end.cap}"
     if stopped is not None:
         yield ResultNote(text=stopped, must_show=True)
@@ -102,9 +102,9 @@ def judge_words(judge: JudgeReport) -> str:
     )
 
 
-def _short_names(evaluation: Evaluation) -> dict[str, str]:
-    names = [report.student.name for report in evaluation.students]
-    return dict(zip(names, unique_names(names), strict=True))
+def headline_names(evaluation: Evaluation) -> dict[str, str]:
+    """The name that each model has in the headline, by its full name."""
+    return names_by_model([report.student.name for report in evaluation.students])
 
 
 def _trouble(evaluation: Evaluation) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
             for arm in report.arms:
                 faults.update(dict(arm.faults))
         whose = f"{count(sum(arm.errored for one in errored for arm in one.arms), 'answer')} of "
-        whose += _short_names(evaluation)[errored[0].student.name] if len(errored) == 1 else f"{len(errored)} models"
+        whose += headline_names(evaluation)[errored[0].student.name] if len(errored) == 1 else f"{len(errored)} models"
         yield f"errored, not counted as failures: {whose} ({faults_words(faults.most_common())})"
     arms = [(arm_name(arm.arm, report.harness), arm) for report in evaluation.students for arm in report.arms]
     for what, counted in (
@@ -164,7 +164,7 @@ def _errors_of_several(evaluation: Evaluation) -> Iterator[str]:
 
 def _answered_by(evaluation: Evaluation) -> Iterator[str]:
     """Whoever is served at an address answers, whatever name is asked for: a verdict says whom it is about."""
-    names = _short_names(evaluation)
+    names = headline_names(evaluation)
     found = [report for report in evaluation.students if report.answered_by]
     if len(evaluation.students) == 1 and found:
         yield f"answered by {_served(found[0])}, as the server calls it; asked for as {found[0].student.name}"
@@ -180,7 +180,7 @@ def _served(report: StudentReport) -> str:
 
 def _loading(evaluation: Evaluation) -> Iterator[str]:
     """For students that may load the skill: how many did."""
-    names = _short_names(evaluation)
+    names = headline_names(evaluation)
     offered = [
         (report, arm) for report in evaluation.students if (arm := report.arm("offered")) is not None and arm.trials
     ]
@@ -194,7 +194,7 @@ def _loading(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _ceilings(evaluation: Evaluation) -> Iterator[str]:
-    names = _short_names(evaluation)
+    names = headline_names(evaluation)
     if len(evaluation.students) == 1:
         words = ceiling_words(evaluation.students[0], cases=evaluation.cases)
         yield from [] if words is None else [words]
@@ -206,7 +206,7 @@ def _ceilings(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _judge_errors(evaluation: Evaluation) -> Iterator[str]:
-    names = _short_names(evaluation)
+    names = headline_names(evaluation)
     corrected = []
     for report in evaluation.students:
         error = report.judge_error

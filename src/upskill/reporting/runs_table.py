@@ -11,16 +11,14 @@ from rich.text import Text
 from upskill.domain.evaluation import PastResult, PastRun
 from upskill.domain.text import shortened
 from upskill.reporting import wording
-from upskill.reporting.glance.names import fitted, unique_names
+from upskill.reporting.glance.names import fitted, names_by_model
 from upskill.reporting.glance.terminal_block import style_of
-from upskill.reporting.glance.values import ASCII_SIGNS, NO_SIGN, SIGNS, USUAL
+from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, NO_SIGN, SIGNS
 from upskill.reporting.run_rows import found, who
 
 _NEEDED = "▲▼◆→−–…†"
 """Signs that a terminal must be able to show; else all of them are replaced."""
-_PLAIN = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "†": "^"})
 _GAP = 2
-_USUAL_CONFIDENCE = 0.95
 _LEAST_NAME = 6
 _SHOWN_OF_DIGEST = 8
 
@@ -51,7 +49,14 @@ def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = Fal
     plain = not wording.can_draw(console, _NEEDED)
     blocks = list(zip(runs, _rows(runs, versions=versions, plain=plain), strict=True))
     arrow = "->" if plain else "→"
-    heads = ("version" if versions else "skill", "model", f"without {arrow} with", f"lift ({USUAL})", "verdict", "cost")
+    heads = (
+        "version" if versions else "skill",
+        "model",
+        f"without {arrow} with",
+        f"lift ({wording.USUAL})",
+        "verdict",
+        "cost",
+    )
     cells = [heads, *(row.cells for _, rows in blocks for row in rows if not row.sentence)]
     widths = [max(cell_len(row[column]) for row in cells) for column in range(len(heads))]
     widths[0] = max(widths[0], *(cell_len(row.skill) for _, rows in blocks for row in rows))
@@ -60,7 +65,7 @@ def show_runs(runs: Sequence[PastRun], console: Console, *, versions: bool = Fal
     lines = _wide(blocks, heads, widths) if is_wide else _narrow(blocks, heads, widths, console.width)
     for line in (*lines, *_footnotes(runs)):
         line.rstrip()
-        console.print(Text(line.plain.translate(_PLAIN)) if plain else line, soft_wrap=True)
+        console.print(Text(line.plain.translate(IN_ASCII)) if plain else line, soft_wrap=True)
 
 
 def verdict_words(verdict: str | None, *, plain: bool = False) -> str:
@@ -72,7 +77,7 @@ def verdict_words(verdict: str | None, *, plain: bool = False) -> str:
 
 def _rows(runs: Sequence[PastRun], *, versions: bool, plain: bool) -> Iterator[list[_Row]]:
     models = list(dict.fromkeys(result.model for run in runs for result in run.results))
-    names = dict(zip(models, unique_names(models), strict=True))
+    names = names_by_model(models)
     for run in runs:
         digest = (run.digest or "").removeprefix("sha256:")[:_SHOWN_OF_DIGEST]
         label = (digest if versions else run.skill) or ""
@@ -82,24 +87,20 @@ def _rows(runs: Sequence[PastRun], *, versions: bool, plain: bool) -> Iterator[l
         yield [
             _row(
                 result,
-                skill=label if first else "",
+                skill="" if number else label,
                 name=names[result.model],
-                cost=_cost(run) if first else "",
+                cost="" if number else _cost(run),
                 plain=plain,
             )
-            for first, result in _with_first(run.results)
+            for number, result in enumerate(run.results)
         ]
-
-
-def _with_first(results: Sequence[PastResult]) -> Iterator[tuple[bool, PastResult]]:
-    return ((number == 0, result) for number, result in enumerate(results))
 
 
 def _row(result: PastResult, *, skill: str, name: str, cost: str, plain: bool) -> _Row:
     # Where there is no verdict nothing may look like one.
     rates, lift = ("–", "–") if result.verdict == "invalid" else (_rates(result), _lift(result))
     if plain:
-        rates, lift, cost = (text.translate(_PLAIN) for text in (rates, lift, cost))
+        rates, lift, cost = (text.translate(IN_ASCII) for text in (rates, lift, cost))
     verdict = verdict_words(result.verdict, plain=plain)
     style = style_of(result.verdict or "")
     return _Row(skill=skill, model=name, rates=rates, lift=lift, verdict=verdict, style=style, cost=cost)
@@ -117,8 +118,8 @@ def _lift(result: PastResult) -> str:
         return "–"
     if result.interval is None:
         return wording.points(result.lift)
-    other = "" if result.confidence == _USUAL_CONFIDENCE else f"{result.confidence * 100:g}% CI "
-    return f"{wording.points(result.lift)} ({other}{wording.between(result.interval)}){'*' if result.narrow else ''}"
+    interval = wording.interval_in_column(result.interval, result.confidence)
+    return f"{wording.points(result.lift)} ({interval}){'*' if result.narrow else ''}"
 
 
 def _cost(run: PastRun) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 from upskill.domain.evaluation import PastRun
 from upskill.domain.text import shortened
 from upskill.reporting import wording
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import names_by_model
 from upskill.reporting.glance.terminal_block import style_of
 from upskill.reporting.listings import plain_table, print_table
 from upskill.reporting.runs_table import verdict_words
@@ -62,7 +62,7 @@ def _last_verdict(skill: SkillLine, *, plain: bool) -> Text:
     if skill.measured is None:
         return Text("not measured")
     results = skill.measured.results
-    names = dict(zip((one.model for one in results), unique_names([one.model for one in results]), strict=True))
+    names = names_by_model([one.model for one in results])
     by_verdict: dict[str | None, list[str]] = {}
     for result in results:
         by_verdict.setdefault(result.verdict, []).append(names[result.model])

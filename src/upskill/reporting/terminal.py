@@ -14,7 +14,7 @@ from upskill.domain.text import count
 from upskill.reporting.glance import Glance, glance, terminal_lines
 from upskill.reporting.lines import cut_to, height_of, print_lines
 from upskill.reporting.result_notes import ResultNote, result_notes
-from upskill.reporting.wording import dollars
+from upskill.reporting.wording import dollars, paid
 
 MOST_ROWS, ROWS_PER_MODEL = 12, 2
 """Rows for one model, and for each further one: everything that is left on the screen."""
@@ -102,8 +102,7 @@ class TerminalResult:
 
 def spent_words(bought: Purchase) -> str:
     """What an evaluation took, in one line."""
-    cost = "price unknown" if bought.cost is None else dollars(bought.cost)
-    line = f"spent: {cost}, {bought.calls:,} calls, {bought.tokens:,} tokens"
+    line = f"spent: {paid(bought.cost)}, {bought.calls:,} calls, {bought.tokens:,} tokens"
     if bought.failed_calls:
         line += f"; {count(bought.failed_calls, 'call')} brought no answer"
         line += f" (~{dollars(bought.lost)})" if bought.lost else ""

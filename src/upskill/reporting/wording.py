@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 BAR = 20
 """Characters of a bar on a terminal."""
-
-
+USUAL = "95% CI"
+"""What an interval is where it says nothing else."""
 _FAULTS = {
     "transport": "the connection broke",
     "provider": "the server reported an error",
@@ -86,7 +86,16 @@ def confidence_interval(lift: Lift, interval: Interval | None) -> str:
 
 def confidence(lift: Lift) -> str:
     """What the intervals of a lift promise to cover."""
-    return f"{round(lift.confidence * 100, 1):g}% CI"
+    return _covers(lift.confidence)
+
+
+def interval_in_column(interval: Interval | None, share: float) -> str:
+    """An interval under a head that says `95% CI`: where it promises to cover another share, it says so itself."""
+    return between(interval) if interval is None or _covers(share) == USUAL else f"{_covers(share)} {between(interval)}"
+
+
+def _covers(share: float) -> str:
+    return f"{round(share * 100, 1):g}% CI"
 
 
 def ceiling_words(report: StudentReport, *, cases: int) -> str | None:

@@ -1,5 +1,6 @@
 """Evaluations and trials made by hand, for every form of report."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -177,6 +178,21 @@ EVALUATIONS = {
     ),
     "interrupted": evaluation(report(verdict="undecided", spent=0.0), end=RunEnd(interrupted=True), notes=("a", "b")),
 }
+
+ERRORED = report(arms=(arm("baseline", errored=2), arm("with_skill", errored=1)), stopped="cap", late=2)
+ANY = [
+    evaluation(),
+    *EVALUATIONS.values(),
+    evaluation(ERRORED, end=RunEnd(interrupted=True), design="sequential"),
+    evaluation(agent_report()),
+    evaluation(agent_report(), agent_report()),
+    evaluation(*(report(f"a-model-with-a-rather-long-name-{number}") for number in range(6))),
+    evaluation(ceiling_report()),
+    evaluation(ceiling_report(), ceiling_report()),
+]
+"""Whatever a form of report for people must cope with."""
+CODE_WORDS = re.compile(r"\b(arms?|trials?|with_skill|student_t|None)\b")
+"""Words of the code, which no such report uses."""
 
 
 def _trial(student: str, case: str, arm: Arm, repeat: int, outcome: Outcome, **more: Any) -> Trial:

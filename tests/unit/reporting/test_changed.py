@@ -9,8 +9,9 @@ from unit.reporting.evaluations import agent_report, arm, report
 from unit.reporting.pages import EVALUATIONS, Parsed, errored, evaluation, logged, page, scored
 from upskill.domain import Arm, Evaluation, Trial
 from upskill.domain.agent_step import AgentStep, AgentSteps
+from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.html.change import CHANGES, changed_row, counted, in_order, scope
-from upskill.reporting.html.changed import arm_titles, changed_data
+from upskill.reporting.html.changed import changed_data
 from upskill.reporting.html.facts import CaseText, LoggedTrial
 from upskill.reporting.html.texts import MOST_STEPS, SHORTEST, STEPS_ROOM, Texts, steps_for
 

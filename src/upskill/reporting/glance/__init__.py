@@ -1,8 +1,9 @@
 """The one sentence and the one picture of a result: made here, used on the page, the terminal, in Markdown and docs."""
 
 from upskill.domain import Evaluation
+from upskill.reporting.glance.arms import compared_titles
 from upskill.reporting.glance.dumbbell_svg import dumbbell_css, svg
-from upskill.reporting.glance.headline import arm_words, sentences_of
+from upskill.reporting.glance.headline import sentences_of
 from upskill.reporting.glance.markdown_block import markdown
 from upskill.reporting.glance.names import is_scripted
 from upskill.reporting.glance.rows import rows_of
@@ -21,14 +22,13 @@ def glance(
     `skill` is the folder as it was typed, `resume` the command that resumes the run, where they are known.
     """
     rows = rows_of(evaluation)
-    before, after = arm_words(evaluation)
+    before, after = compared_titles(evaluation)
     return Glance(
         skill=evaluation.skill.name,
         sentences=sentences_of(evaluation, rows, decision=decision),
         rows=rows,
         before=before,
         after=after,
-        cases=evaluation.cases,
         scripted=bool(rows) and all(is_scripted(report.student.model) for report in evaluation.students),
         next_step=next_step(evaluation, skill=skill, resume=resume),
     )
@@ -40,9 +40,6 @@ def glance_of_nothing(skill: str, decision: str, next_step: NextStep | None) -> 
         skill=skill,
         sentences=(decision,),
         rows=(),
-        before="without the skill",
-        after="with the skill",
-        cases=0,
         scripted=False,
         next_step=next_step,
     )

@@ -14,14 +14,14 @@ from rich.cells import cell_len
 
 from upskill.domain.text import visible
 from upskill.reporting.glance.names import fitted
-from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
-from upskill.reporting.palette import DARK, LIGHT
+from upskill.reporting.glance.values import Glance, GlanceRow
+from upskill.reporting.palette import DARK, LIGHT, verdict_colour
+from upskill.reporting.wording import USUAL
 
 _COLOURS = ("ink", "muted", "grid", "paper", "good", "bad", "unsure")
 _DOT, _RING = 6, 7
 _AXIS = {0.0: "start", 0.5: "middle", 1.0: "end"}
 """Rates that are marked, and how their figures are aligned."""
-_TONES = {"helps": "good", "cheaper": "good", "hurts": "bad", "no difference": "even"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +113,8 @@ def _parts(glance: Glance, layout: _Layout, bottom: int) -> Iterator[str]:
     for row in glance.rows:
         words = _wide_words if layout.is_wide else _narrow_words
         middle = top + (layout.row // 2 if layout.is_wide else 42)
-        yield f'<g class="{_TONES.get(row.verdict, "unsure")}"><title>{_escaped(_title(row))}</title>'
+        tone = "even" if row.verdict == "no difference" else verdict_colour(row.verdict)
+        yield f'<g class="{tone}"><title>{_escaped(_title(row))}</title>'
         yield f'<path class="rule" d="M0 {top}H{layout.width}"/>'
         if not layout.is_wide:  # between the words above the scale and those below it
             yield from (f'<path class="axis" d="M{layout.x(rate)} {middle - 13}V{middle + 13}"/>' for rate in _AXIS)

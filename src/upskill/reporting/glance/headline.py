@@ -2,18 +2,10 @@
 
 from collections.abc import Sequence
 
-from upskill.domain import Arm, Evaluation, harness_info
+from upskill.domain import Arm, Evaluation
 from upskill.domain.text import count
 from upskill.reporting.glance.values import GlanceRow
 
-_ARMS = {
-    "baseline": "without the skill",
-    "with skill": "with the skill",
-    "skill offered": "with the skill offered",
-    "skill given": "with the skill given",
-    "ceiling": "with the passage itself",
-}
-"""Our own names of arms as they stand on the first screen; a harness of somebody else has its own."""
 _SUBJECTS: dict[Arm, str] = {"ceiling": "The passage"}
 
 
@@ -28,18 +20,6 @@ def sentences_of(evaluation: Evaluation, rows: Sequence[GlanceRow], *, decision:
     found = [_one(subject, rows[0])] if len(rows) == 1 else _several(subject, rows)
     interrupted = ["The run was interrupted, so this is not final."] if evaluation.interrupted else []
     return (*interrupted, *found) if decision is None else (decision, *interrupted, *found[1:])
-
-
-def arm_words(evaluation: Evaluation) -> tuple[str, str]:
-    """What stands before the comparison and after it, as people say it."""
-    if not evaluation.students:
-        return "without the skill", "with the skill"
-    report = evaluation.students[0]
-    measured, against = report.compared
-    if against == "previous":
-        return "old version", "new version"
-    before, after = (harness_info(report.harness).arm_name(arm) for arm in (against, measured))
-    return _ARMS.get(before, before), _ARMS.get(after, after)
 
 
 def _subject(evaluation: Evaluation) -> str:

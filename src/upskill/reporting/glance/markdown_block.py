@@ -4,7 +4,8 @@ import re
 
 from upskill.domain.text import printable
 from upskill.reporting.glance.text_dumbbell import UNICODE, drawn
-from upskill.reporting.glance.values import USUAL, Glance, GlanceRow
+from upskill.reporting.glance.values import Glance, GlanceRow
+from upskill.reporting.wording import USUAL
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&@])")
 _ADDRESS = re.compile(r"(?i)\b(https?|ftp)://|\bwww\.")

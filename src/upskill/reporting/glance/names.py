@@ -12,15 +12,25 @@ LONGEST = 36
 """Cells of a short name."""
 
 
-def unique_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
+def names_by_model(models: Sequence[str]) -> dict[str, str]:
+    """The short name of each model, by its full one."""
+    return dict(zip(models, unique_names(models), strict=True))
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
     """A short name for each: the file name of a script, the last part of a path, and more of it where two are alike."""
     clean = [" ".join(visible(name).split()) or "?" for name in names]
     parts = [_parts(name) for name in clean]
-    short = [_last(one, _needed(one, parts)) for one in parts]
-    cut = [fitted(name, most) for name in short]
+    return told_apart(["/".join(one[-_needed(one, parts) :]) for one in parts], LONGEST)
+
+
+def told_apart(names: Sequence[str], most: int, dots: str = "…") -> list[str]:
+    """The names in so many cells each; those that are alike once they are cut have their number."""
+    cut = [fitted(name, most, dots) for name in names]
+    room = most - len(f" #{len(names)}")
     return [
-        name if cut.count(name) == 1 else f"{fitted(name, most - 4).rstrip()} #{number}"
-        for number, name in enumerate(cut, 1)
+        one if cut.count(one) == 1 else f"{fitted(name, room, dots)} #{number}"
+        for number, (one, name) in enumerate(zip(cut, names, strict=True), 1)
     ]
 
 
@@ -56,7 +66,3 @@ def _needed(one: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> int:
     return next(
         (most for most in range(1, len(one)) if all(other[-most:] != one[-most:] for other in different)), len(one)
     )
-
-
-def _last(parts: tuple[str, ...], most: int) -> str:
-    return "/".join(parts[-most:])

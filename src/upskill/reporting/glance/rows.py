@@ -5,8 +5,8 @@ from dataclasses import replace
 from upskill.domain import Evaluation, Lift, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.glance.names import unique_names
-from upskill.reporting.glance.values import NO_SIGN, SIGNS, USUAL, Clarity, GlanceRow
-from upskill.reporting.wording import arm_name, arm_percents, between, confidence, fault_words, points
+from upskill.reporting.glance.values import NO_SIGN, SIGNS, Clarity, GlanceRow
+from upskill.reporting.wording import USUAL, arm_name, arm_percents, between, confidence, fault_words, points
 
 _NOT_ARRIVED = ("transport", "provider", "rate limit", "timeout")
 
@@ -60,7 +60,7 @@ def row_of(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         before_text=shown.get(against, "–"),
         after_text=shown.get(measured, "–"),
         lift=None if lift is None else points(lift.mean),
-        interval=None if lift is None or interval is None else _named_interval(lift, between(interval)),
+        ends=None if interval is None else between(interval),
         confidence=USUAL if lift is None else confidence(lift),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
@@ -88,7 +88,7 @@ def _empty(report: StudentReport, *, name: str, cases: int) -> GlanceRow:
         before_text="–",
         after_text="–" if after is None else arm_percents(report)[report.compared[0]],
         lift=None,
-        interval=None,
+        ends=None,
         reach="",
         other_interval=None,
         verdict="no verdict" if compared else "not compared",
@@ -137,11 +137,6 @@ def _clarity(report: StudentReport) -> Clarity:
     if report.verdict in (None, "invalid") or not report.lifts:
         return "none"
     return "unclear" if report.verdict == "undecided" else "clear"
-
-
-def _named_interval(lift: Lift, ends: str) -> str:
-    """The ends, and before them the confidence where that is not the usual one."""
-    return ends if confidence(lift) == USUAL else f"{confidence(lift)} {ends}"
 
 
 def _narrow(report: StudentReport) -> bool:

@@ -7,10 +7,10 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from upskill.reporting.glance.names import fitted
+from upskill.reporting.glance.names import told_apart
 from upskill.reporting.glance.text_dumbbell import ASCII, UNICODE, Glyphs, drawn
-from upskill.reporting.glance.values import ASCII_SIGNS, USUAL, Glance, GlanceRow
-from upskill.reporting.wording import can_draw
+from upskill.reporting.glance.values import ASCII_SIGNS, IN_ASCII, Glance, GlanceRow
+from upskill.reporting.wording import USUAL, can_draw
 
 _GAP = 2
 _LEAST_BAR, _GOOD_BAR, _MOST_BAR = 10, 16, 41
@@ -19,7 +19,6 @@ WITH_TOKENS = 100
 """Columns from which a line has room for the tokens."""
 _STYLES = {"helps": "bright_blue", "cheaper": "bright_blue", "hurts": "dark_orange", "no difference": ""}
 _NEEDED = "○●◉━╌╱·▲▼◆→−–…"
-_PLAIN = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ","})
 
 
 def style_of(verdict: str) -> str:
@@ -52,19 +51,9 @@ def _rows(rows: Sequence[GlanceRow], width: int, *, plain: bool) -> list[Text]:
     dots = "~" if plain else "…"
     named = [
         replace(row, name=one)
-        for row, one in zip(rows, _told_apart([row.name for row in rows], name, dots), strict=True)
+        for row, one in zip(rows, told_apart([row.name for row in rows], name, dots), strict=True)
     ]
     return [_line(row, cells, (name, bar, *widths), glyphs) for row, cells in zip(named, texts, strict=True)]
-
-
-def _told_apart(names: Sequence[str], most: int, dots: str) -> list[str]:
-    """The names in so many cells; those that are alike once they are cut have the number of their line."""
-    cut = [fitted(name, most, dots) for name in names]
-    room = most - len(f" #{len(names)}")
-    return [
-        one if cut.count(one) == 1 else f"{fitted(name, room, dots)} #{number}"
-        for number, (one, name) in enumerate(zip(cut, names, strict=True), 1)
-    ]
 
 
 def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
@@ -78,7 +67,7 @@ def _cells(row: GlanceRow, *, plain: bool, tokens: bool) -> list[str]:
         cells = [rates, row.figures, f"{sign} {row.verdict}{here}"]
     if tokens:
         cells.append("" if row.tokens is None else f"{row.tokens} tokens")
-    return [cell.translate(_PLAIN) if plain else cell for cell in cells]
+    return [cell.translate(IN_ASCII) if plain else cell for cell in cells]
 
 
 def _line(row: GlanceRow, cells: Sequence[str], widths: Sequence[int], glyphs: Glyphs) -> Text:
@@ -111,4 +100,4 @@ def _key(glance: Glance, width: int, *, plain: bool) -> Text:
 
 def _encodable(text: str, console: Console) -> str:
     """The text in characters that the console can carry."""
-    return text if can_draw(console, text) else text.translate(_PLAIN).encode("ascii", "replace").decode("ascii")
+    return text if can_draw(console, text) else text.translate(IN_ASCII).encode("ascii", "replace").decode("ascii")

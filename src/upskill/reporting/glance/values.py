@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from upskill.reporting.next_step import NextStep
+from upskill.reporting.wording import USUAL
 
 Clarity = Literal["clear", "unclear", "none"]
 """Whether there is a verdict (`clear`), an undecided one (`unclear`), or nothing to conclude from (`none`)."""
@@ -12,8 +13,8 @@ SIGNS = {"helps": "▲", "hurts": "▼", "no difference": "=", "cheaper": "◆",
 """A sign for each verdict, so that none rests on colour alone."""
 NO_SIGN = "–"
 ASCII_SIGNS = {"▲": "+", "▼": "-", "=": "=", "◆": "$", "?": "?", NO_SIGN: "!"}
-USUAL = "95% CI"
-"""What an interval is where it says nothing else."""
+IN_ASCII = str.maketrans({"→": "->", "−": "-", "–": "-", "…": "~", "·": ",", "†": "^"})
+"""What stands for our other signs on a terminal that cannot show them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,12 +32,12 @@ class GlanceRow:
     after_text: str
     """In whole percent. The difference of the two is the lift as it is shown."""
     lift: str | None
-    interval: str | None
-    """The interval that the verdict rests on: 95% unless it says otherwise."""
+    ends: str | None
+    """Of the interval that the verdict rests on: `+35 to +100`."""
     confidence: str = USUAL
     low: float | None = None
     high: float | None = None
-    """The ends of that interval."""
+    """The same ends as numbers."""
     reach: str
     """Empty where the interval is for new cases of this kind; otherwise `on these 12 cases`."""
     other_interval: str | None
@@ -54,9 +55,9 @@ class GlanceRow:
     """Why nothing can be concluded; `None` where something is."""
 
     @property
-    def ends(self) -> str | None:
-        """The interval without its confidence."""
-        return None if self.interval is None else self.interval.removeprefix(f"{self.confidence} ")
+    def interval(self) -> str | None:
+        """The ends, and before them the confidence where that is not the usual one."""
+        return self.ends if self.ends is None or self.confidence == USUAL else f"{self.confidence} {self.ends}"
 
     @property
     def figures(self) -> str:
@@ -79,10 +80,9 @@ class Glance:
     sentences: tuple[str, ...]
     """The answer first."""
     rows: tuple[GlanceRow, ...]
-    before: str
-    after: str
+    before: str = "without the skill"
+    after: str = "with the skill"
     """What the two dots of a row stand for."""
-    cases: int
     scripted: bool
     """Whether scripts answered in place of models."""
     next_step: NextStep | None

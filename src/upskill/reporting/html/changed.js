@@ -1,11 +1,9 @@
-"use strict";
 // What changed: rows of cases and models, each opening its pair. Text goes in as text: nothing here parses HTML.
 // Whenever a pair is shown, document receives "pair-opened" with {case, use, student, repeat, sides}; each side has the
 // name of its arm, its element (to which controls may be appended) and its trial {line, state, answer}.
 (() => {
-  if (!document.getElementById("data")) return; // a generate that measured nothing
   const given = document.getElementById("data");
-  if (!given) return; // nothing was measured
+  if (!given) return; // a generate that measured nothing
   const data = JSON.parse(given.textContent);
   const [list, dialog, form, byStudent, byKind, byText, found] = ["pairs", "pair", "filters", "by-student", "by-kind", "by-text", "found"].map((id) => document.getElementById(id));
   const CHUNK = 40;
@@ -21,12 +19,6 @@
   const pairArms = data.compared ? [before, after] : [after];
   const number = (value) => value.toLocaleString("en", { maximumSignificantDigits: 6 });
 
-  const make = (name, content, attributes = {}) => {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    for (const part of [content].flat()) if (part !== null && part !== undefined) element.append(part);
-    return element;
-  };
   const button = (name, act, attributes = {}) => {
     const made = make("button", name, { type: "button", ...attributes });
     if (act) made.addEventListener("click", act);
@@ -226,7 +218,7 @@
     const near = (at) => lines.slice(Math.max(0, at - 3), at + 4).some(([sign]) => sign !== " ");
     const parts = [];
     lines.forEach(([sign, words], at) => {
-      if (near(at)) parts.push(make("span", `${sign} ${words}\n`, { class: sign === "+" ? "added" : sign === " " ? "kept" : "removed" }));
+      if (near(at)) parts.push(make("span", `${sign} ${words}\n`, { class: { "+": "added", "−": "removed", " ": "same" }[sign] }));
       else if (parts[parts.length - 1] !== "⋯\n") parts.push("⋯\n");
     });
     return parts;
@@ -251,7 +243,7 @@
     const entries = gradeOf(trial).map(([kind, passed, saw], at) =>
       make("li", [
         make("p", [make("span", `${passed ? "✓ passed" : "✗ failed"}`, { class: `end ${passed ? "pass" : "fail"}` }), ` ${kind}`]),
-        asked[at]?.[0] === kind ? pre(text(asked[at][1]), "asks") : null,
+        asked[at]?.[0] === kind ? pre(text(asked[at][1])) : null,
         make("p", [make("span", "saw: ", { class: "muted" }), text(saw)], { class: "saw" }),
       ]));
     const ended = Array.isArray(detail) ? [make("p", `The model did not finish by itself: ${detail[1]}.`)] : [];

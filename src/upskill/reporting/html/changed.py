@@ -11,7 +11,7 @@ from upskill.domain.agent_step import AgentStep, AgentSteps
 from upskill.domain.case import Json
 from upskill.domain.text import readable_text
 from upskill.domain.trial import ARMS
-from upskill.reporting.glance.headline import arm_words
+from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.change import (
     CHANGES,
@@ -29,7 +29,7 @@ from upskill.reporting.html.elements import json_in_html
 from upskill.reporting.html.facts import CaseText, LoggedTrial
 from upskill.reporting.html.templating import render
 from upskill.reporting.html.texts import STEPS_ROOM, Texts, longest_for, room_for
-from upskill.reporting.wording import arm_name, fault_words
+from upskill.reporting.wording import fault_words
 
 FILES_SHOWN, FILES_NAMED = 10, 50
 """Of each trial, where there are few trials."""
@@ -53,7 +53,6 @@ class ChangedData:
     arms: tuple[str, ...]
     sides: tuple[str, ...]
     """The two arms that the verdict compares, the one it is about last; one arm where nothing was compared."""
-    trials: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,24 +161,11 @@ def changed_data(
         signs=found.signs,
         arms=titles,
         sides=tuple(titles[arm] for arm in compared) if compared else titles[-1:],
-        trials=len(found.trials),
     )
 
 
 def _words(sides: Sides | None) -> dict[str, str]:
     return {} if sides is None else {"better": sides.better, "worse": sides.worse}
-
-
-def arm_titles(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[str, ...]:
-    """The arms as the sides of a pair are called; the two that are compared as in the headline."""
-    if not evaluation.students:
-        return tuple(arms)
-    report = evaluation.students[0]
-    words = dict(zip(reversed(report.compared), arm_words(evaluation), strict=True))
-    beside: dict[Arm, str] = {"ceiling": "with the passage itself"}
-    if harness_info(report.harness).with_tools:
-        beside["with_skill"] = "with the skill given"
-    return tuple(words.get(arm) or beside.get(arm) or arm_name(arm, report.harness) for arm in arms)
 
 
 def _compared(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[int, int] | None:

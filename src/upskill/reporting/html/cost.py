@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from upskill.domain import Evaluation, Purchase
 from upskill.domain.text import count
-from upskill.reporting.html.changed import arm_titles
+from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
 from upskill.reporting.sufficient_students import cheapest_words

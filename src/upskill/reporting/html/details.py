@@ -8,7 +8,6 @@ from markupsafe import Markup
 from upskill.domain import Evaluation, StudentReport
 from upskill.domain.text import count
 from upskill.reporting.estimate_path import StudentPath
-from upskill.reporting.glance.names import unique_names
 from upskill.reporting.html.case_states import cases_fold
 from upskill.reporting.html.cost import Spent, cost_fold
 from upskill.reporting.html.facts import RunFacts
@@ -16,7 +15,7 @@ from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.method import method_fold
 from upskill.reporting.html.settled import settled_fold
 from upskill.reporting.html.templating import render
-from upskill.reporting.result_notes import merged_notes
+from upskill.reporting.result_notes import headline_names, merged_notes
 from upskill.reporting.token_change import TokenRatio
 
 
@@ -30,9 +29,10 @@ def details_section(
     spent: Sequence[Spent] = (),
 ) -> Markup:
     """Every fold that has something in it. `spent` are the parts of what a generate cost."""
-    measured = [cost_fold(None, (), enough=enough, spent=spent)]
+    measured, notes = [cost_fold(None, (), enough=enough, spent=spent)], []
     if evaluation is not None:
-        names = _short_names(evaluation)
+        names = headline_names(evaluation)
+        notes = list(merged_notes(evaluation.notes, names))
         measured = _measured(
             replace(evaluation, students=tuple(_named(report, names) for report in evaluation.students)),
             facts,
@@ -41,15 +41,8 @@ def details_section(
             enough,
             spent,
         )
-    notes = [] if evaluation is None else list(merged_notes(evaluation.notes, _short_names(evaluation)))
     folds = [*measured, _settings(facts), _notes(notes)]
     return render("details.html", folds=[fold for fold in folds if fold is not None])
-
-
-def _short_names(evaluation: Evaluation) -> dict[str, str]:
-    """The names of the headline, by the full ones."""
-    full = [report.student.name for report in evaluation.students]
-    return dict(zip(full, unique_names(full), strict=True))
 
 
 def _named(report: StudentReport, names: dict[str, str]) -> StudentReport:

@@ -10,13 +10,6 @@
   const comments = new Map();
   let saved = true;
 
-  const make = (name, content, attributes = {}) => {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.append(...content);
-    return element;
-  };
-
   function changed(key, comment) {
     if (comment.opinion || comment.note) comments.set(key, comment);
     else comments.delete(key);

@@ -13,7 +13,7 @@ def headline_section(answer: Glance) -> Markup:
     return render(
         "headline.html",
         answer=answer,
-        first=unbroken(answer.sentences[0]),
+        first=_unbroken(answer.sentences[0]),
         picture=Markup(svg(answer, standalone=False)),  # it escapes its texts itself
         rows=list(_rows(answer)),
         # Of a single model the sentences say why.
@@ -37,6 +37,6 @@ def _rows(answer: Glance) -> Iterator[tuple[str, ...]]:
         )
 
 
-def unbroken(sentence: str) -> Markup:
+def _unbroken(sentence: str) -> Markup:
     """A heading in which no line ends inside `held-out`; a search of the page still finds the word."""
     return Markup('<span class="whole">held-out</span>').join(sentence.split("held-out"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from upskill.domain import Evaluation, JudgeReport, Lift, StudentReport, harness_info
 from upskill.domain.text import count
-from upskill.reporting.html.changed import arm_titles
+from upskill.reporting.glance.arms import arm_titles
 from upskill.reporting.html.facts import RunFacts
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render

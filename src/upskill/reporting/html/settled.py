@@ -8,6 +8,7 @@ from upskill.domain.text import count
 from upskill.reporting.estimate_path import REASONS, PathPoint, StudentPath
 from upskill.reporting.html.folds import Fold
 from upskill.reporting.html.templating import render
+from upskill.reporting.palette import verdict_colour
 from upskill.reporting.wording import between, points
 
 MOST_MODELS = 12
@@ -17,7 +18,6 @@ LEFT, RIGHT, TOP, BOTTOM = 40, 310, 8, 100
 """Where the plot lies inside the drawing; what is left of it and below it is for the figures of the axes."""
 APART = 14
 """Figures of an axis that are nearer to each other could not be read."""
-_CLASSES = {"helps": "good", "cheaper": "good", "hurts": "bad"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,7 +85,7 @@ def _panels(evaluation: Evaluation, models: Sequence[_Model]) -> list[dict[str, 
         panels.append(
             {
                 "name": model.report.student.name,
-                "colour": _CLASSES.get(model.report.verdict or "", "unsure"),
+                "colour": verdict_colour(model.report.verdict),
                 "band": _coordinates([*upper, *lower]),
                 "line": _coordinates(line),
                 "end": line[-1],

@@ -14,6 +14,7 @@ from upskill.reporting.palette import DARK, LIGHT
 STYLES = ("page.css", "changed.css", "skill.css", "feedback.css")
 """The frame first, then what each section adds."""
 SCRIPTS = ("page.js", "changed.js", "feedback.js")
+"""One script in this order: the others use what is in the first."""
 
 
 def shell(title: str, body: Markup, *, script: bool) -> str:
@@ -40,9 +41,8 @@ def _hash(text: str) -> str:
 
 @cache
 def _joined(names: tuple[str, ...]) -> str:
-    """Files of ours, one after the other; a section may have none of its own."""
-    found = (files("upskill.reporting.html").joinpath(name) for name in names)
-    return "\n".join(file.read_text(encoding="utf-8") for file in found if file.is_file())
+    folder = files("upskill.reporting.html")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)
 
 
 @cache

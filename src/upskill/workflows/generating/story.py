@@ -17,7 +17,7 @@ from upskill.domain.text import count, shortened
 from upskill.reporting.aptitude import aptitude_figures
 from upskill.reporting.decision import on_held_out_cases
 from upskill.reporting.generated import MOST_REASON
-from upskill.reporting.glance.names import unique_names
+from upskill.reporting.glance.names import names_by_model, unique_names
 from upskill.reporting.html.cost import Spent
 from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, StoryCases, StoryTest, TeachingStory
 from upskill.reporting.html.text_diff import TextDiff
@@ -189,7 +189,7 @@ class StoryReader:
     @cached_property
     def _short_names(self) -> dict[str, str]:
         names = list(dict.fromkeys(score.student for one in self._files.refining.attempts for score in one.by_student))
-        return dict(zip(names, unique_names(names), strict=True))
+        return names_by_model(names)
 
     def _attempt(self, one: AttemptSummary) -> StoryAttempt:
         drafts = {other.number: other.draft for other in self._files.refining.attempts}
