@@ -12,12 +12,10 @@ from upskill.errors import UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.html import RunFacts, report_page
 from upskill.reporting.html.story import TeachingStory
-from upskill.storage.run_folders import RUN_FILE
+from upskill.storage.run_folders import HELD_OUT, RUN_FILE
 from upskill.storage.teaching_runs import TeachingRecord, read_teaching_run
-from upskill.workflows.evaluating.report import REPORT_FILE, Report, read_report, settings_shown, write_page
+from upskill.workflows.evaluating.report import Report, keep_page, read_report, settings_shown
 from upskill.workflows.generating.story import StoryReader
-
-HELD_OUT = "trials/held-out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,10 +96,4 @@ def _facts(run: Path, record: TeachingRecord, held_out: Report | None, *, name: 
 
 def keep_generate_report(run: Path) -> str | None:
     """Write `report.html` into the run folder. What went wrong is returned, in words: the result does not change."""
-    try:
-        write_page(read_generate_report(run).page(), run / REPORT_FILE)
-    except KeyboardInterrupt:
-        return f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
-    except Exception as error:  # noqa: BLE001 - a fault in the page must not take the result with it
-        return f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
-    return None
+    return keep_page(run, lambda: read_generate_report(run).page())
