@@ -12,6 +12,7 @@ from upskill.errors import UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.html import RunFacts, report_page
 from upskill.reporting.html.story import TeachingStory
+from upskill.reporting.sufficient_students import ENOUGH
 from upskill.storage.run_folders import HELD_OUT, RUN_FILE
 from upskill.storage.teaching_runs import TeachingRecord, read_teaching_run
 from upskill.workflows.evaluating.report import Report, keep_page, read_report, settings_shown
@@ -43,11 +44,11 @@ class GenerateReport:
         return clean(report_page(None, self.facts, skill=self.skill, story=self.story))
 
 
-def read_generate_report(run: Path) -> GenerateReport:
+def read_generate_report(run: Path, *, enough: float = ENOUGH) -> GenerateReport:
     """Read a run of `generate`, however far it got. Raises where `generate.json` itself cannot be read."""
     record = read_teaching_run(run)
     reader = StoryReader(run, record)
-    held_out = _held_out(run, reader)
+    held_out = _held_out(run, reader, enough=enough)
     skill = reader.skill()
     story = reader.story(None if held_out is None else held_out.evaluation)
     return GenerateReport(
@@ -55,7 +56,7 @@ def read_generate_report(run: Path) -> GenerateReport:
     )
 
 
-def _held_out(run: Path, reader: StoryReader) -> Report | None:
+def _held_out(run: Path, reader: StoryReader, *, enough: float) -> Report | None:
     """The held-out test; `None` where there was none, or where it cannot be read."""
     stage = run / HELD_OUT
     if not (stage / RUN_FILE).is_file():
@@ -64,7 +65,7 @@ def _held_out(run: Path, reader: StoryReader) -> Report | None:
         reader.left_out(f"{HELD_OUT} leads out of the run folder and was not read")
         return None
     try:
-        return read_report(stage)
+        return read_report(stage, enough=enough)
     except UpskillError as error:
         reader.left_out(f"{HELD_OUT} could not be read: {error.message}")
         return None
