@@ -88,24 +88,32 @@ class Report:
 
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
+    def trials(self) -> Iterator[tuple[int, Trial]]:
+        """The trials that are shown, each after its line in the log. They are read one at a time."""
+        for line, trial in enumerate(_readable(RunFolder(path=self.run).trials.read()), 1):
+            if line in self.shown:
+                yield line, trial
+
+    def counts(self, trial: Trial) -> bool:
+        """Whether the verdict rests on this trial."""
+        return (trial.student, trial.case_id, trial.repeat) in self.counted
+
     def logged(self) -> Iterator[LoggedTrial]:
         """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
-        folder = RunFolder(path=self.run)
+        logs = RunFolder(path=self.run).logs
         redactor = redactor_from(os.environ)
-        samples = LogSamples(folder.logs, [case.id for case in self.cases])
+        samples = LogSamples(logs, [case.id for case in self.cases])
         number = {student.name: place for place, student in enumerate(self.record.students, 1)}
         most_steps = steps_for(len(self.shown)) if harness_info(self.record.harness).with_tools else 0
-        with StepReader(folder.logs, most_steps=most_steps) as reader:
-            for line, trial in enumerate(_readable(folder.trials.read()), 1):
-                if line not in self.shown:
-                    continue
+        with StepReader(logs, most_steps=most_steps) as reader:
+            for line, trial in self.trials():
                 place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
                 log, sample = (None, None) if place is None or trial.stored_at else place
                 steps = None if log is None or sample is None else reader.read(log, sample)
                 yield LoggedTrial(
                     trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
                     line=line,
-                    counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
+                    counted=self.counts(trial),
                     log=log,
                     sample=sample,
                     tries=self.shown[line],
