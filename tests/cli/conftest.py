@@ -6,11 +6,12 @@ signals, terminals, pipes and of what a command opens start it by `COMMAND`, fro
 
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from cli.two_servers import Place
 from forking import COMMAND, Done, Forker, run_program
 
 LOAD_THE_ENGINE = ("cases", "eval", "generate", "regrade")
@@ -66,3 +67,19 @@ def upskill(here: Path, environment: dict[str, str], forker: Forker) -> Upskill:
         return run_program([COMMAND, *words], cwd=cwd, env={**environment, **variables}, stdin=subprocess.DEVNULL)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def servers(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A teacher and a student, for all tests of a module."""
+    forker.home = tmp_path_factory.mktemp("home")
+    place = Place(forker)
+    with place.teacher, place.student:
+        yield place
+
+
+@pytest.fixture
+def place(servers: Place, tmp_path: Path) -> Place:
+    """The servers as if nobody had asked them anything, and an empty folder to type in."""
+    servers.begin(tmp_path / "here")
+    return servers

@@ -3,7 +3,6 @@ unless a person agrees."""
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 
 import made_teacher
 from cli.terminal import Terminal
-from cli.test_generate import Place
-from forking import Done, Forker
+from cli.two_servers import Place
+from forking import Done
 from made_teacher import TASK, THINGS
 from provider import Behaviour, ReceivedRequest
 
@@ -54,19 +53,10 @@ def _recording(here: Path) -> str:
     return "work.jsonl"
 
 
-@pytest.fixture(scope="module")
-def servers(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    forker.home = tmp_path_factory.mktemp("home")
-    place = Place(forker)
-    with place.teacher, place.student:
-        yield place
-
-
 @pytest.fixture
-def place(servers: Place, tmp_path: Path) -> Place:
-    servers.begin(tmp_path / "here")
-    servers.teach = _poisoned
-    return servers
+def place(place: Place) -> Place:
+    place.teach = _poisoned
+    return place
 
 
 def _generate(place: Place, *words: str) -> Done:

@@ -1,27 +1,21 @@
 """`upskill generate` with a teacher and a student on two loopback servers: what is asked, printed, kept and saved."""
 
 import json
-import os
 import re
 import shlex
-import signal
-import threading
-import time
 import zipfile
-from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
-import pytest
 import skills_ref
 
 import made_teacher
+from cli.two_servers import Place
 from everything import everything_below
-from forking import Done, Forker
+from forking import Done
 from made_teacher import TASK, THINGS, line_for
-from provider import Behaviour, Provider, ReceivedRequest
+from provider import Behaviour
 from secret_corpus.chats import chat_with
 from secret_corpus.leaks import left_of
 from secret_corpus.planted import all_planted
@@ -32,80 +26,6 @@ KEYS = {
     "ANTHROPIC_API_KEY": "sk-ant-nobody-is-sent-this-9012",
     "OPENAI_API_KEY": "sk-nobody-is-sent-this-either-3456",
 }
-
-
-class Place:
-    """Two servers and a folder to type in."""
-
-    def __init__(self, forker: Forker) -> None:
-        self._forker = forker
-        self.teach: Callable[[ReceivedRequest], Behaviour] = made_teacher.teacher()
-        self.learn: Callable[[ReceivedRequest], Behaviour] = made_teacher.student
-        self.teacher = Provider(lambda asked: self.teach(asked))
-        self.student = Provider(lambda asked: self.learn(asked))
-        self.here = Path()
-
-    def begin(self, here: Path) -> None:
-        """Every test types in a folder of its own, and nobody remembers what was asked before."""
-        here.mkdir()
-        self.here = here
-        self.teach, self.learn = made_teacher.teacher(THINGS[:12], known_at_first=4, negatives=2), made_teacher.student
-        self.teacher.requests.clear()
-        self.student.requests.clear()
-
-    def generate(self, *words: str, **variables: str) -> Done:
-        """Types the command, for both servers. The last words win."""
-        both = ("--model", "any", "--base-url", self.teacher.url)
-        students = ("--eval-model", "any", "--eval-base-url", self.student.url)
-        return self.alone(*both, *students, *words, **variables)
-
-    def alone(self, *words: str, **variables: str) -> Done:
-        """Types the command as it is."""
-        return self._forker.run("generate", *words, cwd=self.here, **variables)
-
-    def run(self, *words: str) -> Done:
-        return self._forker.run(*words, cwd=self.here)
-
-    def interrupt(self, after: int) -> None:
-        """Ctrl-C once the student was asked so often."""
-
-        def press() -> None:
-            while len(self.student.requests) < after or self._forker.child is None:
-                time.sleep(0.02)
-            os.kill(self._forker.child, signal.SIGINT)
-
-        threading.Thread(target=press, daemon=True).start()
-
-    @property
-    def asked(self) -> int:
-        return len(self.teacher.requests) + len(self.student.requests)
-
-    def kinds(self) -> list[str]:
-        return [made_teacher.kind_of(asked.prompt) for asked in self.teacher.requests]
-
-    @property
-    def skill(self) -> Path:
-        (folder,) = (self.here / "skills").iterdir()
-        return folder
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.skill / "skill_meta.json").read_text())
-        return found
-
-
-@pytest.fixture(scope="module")
-def servers(forker: Forker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    forker.home = tmp_path_factory.mktemp("home")
-    place = Place(forker)
-    with place.teacher, place.student:
-        yield place
-
-
-@pytest.fixture
-def place(servers: Place, tmp_path: Path) -> Place:
-    servers.begin(tmp_path / "here")
-    return servers
 
 
 def test_the_whole_loop_in_the_words_of_the_seeds_with_every_secret_kept(place: Place) -> None:

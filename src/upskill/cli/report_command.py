@@ -99,7 +99,8 @@ def _page(run: Path, *, enough: float) -> str:
     from upskill.workflows.evaluating.report import read_report
     from upskill.workflows.generating.report import read_generate_report
 
-    return read_generate_report(run).page() if _is_generate(run) else read_report(run, enough=enough).page()
+    report = read_generate_report(run, enough=enough) if _is_generate(run) else read_report(run, enough=enough)
+    return report.page()
 
 
 def _measured(run: Path, *, enough: float) -> "Report":
@@ -108,7 +109,7 @@ def _measured(run: Path, *, enough: float) -> "Report":
     from upskill.workflows.evaluating.report import read_report
     from upskill.workflows.generating.report import read_generate_report
 
-    found = read_generate_report(run).measured if _is_generate(run) else None
+    found = read_generate_report(run, enough=enough).measured if _is_generate(run) else None
     return found or read_report(storage.evaluation_in(run), enough=enough)
 
 
@@ -188,7 +189,7 @@ def _say(target: Path, *, open_it: bool, quiet: bool = False) -> None:
         webbrowser.open(target.resolve().as_uri())
 
 
-def _file_name(skill: str) -> str:
+def _file_name(name: str) -> str:
     import re
 
-    return re.sub(r"[^A-Za-z0-9]+", "-", skill)[:40].strip("-") or "skill"
+    return re.sub(r"[^A-Za-z0-9]+", "-", name)[:40].strip("-") or "skill"

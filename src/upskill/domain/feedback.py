@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from upskill.domain.trial import Arm
+from upskill.domain.trial import Arm, TrialKey
 
 Opinion = Literal["right", "wrong", "unclear"]
 Subject = Literal["the skill", "another version", "no skill"]
@@ -27,8 +27,8 @@ class Comment:
     note: str = ""
 
     @property
-    def key(self) -> tuple[str, str, Arm, int]:
-        """Which answer it is about: model, case, arm and repeat."""
+    def key(self) -> TrialKey:
+        """Which answer it is about."""
         return self.model, self.case, self.arm, self.repeat
 
 

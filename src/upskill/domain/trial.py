@@ -88,6 +88,8 @@ class Errored:
 
 
 Outcome = Scored | Errored
+TrialKey = tuple[str, str, Arm, int]
+"""Student, case, arm and repeat."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -138,6 +140,15 @@ class Trial:
     finished_at: str | None = None
     stored_at: str | None = None
     """When a trial that was taken from the trial store had been bought; `None` for one bought in this run."""
+
+    @property
+    def key(self) -> TrialKey:
+        """Which answer it is: that of a student to a case, in an arm and a repeat. Tries of one answer share it."""
+        return self.student, self.case_id, self.arm, self.repeat
+
+    def supersedes(self, earlier: "Trial | None") -> bool:
+        """Whether it is shown instead of an earlier try: unless only that one was scored."""
+        return earlier is None or isinstance(self.outcome, Scored) or not isinstance(earlier.outcome, Scored)
 
     @property
     def lost_answers(self) -> int:

@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,11 @@ class ServedModel:
     notes: tuple[str, ...] = ()
     missing_key: str | None = None
     """The variable that must hold a key before anything can be asked; `None` where nothing is missing."""
+
+
+def missing_keys(served: Iterable[ServedModel]) -> tuple[str, ...]:
+    """The variables that must hold a key before all of these can be asked, each once."""
+    return tuple(dict.fromkeys(one.missing_key for one in served if one.missing_key is not None))
 
 
 def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:

@@ -22,6 +22,8 @@ JOB_FILE = "job.json"
 """In the folder of a run that was a job: what was asked for."""
 JOURNAL_FILE = "teacher.jsonl"
 TRIALS_FILE = "trials.jsonl"
+HELD_OUT = "trials/held-out"
+"""In the folder of a `generate`: the run that its skill is judged by."""
 QUIET_SECONDS = 3600.0
 """A run that says of itself that it is running, and that nobody holds, is taken for killed after so long."""
 
@@ -44,7 +46,7 @@ def evaluation_in(folder: Path) -> Path:
     """Where the trials lie that a run is judged by: of a `generate` those on held-out cases, else the run itself."""
     if not (folder / TEACHING_FILE).is_file():
         return folder
-    inner = folder / "trials" / "held-out"
+    inner = folder / HELD_OUT
     if not (inner / RUN_FILE).is_file():
         raise UsageError(f"{folder}: a `generate` that measured nothing on held-out cases, so there is nothing to show")
     return inner

@@ -23,7 +23,7 @@ MOST_BYTES = 500_000
 _COPY = TypeAdapter(SkillText)
 
 
-def skill_text(folder: Path, skill: Skill, *, note: str | None = None) -> SkillText:
+def skill_text(folder: Path, skill: Skill) -> SkillText:
     """The text of a skill folder, as far as it is short; `skill` is what was read from it."""
     root = folder.parent if folder.name == SKILL_FILE else folder
     sources = {file.path: file.source for file in find_files(root.resolve(), [])}
@@ -43,7 +43,6 @@ def skill_text(folder: Path, skill: Skill, *, note: str | None = None) -> SkillT
             FileText(path=file.path, size=file.size, text=texts.get(file.path)) for file in others[:MOST_FILES]
         ),
         left_out=max(0, len(others) - MOST_FILES),
-        note=note,
     )
 
 

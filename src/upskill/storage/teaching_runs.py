@@ -28,6 +28,10 @@ from upskill.storage.runs import RunFolder, SettingRecord, Status, new_folder
 from upskill.storage.skills import copy_skill
 
 _SOURCES = TypeAdapter(tuple[SectionSource, ...])
+MATERIAL_FILE = "material.json"
+OWN_CASES_FILE = "own-cases.json"
+CASES_FILE = "cases.json"
+APTITUDE_FILE = "aptitude.json"
 ATTEMPTS_FILE = "attempts.json"
 _NO_SKILL = Draft(name="no-skill", description="Stands where there is no skill.", body="Nothing.\n")
 
@@ -126,11 +130,11 @@ class TeachingFolder:
 
     def write_cases(self, cases: Iterable[Case]) -> None:
         """Keep all cases, learn and held-out."""
-        write_case_file(self.path / "cases.json", cases)
+        write_case_file(self.path / CASES_FILE, cases)
 
     def read_cases(self, *, check_problems: CheckProblems) -> tuple[Case, ...] | None:
         """The cases; `None` if they have not been written."""
-        path = self.path / "cases.json"
+        path = self.path / CASES_FILE
         return read_case_file(path, check_problems=check_problems).cases if path.exists() else None
 
     def keep_draft(self, draft: Draft) -> Path:

@@ -63,9 +63,8 @@ def _rates(first: Report, second: Report) -> Rates:
 
 def _passed(report: Report) -> dict[tuple[str, str], list[bool]]:
     found: dict[tuple[str, str], list[bool]] = defaultdict(list)
-    for logged in report.logged():
-        trial = logged.trial
-        if trial.arm == _measured(report) and logged.counted and isinstance(trial.outcome, Scored):
+    for _, trial in report.trials():
+        if trial.arm == _measured(report) and report.counts(trial) and isinstance(trial.outcome, Scored):
             found[trial.student, trial.case_id].append(trial.outcome.passed)
     return found
 

@@ -15,7 +15,7 @@ from upskill.domain.text import count
 from upskill.errors import EngineError, UsageError, WindowExceeded
 from upskill.models import Endpoint, ServedModel, probe
 from upskill.models.endpoint import ENDPOINT_KEY, TEACHER_KEY, untyped_lines
-from upskill.models.preflight import count_tokens
+from upskill.models.preflight import count_tokens, missing_keys
 from upskill.sandbox import Backend, SandboxFacts, require_sandbox
 from upskill.settings import Settings
 from upskill.storage.skill_meta import cases_written_for
@@ -96,7 +96,7 @@ class PreparedEvaluation:
     @property
     def missing_keys(self) -> tuple[str, ...]:
         """Variables that must hold a key before this can be run."""
-        return tuple(dict.fromkeys(one.missing_key for one in self.served.values() if one.missing_key is not None))
+        return missing_keys(self.served.values())
 
     @property
     def lines(self) -> tuple[str, ...]:

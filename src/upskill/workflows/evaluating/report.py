@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from upskill import checks, measuring, storage
 from upskill.atomic_file import write_atomically
-from upskill.domain import Case, Evaluation, Purchase, RunEnd, Scored, Trial, TrialPlan, harness_info
+from upskill.domain import Case, Evaluation, Purchase, RunEnd, Skill, Trial, TrialPlan, harness_info
 from upskill.domain.skill_text import SkillText
+from upskill.domain.trial import TrialKey
 from upskill.errors import EngineError, UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.estimate_path import StudentPath
@@ -87,24 +88,32 @@ class Report:
 
         return asked_pictures(self.evaluation, paths=self.paths, ratios=self.ratios, enough=self.enough)
 
+    def trials(self) -> Iterator[tuple[int, Trial]]:
+        """The trials that are shown, each after its line in the log. They are read one at a time."""
+        for line, trial in enumerate(_readable(RunFolder(path=self.run).trials.read()), 1):
+            if line in self.shown:
+                yield line, trial
+
+    def counts(self, trial: Trial) -> bool:
+        """Whether the verdict rests on this trial."""
+        return (trial.student, trial.case_id, trial.repeat) in self.counted
+
     def logged(self) -> Iterator[LoggedTrial]:
         """The trials that are shown, each with its line, its place in the logs and, of agents, its steps."""
-        folder = RunFolder(path=self.run)
+        logs = RunFolder(path=self.run).logs
         redactor = redactor_from(os.environ)
-        samples = LogSamples(folder.logs, [case.id for case in self.cases])
+        samples = LogSamples(logs, [case.id for case in self.cases])
         number = {student.name: place for place, student in enumerate(self.record.students, 1)}
         most_steps = steps_for(len(self.shown)) if harness_info(self.record.harness).with_tools else 0
-        with StepReader(folder.logs, most_steps=most_steps) as reader:
-            for line, trial in enumerate(_readable(folder.trials.read()), 1):
-                if line not in self.shown:
-                    continue
+        with StepReader(logs, most_steps=most_steps) as reader:
+            for line, trial in self.trials():
                 place = samples.find(number.get(trial.student, 0), trial.case_id, trial.arm, trial.repeat)
                 log, sample = (None, None) if place is None or trial.stored_at else place
                 steps = None if log is None or sample is None else reader.read(log, sample)
                 yield LoggedTrial(
                     trial=trial.cleaned(redactor.clean_own) if redactor.knows_any else trial,
                     line=line,
-                    counted=(trial.student, trial.case_id, trial.repeat) in self.counted,
+                    counted=self.counts(trial),
                     log=log,
                     sample=sample,
                     tries=self.shown[line],
@@ -146,10 +155,10 @@ def read_report(
             )
             for student in plan.students
         }
-    if evaluation is None:
-        evaluation = _evaluation(run, record, plan, trials, replays, problems)
-    clean = redactor_from(os.environ).clean_own
     skill = measured_skill(run, record, problems)
+    if evaluation is None:
+        evaluation = _evaluation(run, record, plan, trials, replays, skill_of(skill), problems)
+    clean = redactor_from(os.environ).clean_own
     return Report(
         run=run,
         evaluation=evaluation,
@@ -170,19 +179,14 @@ def read_report(
 
 
 def _shown(trials: Sequence[Trial]) -> dict[int, int]:
-    """The last trial of each student, case, arm and repeat; one that was scored goes before one that was not."""
-    tries: Counter[tuple[str, str, str, int]] = Counter()
-    last: dict[tuple[str, str, str, int], int] = {}
-    scored: set[tuple[str, str, str, int]] = set()
+    """The line of the try that is shown of each answer, and how many tries there were."""
+    tries = Counter(trial.key for trial in trials)
+    shown: dict[TrialKey, Trial] = {}
+    lines: dict[TrialKey, int] = {}
     for line, trial in enumerate(trials, 1):
-        key = (trial.student, trial.case_id, trial.arm, trial.repeat)
-        tries[key] += 1
-        is_scored = isinstance(trial.outcome, Scored)
-        if is_scored or key not in scored:
-            last[key] = line
-        if is_scored:
-            scored.add(key)
-    return {line: tries[key] for key, line in last.items()}
+        if trial.supersedes(shown.get(trial.key)):
+            shown[trial.key], lines[trial.key] = trial, line
+    return {line: tries[key] for key, line in lines.items()}
 
 
 def _trials(run: Path, record: RunRecord, problems: list[str]) -> list[Trial]:
@@ -233,18 +237,19 @@ def _evaluation(
     plan: TrialPlan,
     trials: list[Trial],
     replays: Mapping[str, Replay],
+    skill: Skill,
     problems: list[str],
 ) -> Evaluation:
     """The recorded evaluation; for a run that was killed, one made from its trials."""
     try:
-        if (recorded := recorded_evaluation(run, record, name=run.as_posix())) is not None:
+        if (recorded := recorded_evaluation(run, record, name=run.as_posix(), skill=skill)) is not None:
             return recorded
     except UnreadableResult as error:
         problems.append(f"the recorded result cannot be read ({error}); it was worked out again")
     return summarise(
         plan,
         trials,
-        skill=skill_of(measured_skill(run, record, [])),
+        skill=skill,
         run=run.as_posix(),
         schedules={name: one.schedule for name, one in replays.items()},
         cut_short=lambda _: "interrupted",
@@ -262,14 +267,17 @@ def _evaluation(
     )
 
 
-def recorded_evaluation(run: Path, record: RunRecord, *, name: str) -> Evaluation | None:
-    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`."""
+def recorded_evaluation(run: Path, record: RunRecord, *, name: str, skill: Skill | None = None) -> Evaluation | None:
+    """The results of a run as they were recorded; `None` where it has none. Raises `UnreadableResult`.
+
+    `skill` is read from the run where it is not given.
+    """
     if record.results is None:
         return None
     return read_evaluation(
         record.results,
         run=name,
-        skill=skill_of(measured_skill(run, record, [])),
+        skill=skill or skill_of(measured_skill(run, record, [])),
         students=record.students,
         min_lift=record.min_lift,
         end=record.end,
@@ -347,15 +355,19 @@ def keep_report(run: Path, evaluation: Evaluation, *, cases: Sequence[Case]) -> 
     if trials > MOST_TRIALS:
         later = f"{REPORT_FILE} of {trials:,} trials takes a while and was not made; `upskill report` makes it"
         return replace(evaluation, notes=(*evaluation.notes, later))
+    problem = keep_page(run, lambda: read_report(run, evaluation=evaluation, cases=cases).page())
+    return evaluation if problem is None else replace(evaluation, notes=(*evaluation.notes, problem))
+
+
+def keep_page(run: Path, make: Callable[[], str]) -> str | None:
+    """Write `report.html` into the run folder. What went wrong is returned, in words: the result does not change."""
     try:
-        write_page(read_report(run, evaluation=evaluation, cases=cases).page(), run / REPORT_FILE)
+        write_page(make(), run / REPORT_FILE)
     except KeyboardInterrupt:
-        problem = f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
+        return f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
     except Exception as error:  # noqa: BLE001 - a fault in the page must not take the result with it
-        problem = f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
-    else:
-        return evaluation
-    return replace(evaluation, notes=(*evaluation.notes, problem))
+        return f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
+    return None
 
 
 def write_page(page: str, target: Path) -> None:

@@ -91,9 +91,8 @@ class Reuse:
         """Trials of this run: what earlier runs lost in them is in its log."""
         self._known: dict[Key, Trial] = {}
         for trial in before:
-            key = (trial.student, trial.case_id, trial.arm, trial.repeat)
-            if isinstance(trial.outcome, Scored) or (with_errored and key not in self._known):
-                self._known[key] = trial
+            if isinstance(trial.outcome, Scored) or (with_errored and trial.key not in self._known):
+                self._known[trial.key] = trial
         self._kept: set[tuple[str, str]] = set()
         """Trials that were bought just now: where a pair is run again, its other half comes from the store."""
         self.reused = 0

@@ -13,14 +13,14 @@ from upskill.domain.family import by_family
 from upskill.domain.feedback import Comment, CommentedAnswer, Feedback, Subject
 from upskill.domain.skill import META_FILE
 from upskill.domain.text import count, on_one_line, visible, whole_characters
-from upskill.domain.trial import Arm
+from upskill.domain.trial import Arm, TrialKey
 from upskill.errors import UsageError
 from upskill.redaction import redactor_from
 from upskill.storage.feedback import read_feedback
 from upskill.storage.run_folders import RUN_FILE, TEACHING_FILE, name_of_run
 from upskill.storage.runs import RunFolder, RunRecord, read_run
 from upskill.storage.skill_meta import write_cases_into_meta
-from upskill.storage.teaching_runs import read_teaching_run
+from upskill.storage.teaching_runs import CASES_FILE, read_teaching_run
 from upskill.teaching.draft_rules import without_hidden
 from upskill.teaching.failures import answer_text
 from upskill.workflows.evaluating.typed_again import is_inside
@@ -28,10 +28,8 @@ from upskill.workflows.generating.material import GatheredMaterial, skill_in
 from upskill.workflows.generating.order import GenerateOrder, order_from
 from upskill.workflows.generating.shown_path import shown_path
 
-CASES_FILE = "cases.json"
 _UNSEEN = ("held-out", "negative")
 """Uses of cases that no teacher sees."""
-Key = tuple[str, str, Arm, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,18 +166,17 @@ def _misfit(file: Path, run: Path, problems: Sequence[str]) -> UsageError:
     return UsageError(f"{file}: does not fit {run}", problems=shown, hint="save the comments again from its report")
 
 
-def _answers(feedback: Feedback, run: Path, file: Path) -> Mapping[Key, Trial]:
+def _answers(feedback: Feedback, run: Path, file: Path) -> Mapping[TrialKey, Trial]:
     """The trial of each comment: the last that was scored, else the last."""
     wanted = {one.key: one for one in feedback.comments}
-    found: dict[Key, Trial] = {}
-    lines: dict[Key, set[int]] = {}
+    found: dict[TrialKey, Trial] = {}
+    lines: dict[TrialKey, set[int]] = {}
     for line, trial in enumerate(RunFolder(path=run).trials.read(), 1):
-        key = (trial.student, trial.case_id, trial.arm, trial.repeat)
-        if key not in wanted:
+        if trial.key not in wanted:
             continue
-        lines.setdefault(key, set()).add(line)
-        if isinstance(trial.outcome, Scored) or not isinstance(getattr(found.get(key), "outcome", None), Scored):
-            found[key] = trial
+        lines.setdefault(trial.key, set()).add(line)
+        if trial.supersedes(found.get(trial.key)):
+            found[trial.key] = trial
     problems = [
         f"there is no answer of {one.model} to `{one.case}` ({one.arm}, repeat {one.repeat}) in this run"
         for key, one in wanted.items()
@@ -335,7 +332,7 @@ def _retired(
 
 
 def _commented_answers(
-    used: Sequence[tuple[Comment, Case]], answers: Mapping[Key, Trial], record: RunRecord, skill: Skill
+    used: Sequence[tuple[Comment, Case]], answers: Mapping[TrialKey, Trial], record: RunRecord, skill: Skill
 ) -> tuple[CommentedAnswer, ...]:
     """Each comment with its task and its answer, all of it without secrets."""
     redactor = redactor_from(os.environ)

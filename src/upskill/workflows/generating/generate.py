@@ -25,7 +25,14 @@ from upskill.settings import ResolvedSettings
 from upskill.storage.draft_folder import read_draft
 from upskill.storage.records import first_problem, record_text
 from upskill.storage.runs import Status, now
-from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, create_teaching_run, read_teaching_run
+from upskill.storage.teaching_runs import (
+    MATERIAL_FILE,
+    OWN_CASES_FILE,
+    TeachingFolder,
+    TeachingRecord,
+    create_teaching_run,
+    read_teaching_run,
+)
 from upskill.workflows.evaluating.judge import identity
 from upskill.workflows.evaluating.record import settings_record, versions
 from upskill.workflows.evaluating.typed_again import is_typed, nothing_typed
@@ -91,8 +98,8 @@ def generate(
     if inputs.feedback is not None and inputs.target.in_place:
         inputs.feedback.record_retired()
     if own:
-        storage.write_case_file(folder.path / OWN_CASES, own)
-    folder.save(MATERIAL, gathered_text(gathered))
+        storage.write_case_file(folder.path / OWN_CASES_FILE, own)
+    folder.save(MATERIAL_FILE, gathered_text(gathered))
     if inputs.profile is not None:
         folder.save(PROFILE, record_text(PROFILE_RECORD, inputs.profile))
     inputs = replace(inputs, gathered=gathered, own_cases=_saved_own_cases(folder))
@@ -103,8 +110,6 @@ def generate(
 
 QUESTIONS = 2
 """Changes when teachers are asked something else: then the answers that a run has bought are answers to nothing."""
-MATERIAL = "material.json"
-OWN_CASES = "own-cases.json"
 
 
 def resume_generate(
@@ -140,7 +145,7 @@ def resume_generate(
     record = replace(record, settings={**record.settings, **again})
     for note in resumed.notes:
         progress.note(f"note: {note}")
-    text = folder.saved(MATERIAL)
+    text = folder.saved(MATERIAL_FILE)
     if text is None:
         raise UsageError(f"{run}: ended before anything was read or spent", hint="start it anew")
     gathered = read_gathered(text, previous=folder.previous, skill_folder=resumed.skill)
@@ -245,7 +250,7 @@ def _unanswered(error: NoAnswer, folder: TeachingFolder, cap: Cap | None) -> Ups
 
 
 def _saved_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:
-    path = folder.path / OWN_CASES
+    path = folder.path / OWN_CASES_FILE
     if not path.exists():
         return ()
     return storage.read_case_file(path, check_problems=partial(checks.check_problems, judge=True)).cases

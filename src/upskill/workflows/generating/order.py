@@ -11,6 +11,7 @@ from upskill.domain.skill import NAME_RULE, SKILL_FILE, is_skill_name
 from upskill.errors import UsageError
 from upskill.models import Endpoint, ServedModel, probe
 from upskill.models.endpoint import untyped_lines
+from upskill.models.preflight import missing_keys
 from upskill.sandbox import Backend
 from upskill.settings import Origin, ResolvedSettings, Settings
 from upskill.teaching.case_split import CaseCounts
@@ -104,7 +105,7 @@ class Roles:
     @property
     def missing_keys(self) -> tuple[str, ...]:
         """Variables that must hold a key before anybody can be asked."""
-        return tuple(dict.fromkeys(one.missing_key for one in self._all_served if one.missing_key is not None))
+        return missing_keys(self._all_served)
 
     @property
     def missing_notes(self) -> tuple[str, ...]:

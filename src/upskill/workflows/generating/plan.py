@@ -74,13 +74,8 @@ class GenerateInputs:
             return False
         return self.gathered.wish is not None or len(self.own_cases) < LEAST_OWN_CASES
 
-    @property
-    def cases_that_stay(self) -> tuple[Case, ...]:
-        """Those beside which a teacher writes others: what a person wrote, or commented on."""
-        return self.staying(self.own_cases)
-
     def staying(self, cases: Sequence[Case]) -> tuple[Case, ...]:
-        """Of these cases, those that a person wrote or commented on."""
+        """Of these cases, those beside which a teacher writes others: what a person wrote, or commented on."""
         return tuple(case for case in cases if case.use is None or case.id in self._commented)
 
     def split(self, cases: Sequence[Case]) -> tuple[Case, ...]:
@@ -325,7 +320,7 @@ def _counts(inputs: GenerateInputs) -> CaseCounts:
     wanted, own = inputs.order.counts, inputs.own_cases
     if not inputs.writes_cases:
         return CaseCounts(**uses_of(inputs.split(own)))
-    there = uses_of(inputs.split(inputs.cases_that_stay))
+    there = uses_of(inputs.split(inputs.staying(own)))
     return replace(wanted, learn=wanted.learn + there["learn"], held_out=wanted.held_out + there["held_out"])
 
 

@@ -21,7 +21,7 @@ from upskill.errors import EngineError, UpskillError
 from upskill.reporting.html.text_diff import TextDiff, text_diff
 from upskill.storage.records import first_problem
 from upskill.storage.skill_copy import skill_text
-from upskill.storage.teaching_runs import RefiningRecord, TeachingFolder
+from upskill.storage.teaching_runs import APTITUDE_FILE, ATTEMPTS_FILE, MATERIAL_FILE, RefiningRecord, TeachingFolder
 from upskill.workflows.evaluating.measured_skill import skill_of
 from upskill.workflows.generating.material import GatheredMaterial, read_gathered
 
@@ -43,25 +43,25 @@ class RecordedFiles:
         """What was read, without the skill that is improved."""
 
         def read() -> GatheredMaterial | None:
-            text = self._folder.saved("material.json")
+            text = self._folder.saved(MATERIAL_FILE)
             return None if text is None else read_gathered(text, previous=None, skill_folder=None)
 
-        return self.tried("material.json", read)
+        return self.tried(MATERIAL_FILE, read)
 
     @cached_property
     def refining(self) -> RefiningRecord:
         """Each draft on the learn cases."""
-        return self.tried("attempts.json", self._folder.read_attempts) or RefiningRecord()
+        return self.tried(ATTEMPTS_FILE, self._folder.read_attempts) or RefiningRecord()
 
     @cached_property
     def aptitudes(self) -> tuple[Aptitude, ...]:
         """What each student could do without a skill."""
 
         def read() -> tuple[Aptitude, ...] | None:
-            text = self._folder.saved("aptitude.json")
+            text = self._folder.saved(APTITUDE_FILE)
             return None if text is None else _APTITUDES.validate_json(text)
 
-        return self.tried("aptitude.json", read) or ()
+        return self.tried(APTITUDE_FILE, read) or ()
 
     def cases(self, name: str) -> tuple[Case, ...] | None:
         """The cases of a file; `None` where there is none."""

@@ -12,12 +12,11 @@ from upskill.errors import UpskillError
 from upskill.redaction import redactor_from
 from upskill.reporting.html import RunFacts, report_page
 from upskill.reporting.html.story import TeachingStory
-from upskill.storage.run_folders import RUN_FILE
+from upskill.reporting.sufficient_students import ENOUGH
+from upskill.storage.run_folders import HELD_OUT, RUN_FILE
 from upskill.storage.teaching_runs import TeachingRecord, read_teaching_run
-from upskill.workflows.evaluating.report import REPORT_FILE, Report, read_report, settings_shown, write_page
+from upskill.workflows.evaluating.report import Report, keep_page, read_report, settings_shown
 from upskill.workflows.generating.story import StoryReader
-
-HELD_OUT = "trials/held-out"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,11 +44,11 @@ class GenerateReport:
         return clean(report_page(None, self.facts, skill=self.skill, story=self.story))
 
 
-def read_generate_report(run: Path) -> GenerateReport:
+def read_generate_report(run: Path, *, enough: float = ENOUGH) -> GenerateReport:
     """Read a run of `generate`, however far it got. Raises where `generate.json` itself cannot be read."""
     record = read_teaching_run(run)
     reader = StoryReader(run, record)
-    held_out = _held_out(run, reader)
+    held_out = _held_out(run, reader, enough=enough)
     skill = reader.skill()
     story = reader.story(None if held_out is None else held_out.evaluation)
     return GenerateReport(
@@ -57,7 +56,7 @@ def read_generate_report(run: Path) -> GenerateReport:
     )
 
 
-def _held_out(run: Path, reader: StoryReader) -> Report | None:
+def _held_out(run: Path, reader: StoryReader, *, enough: float) -> Report | None:
     """The held-out test; `None` where there was none, or where it cannot be read."""
     stage = run / HELD_OUT
     if not (stage / RUN_FILE).is_file():
@@ -66,7 +65,7 @@ def _held_out(run: Path, reader: StoryReader) -> Report | None:
         reader.left_out(f"{HELD_OUT} leads out of the run folder and was not read")
         return None
     try:
-        return read_report(stage)
+        return read_report(stage, enough=enough)
     except UpskillError as error:
         reader.left_out(f"{HELD_OUT} could not be read: {error.message}")
         return None
@@ -98,10 +97,4 @@ def _facts(run: Path, record: TeachingRecord, held_out: Report | None, *, name: 
 
 def keep_generate_report(run: Path) -> str | None:
     """Write `report.html` into the run folder. What went wrong is returned, in words: the result does not change."""
-    try:
-        write_page(read_generate_report(run).page(), run / REPORT_FILE)
-    except KeyboardInterrupt:
-        return f"{REPORT_FILE} was not written: interrupted; `upskill report` makes it"
-    except Exception as error:  # noqa: BLE001 - a fault in the page must not take the result with it
-        return f"{REPORT_FILE} could not be written ({type(error).__name__}: {error})"
-    return None
+    return keep_page(run, lambda: read_generate_report(run).page())

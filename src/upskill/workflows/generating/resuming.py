@@ -15,7 +15,7 @@ from upskill.errors import EngineError, UpskillError, UsageError
 from upskill.models.handoff import is_handoff_folder
 from upskill.settings import ResolvedSettings
 from upskill.storage.records import first_problem
-from upskill.storage.teaching_runs import TeachingFolder, TeachingRecord, read_teaching_run
+from upskill.storage.teaching_runs import CASES_FILE, TeachingFolder, TeachingRecord, read_teaching_run
 from upskill.workflows.evaluating.record import recorded_settings
 from upskill.workflows.evaluating.typed_again import (
     GENERATE_FLAGS,
@@ -37,8 +37,6 @@ from upskill.workflows.generating.order import (
     with_cap,
 )
 from upskill.workflows.generating.teachers import absolute_handoff, with_absolute_handoff
-
-CASES_FILE = "cases.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

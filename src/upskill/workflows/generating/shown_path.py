@@ -18,7 +18,7 @@ def shown_path(path: Path) -> str:
     return f"./{below.as_posix()}"
 
 
-def improved_skill(record: TeachingRecord, previous: Path | None) -> str | None:
+def shown_skill(record: TeachingRecord, previous: Path | None) -> str | None:
     """The skill that was to be improved, as it would be typed here; `previous` is the copy that the run kept."""
     sources = record.order.get("sources")
     if previous is None or not isinstance(sources, list):

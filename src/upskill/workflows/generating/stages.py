@@ -26,7 +26,7 @@ from upskill.sandbox import SandboxUnavailable, open_sandbox, require_sandbox
 from upskill.storage.records import record_text
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import HeldOutUse, note_use, read_meta
-from upskill.storage.teaching_runs import RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
+from upskill.storage.teaching_runs import APTITUDE_FILE, RefiningRecord, TeachingEnd, TeachingFolder, TeachingRecord
 from upskill.teaching.draft_rules import draft_problems
 from upskill.teaching.drafting import draft_skill
 from upskill.teaching.lessons import find_lessons
@@ -47,7 +47,7 @@ from upskill.workflows.generating.refine import RefineResult, refine
 from upskill.workflows.generating.result import attempt_summary, counted_cases, is_settled, measured_notes
 from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.save import save_draft
-from upskill.workflows.generating.shown_path import improved_skill, shown_path
+from upskill.workflows.generating.shown_path import shown_path, shown_skill
 from upskill.workflows.generating.spending import PriorSpending, ending_at_a_cap
 from upskill.workflows.generating.student_profile import counter_for, require_room_for_old
 from upskill.workflows.generating.teachers import ask_function
@@ -56,7 +56,6 @@ from upskill.workflows.progress import RunProgress
 
 _LESSONS = TypeAdapter(tuple[Lesson, ...])
 _APTITUDES = TypeAdapter(tuple[Aptitude, ...])
-APTITUDE = "aptitude.json"
 PROFILE_RECORD = TypeAdapter(StudentProfile)
 PROFILE = "student.json"
 
@@ -155,7 +154,7 @@ class GenerateStages:
             told = replace(told, case_tokens=profile.case_tokens, skill_tokens=profile.skill_tokens)
         self._profile, found = told, told.aptitudes
         self._folder.save(PROFILE, record_text(PROFILE_RECORD, told))
-        self._folder.save(APTITUDE, record_text(_APTITUDES, found))
+        self._folder.save(APTITUDE_FILE, record_text(_APTITUDES, found))
         for line in aptitude_lines(found):
             self._progress.note(line)
         self._ended("aptitude")
@@ -345,7 +344,7 @@ class GenerateStages:
             skill=skill or storage.read_skill(copy),
             saved=None if place is None else shown_path(place),
             kept=None if unchanged else shown_path(copy),
-            improved=improved_skill(self.record, self._folder.previous),
+            improved=shown_skill(self.record, self._folder.previous),
             revision=inputs.old is not None,
             status=status,
             sentence=proof.sentence if proof is not None else claims[0].sentence,

@@ -23,11 +23,11 @@ from upskill.reporting.html.story import MaterialItem, Outcome, StoryAttempt, St
 from upskill.reporting.html.text_diff import TextDiff
 from upskill.reporting.next_step import NextStep, step_after_generate
 from upskill.reporting.wording import confidence_interval, points
-from upskill.storage.teaching_runs import TeachingRecord
+from upskill.storage.teaching_runs import CASES_FILE, OWN_CASES_FILE, TeachingRecord
 from upskill.workflows.generating.material import GatheredMaterial
 from upskill.workflows.generating.recorded_files import RecordedFiles
 from upskill.workflows.generating.resuming import resume_command
-from upskill.workflows.generating.shown_path import improved_skill, shown_path
+from upskill.workflows.generating.shown_path import shown_path, shown_skill
 
 MOST_ATTEMPTS = 40
 MOST_LINES = 50
@@ -157,7 +157,9 @@ class StoryReader:
     def _results(self) -> _Results | None:
         """The results of a run that came to its end."""
         found = self._record.results if self._record.end is None else None
-        return None if found is None else self._files.tried("the results in generate.json", lambda: _results(found))
+        if found is None:
+            return None
+        return self._files.tried("the results in generate.json", lambda: _RESULTS.validate_python(found))
 
     def _summaries(self) -> tuple[AttemptSummary, ...]:
         """The attempts that are shown: the first ones, and always the chosen one."""
@@ -219,10 +221,10 @@ class StoryReader:
         return chosen or (self._files.drafts[-1] if self._files.drafts else None)
 
     def _cases(self) -> StoryCases | None:
-        cases = self._files.cases("cases.json")
+        cases = self._files.cases(CASES_FILE)
         if cases is None:
             return None
-        own = {case.digest for case in self._files.cases("own-cases.json") or ()}
+        own = {case.digest for case in self._files.cases(OWN_CASES_FILE) or ()}
         uses = [case.use for case in cases]
         return StoryCases(
             learn=uses.count("learn"),
@@ -241,7 +243,7 @@ class StoryReader:
         return step_after_generate(
             evaluation,
             saved=self.saved,
-            improved=improved_skill(self._record, None if previous is None else Path(previous)),
+            improved=shown_skill(self._record, None if previous is None else Path(previous)),
             resume=self._resume(),
             students=[str(one["model"]) for one in asked if "model" in one],
         )
@@ -288,10 +290,6 @@ class StoryReader:
         ):
             if one.calls:
                 yield Spent(part=part, calls=one.calls, tokens=one.tokens, cost=one.cost)
-
-
-def _results(found: dict[str, JsonValue]) -> _Results:
-    return _RESULTS.validate_python(found)
 
 
 def _rest(students: _Spent, test: _Spent) -> _Spent:

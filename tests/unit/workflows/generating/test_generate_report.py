@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from commented_runs import make_run, make_skill
 from upskill.domain import Case, Check, Purchase
 from upskill.domain.draft import Draft
 from upskill.domain.finding import Finding
@@ -262,6 +263,13 @@ def test_many_attempts_are_cut_and_the_chosen_one_stays(folder: TeachingFolder) 
     assert len(story.attempts) == 40
     assert story.attempts[-1].summary.chosen
     assert "60 of 100 attempts are not shown" in story.problems
+
+
+def test_the_wanted_pass_rate_reaches_the_held_out_test(folder: TeachingFolder) -> None:
+    here = folder.path.parent.parent
+    make_run(here, make_skill(here), name=f"{folder.path.name}/trials/held-out")
+    assert "a pass rate of 99%" in read_generate_report(folder.path, enough=0.99).page()
+    assert "a pass rate of 80%" in read_generate_report(folder.path).page()
 
 
 def test_a_page_that_cannot_be_made_is_a_note(folder: TeachingFolder) -> None:
