@@ -12,7 +12,7 @@
   const SIGNS = ["✗", "✓", "!"];
   const CLASSES = ["fail", "pass", "error"];
   const ENDS = ["failed", "passed", "errored"];
-  const [WORSE, BETTER] = data.kinds ?? ["▼ hurt", "▲ helped"]; // two runs have words of their own
+  const [WORSE, BETTER] = data.kinds; // two runs have words of their own
   const KINDS = [["hurt", WORSE], ["helped", BETTER], ["differs", "≠ differs"], ["mixed", "= mixed"], ["same", "= still fails"], ["same", "= still passes"], ["errored", "– errored"]];
   const ALONE = { 4: "✗ fails", 5: "✓ passes", 3: "mixed" };
   const [before, after] = data.compared ?? [data.arms.length - 1, data.arms.length - 1];

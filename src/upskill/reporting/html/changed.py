@@ -87,19 +87,19 @@ def changed_section(
     """Its controls are there from the start. `trials` may come one at a time; `sides` are two runs instead of arms."""
     expected = sum(arm.trials + arm.errored for report in evaluation.students for arm in report.arms)
     data = changed_data(evaluation, cases, trials, expected=expected, sides=sides)
-    students = [report.student.name for report in evaluation.students]
+    names = unique_names([report.student.name for report in evaluation.students])
     return render(
         "changed.html",
-        students=unique_names(students),
+        students=names,
         counted=counted(data.rows, compared=len(data.sides) > 1, **_words(sides)),
         **_words(sides),
-        scope=scope(len({row.case for row in data.rows}), len(students)),
+        scope=scope(len({row.case for row in data.rows}), len(names)),
         compared=len(data.sides) > 1,
         judged=sides is not None or any(report.verdict != "invalid" for report in evaluation.students),
         sides=data.sides,
         repeated=any(len(signs) > 1 for arms in data.signs.values() for signs in arms.values()),
         arms=data.arms,
-        rows=list(_without_script(data, cases, unique_names(students))),
+        rows=list(_without_script(data, cases, names)),
         more=max(0, len(data.rows) - ROWS_WITHOUT_SCRIPT),
         data=Markup(json_in_html(data.json)),
     )
@@ -139,12 +139,13 @@ def changed_data(
     changed = (changed_row(*place, ends, compared) for place, ends in found.ends.items())
     rows = in_order(without_verdict(row) if row.student in silent and sides is None else row for row in changed)
     titles = arm_titles(evaluation, arms) if sides is None else sides.titles
+    words = _words(sides)
     json: dict[str, Json] = {
         "students": list(students),
         "names": list[Json](unique_names(students)),
         "arms": [[arm, title] for arm, title in zip(arms, titles, strict=True)],
         "compared": None if compared is None else list(compared),
-        "kinds": None if sides is None else [f"▼ {sides.worse}", f"▲ {sides.better}"],
+        "kinds": [f"▼ {words['worse']}", f"▲ {words['better']}"],
         "silent": [] if sides else list[Json](sorted(silent)),
         "tools": harness_info(harness).with_tools,
         "cases": known,
@@ -165,7 +166,9 @@ def changed_data(
 
 
 def _words(sides: Sides | None) -> dict[str, str]:
-    return {} if sides is None else {"better": sides.better, "worse": sides.worse}
+    """What is said of a case that passes more often on the second side, and of one that passes less often."""
+    better, worse = ("helped", "hurt") if sides is None else (sides.better, sides.worse)
+    return {"better": better, "worse": worse}
 
 
 def _compared(evaluation: Evaluation, arms: Sequence[Arm]) -> tuple[int, int] | None:
