@@ -185,7 +185,15 @@ def command(
         print_json(evaluation_json(evaluation))
     else:
         said = progress.rows_noted if isinstance(progress, TrialProgress) else 0
-        show_result(evaluation, skill=skill, rows_noted=said, quiet=quiet, verbose=verbose, no_color=no_color)
+        show_result(
+            evaluation,
+            skill=skill,
+            case_file=case_file,
+            rows_noted=said,
+            quiet=quiet,
+            verbose=verbose,
+            no_color=no_color,
+        )
     return evaluation.exit_code()
 
 

@@ -13,6 +13,7 @@ def show_result(
     evaluation: "Evaluation",
     *,
     skill: Path | None = None,
+    case_file: Path | None = None,
     rows_noted: int = 0,
     quiet: bool = False,
     verbose: bool = False,
@@ -20,18 +21,19 @@ def show_result(
 ) -> None:
     """Print the result; `quiet` its sentence alone, `verbose` every figure and case as well.
 
-    `skill` is the folder as it was typed; where it was not, the record of the run has it. `rows_noted` stand on the
-    screen already, and count.
+    `skill` and `case_file` are as they were typed; where they were not, the record of the run has them. `rows_noted`
+    stand on the screen already, and count.
     """
     from upskill.reporting.glance import glance
     from upskill.reporting.terminal import show_evaluation
-    from upskill.workflows.evaluating.report import skill_folder_of
+    from upskill.workflows.evaluating.report import case_file_of, skill_folder_of
     from upskill.workflows.evaluating.resume import resume_command
 
     here = evaluation.run_is_here
     resume = resume_command(Path(evaluation.run)) if here else None
     folder = str(skill) if skill is not None else skill_folder_of(Path(evaluation.run)) if here else None
-    shown = glance(evaluation, skill=folder, resume=resume)
+    tests = str(case_file) if case_file is not None else case_file_of(Path(evaluation.run)) if here else None
+    shown = glance(evaluation, skill=folder, tests=tests, resume=resume)
     if quiet and not verbose:
         print_lines(" ".join(shown.sentences))
         return

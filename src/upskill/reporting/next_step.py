@@ -21,31 +21,35 @@ class NextStep(NamedTuple):
     command: str
 
 
-def next_step(evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None) -> NextStep:
+def next_step(
+    evaluation: Evaluation, *, skill: str | None = None, tests: str | None = None, resume: str | None = None
+) -> NextStep:
     """The one command that the result calls for.
 
-    `skill` is the folder as it was typed, where it is known; `resume` the command that resumes the run, where more must
-    be typed than the run. First comes what mends a run without a verdict, then what mends the skill, then what would
-    decide an open question; where everything is shown, what keeps it so.
+    `skill` is the folder as it was typed, where it is known; `tests` the file of the cases, where they are not the
+    skill's own; `resume` the command that resumes the run, where more must be typed than the run. First comes what
+    mends a run without a verdict, then what mends the skill, then what would decide an open question; where everything
+    is shown, what keeps it so.
     """
     folder = _UNKNOWN_SKILL if skill is None else quote(skill)
+    asked = folder if tests is None else f"{folder} -t {quote(tests)}"
     verdicts = {report.verdict for report in evaluation.students}
     if (why := _why_resume(evaluation)) is not None:
         return NextStep(why, resume or f"upskill eval --resume {quote(evaluation.run)}")
     if any(map(_lost_too_much, evaluation.students)):
         what = "ask again, with a stable server or a longer attempt_timeout_seconds"
-        return NextStep(what, f"{_eval(evaluation, folder, verdicts)} --fresh")
+        return NextStep(what, f"{_eval(evaluation, asked, verdicts)} --fresh")
     if None in verdicts:
-        return NextStep("measure the lift, with and without the skill", _eval(evaluation, folder, {None}))
+        return NextStep("measure the lift, with and without the skill", _eval(evaluation, asked, {None}))
     if _cases_in_doubt(evaluation):
-        return NextStep("see what to change in the test cases", f"upskill cases check {folder}")
+        return NextStep("see what to change in the test cases", f"upskill cases check {asked}")
     if "hurts" in verdicts:
-        return NextStep("let the teacher revise the skill", f"upskill generate --from {folder}")
+        return _revise(evaluation, asked)
     if "undecided" in verdicts:
-        return _decide(evaluation, folder)
+        return _decide(evaluation, folder, asked)
     if "no difference" in verdicts:
-        return NextStep("let the teacher revise the skill", f"upskill generate --from {folder}")
-    return _keep_proven(evaluation, folder)
+        return _revise(evaluation, asked)
+    return _keep_proven(evaluation, asked)
 
 
 def step_after_generate(
@@ -102,7 +106,7 @@ def _cases_in_doubt(evaluation: Evaluation) -> bool:
     return small and any(state.state == "unproven" or state.labels for state in evaluation.case_states)
 
 
-def _decide(evaluation: Evaluation, folder: str) -> NextStep:
+def _decide(evaluation: Evaluation, folder: str, asked: str) -> NextStep:
     """More repeats while they still narrow the interval; more cases once they hardly do, or where there are too few."""
     undecided = [report for report in evaluation.students if report.verdict == "undecided"]
     done = max((report.lifts[0].pairs for report in undecided if report.lifts), default=0) / max(1, evaluation.cases)
@@ -114,32 +118,42 @@ def _decide(evaluation: Evaluation, folder: str) -> NextStep:
         )
     repeats = max(ENOUGH_REPEATS, 2 * ceil(done))
     return NextStep(
-        "decide it with more repeats of each case", f"{_eval(evaluation, folder, {'undecided'})} --runs {repeats}"
+        "decide it with more repeats of each case", f"{_eval(evaluation, asked, {'undecided'})} --runs {repeats}"
     )
 
 
-def _keep_proven(evaluation: Evaluation, folder: str) -> NextStep:
+def _revise(evaluation: Evaluation, asked: str) -> NextStep:
+    """A revision that is measured on the same models: without their names it would be on the teacher itself."""
+    models = _named([report.student for report in evaluation.students], "--eval-model", "--eval-base-url")
+    return NextStep("let the teacher revise the skill", f"upskill generate --from {asked}{models}")
+
+
+def _keep_proven(evaluation: Evaluation, asked: str) -> NextStep:
     """The gate of a build that this result passes; `cheaper` passes none, so it is measured again.
 
     A version that is better than an older one has not been measured against no skill yet.
     """
     verdicts = {report.verdict for report in evaluation.students}
     if any(report.compared[1] == "previous" for report in evaluation.students):
-        return NextStep("measure the new version against no skill", _eval(evaluation, folder, verdicts))
+        return NextStep("measure the new version against no skill", _eval(evaluation, asked, verdicts))
     if verdicts != {"helps"}:
-        return NextStep("measure it again after each change", _eval(evaluation, folder, verdicts))
+        return NextStep("measure it again after each change", _eval(evaluation, asked, verdicts))
     wide = all(report.claim == "cases like these" for report in evaluation.students)
     required = "helps" if wide else "helps-here"
-    return NextStep("check it in every build", f"{_eval(evaluation, folder, verdicts)} --require {required}")
+    return NextStep("check it in every build", f"{_eval(evaluation, asked, verdicts)} --require {required}")
 
 
-def _eval(evaluation: Evaluation, folder: str, verdicts: Container[str | None]) -> str:
+def _eval(evaluation: Evaluation, asked: str, verdicts: Container[str | None]) -> str:
     """An evaluation of the models with these verdicts, at their own address where all of them have the same."""
-    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], folder)
+    return _eval_of([report.student for report in evaluation.students if report.verdict in verdicts], asked)
 
 
-def _eval_of(students: Sequence[Student], folder: str) -> str:
-    models = "".join(f" -m {quote(student.name)}" for student in students)
+def _eval_of(students: Sequence[Student], asked: str) -> str:
+    return f"upskill eval {asked}{_named(students, '-m', '--base-url')}"
+
+
+def _named(students: Sequence[Student], model: str, base_url: str) -> str:
+    models = "".join(f" {model} {quote(student.name)}" for student in students)
     addresses = {student.endpoint for student in students}
     address = addresses.pop() if len(addresses) == 1 else None
-    return f"upskill eval {folder}{models}" + (f" --base-url {quote(address)}" if address else "")
+    return models + (f" {base_url} {quote(address)}" if address else "")

@@ -21,7 +21,7 @@ def test_the_next_command_is_a_block_that_can_be_copied() -> None:
     text = markdown_report(evaluation(end=RunEnd(interrupted=True), run="runs/a```b"), day="d")
     assert text.endswith("\n```sh\nupskill eval --resume 'runs/a'''b'\n```\n")
     hurts = evaluation(report(verdict="hurts"))
-    assert "```sh\nupskill generate --from 'my skills/x'\n```" in markdown_report(
+    assert "```sh\nupskill generate --from 'my skills/x' --eval-model haiku\n```" in markdown_report(
         hurts, day="d", seen=glance(hurts, skill="my skills/x")
     )
 

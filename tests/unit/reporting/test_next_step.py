@@ -52,8 +52,29 @@ def test_an_address_is_typed_again_where_all_models_have_it() -> None:
 @pytest.mark.parametrize("verdict", ["hurts", "no difference"])
 def test_a_skill_that_does_no_good_goes_back_to_the_teacher(verdict: str) -> None:
     found = evaluation(report(claim="cases like these"), report("kimi", verdict=verdict))
-    assert next_step(found, skill="skills/x").command == "upskill generate --from skills/x"
-    assert next_step(found).command == "upskill generate --from SKILL"
+    assert next_step(found, skill="skills/x").command == (
+        "upskill generate --from skills/x --eval-model haiku --eval-model kimi"
+    )
+    assert next_step(found).command.startswith("upskill generate --from SKILL ")
+
+
+def test_a_revision_is_measured_on_the_same_model_at_its_address() -> None:
+    local = Student(name="smollm2", model="openai-api/x/smollm2", endpoint="http://localhost:8080/v1")
+    found = evaluation(report(verdict="hurts", student=local))
+    assert next_step(found, skill="x").command == (
+        "upskill generate --from x --eval-model smollm2 --eval-base-url http://localhost:8080/v1"
+    )
+
+
+def test_a_case_file_that_was_named_is_named_again() -> None:
+    proven = evaluation(report(claim="cases like these"))
+    assert next_step(proven, skill="x", tests="my cases.json").command == (
+        "upskill eval x -t 'my cases.json' -m haiku --require helps"
+    )
+    worse = evaluation(report(verdict="hurts"))
+    assert (
+        next_step(worse, skill="x", tests="c.json").command == "upskill generate --from x -t c.json --eval-model haiku"
+    )
 
 
 def test_an_open_question_gets_more_repeats_of_the_models_that_are_open() -> None:

@@ -15,11 +15,17 @@ __all__ = ["Glance", "GlanceRow", "dumbbell_css", "glance", "glance_of_nothing",
 
 
 def glance(
-    evaluation: Evaluation, *, skill: str | None = None, resume: str | None = None, decision: str | None = None
+    evaluation: Evaluation,
+    *,
+    skill: str | None = None,
+    tests: str | None = None,
+    resume: str | None = None,
+    decision: str | None = None,
 ) -> Glance:
     """What an evaluation found. `decision` is a sentence of a `generate` that comes before everything else.
 
-    `skill` is the folder as it was typed, `resume` the command that resumes the run, where they are known.
+    `skill` is the folder as it was typed, `tests` the file of the cases where they are not the skill's own, `resume`
+    the command that resumes the run, where they are known.
     """
     rows = rows_of(evaluation)
     before, after = compared_titles(evaluation)
@@ -30,7 +36,7 @@ def glance(
         before=before,
         after=after,
         scripted=bool(rows) and all(is_scripted(report.student.model) for report in evaluation.students),
-        next_step=next_step(evaluation, skill=skill, resume=resume),
+        next_step=next_step(evaluation, skill=skill, tests=tests, resume=resume),
     )
 
 

@@ -47,6 +47,8 @@ class RunFacts:
     """The name of the skill."""
     skill_folder: str | None = None
     """Where the skill is, seen from where the page is made; `None` where it is not, or is another by now."""
+    case_file: str | None = None
+    """Where the cases are, seen from there; `None` where they are the skill's own, or elsewhere."""
     resume: str | None = None
     """The command that resumes the run, where more must be typed than the run."""
     folder: str

@@ -65,7 +65,7 @@ def report_glance(evaluation: Evaluation | None, facts: RunFacts, story: Teachin
     decision, step = (None, None) if story is None else (story.decision, story.next_step)
     if evaluation is None:
         return glance_of_nothing(facts.skill, decision or "Nothing was measured.", step)
-    answer = glance(evaluation, skill=facts.skill_folder, resume=facts.resume, decision=decision)
+    answer = glance(evaluation, skill=facts.skill_folder, tests=facts.case_file, resume=facts.resume, decision=decision)
     return answer if story is None else replace(answer, next_step=step)
 
 

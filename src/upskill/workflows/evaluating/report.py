@@ -291,6 +291,20 @@ def skill_folder_of(run: Path) -> str | None:
     return None
 
 
+def case_file_of(run: Path) -> str | None:
+    """The file of the cases of a run, as it is typed from here; `None` where they are the skill's own, or elsewhere."""
+    with suppress(UpskillError, OSError):
+        return _case_file(run, storage.read_run(run))
+    return None
+
+
+def _case_file(run: Path, record: RunRecord) -> str | None:
+    file, skill = (Path(os.path.normpath(run / source)) for source in (record.case_source, record.skill_source))
+    if file.is_relative_to(skill) or not is_inside(run, file) or not file.is_file():
+        return None
+    return Path(os.path.relpath(file)).as_posix()
+
+
 def _skill_folder(run: Path, record: RunRecord) -> str | None:
     """The folder of the skill, as it is typed from here."""
     folder = run / record.skill_source
@@ -320,6 +334,7 @@ def _facts(run: Path, record: RunRecord, problems: list[str]) -> RunFacts:
     return RunFacts(
         skill=record.skill_name,
         skill_folder=_skill_folder(run, record),
+        case_file=_case_file(run, record),
         folder=name_of_run(run),
         logs=shlex.quote(str(logs.relative_to(Path.cwd()) if here else logs)) if logs.is_dir() else None,
         logs_from="from the folder in which this report was made" if here else "from any folder",
