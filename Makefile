@@ -76,6 +76,7 @@ statistics: setup  ## the simulated tables behind the statistics, and of attacks
 
 docs: setup  ## the reference pages that are generated from the code, and the site, into build/site
 	$(BIN)/python -m tools.reference --write
+	$(BIN)/python -m tools.architecture_picture
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 recording: setup  ## the terminal recording of the README, from the real commands; needs npm
