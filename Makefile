@@ -68,7 +68,7 @@ full: setup statistics  ## the long half: simulations and measurements; writes p
 	$(BIN)/python -m pytest tests/unit -q --hypothesis-profile explore
 	$(BIN)/python -m benchmarks.teaching_loops
 	$(BIN)/python -m benchmarks.attacks_end_to_end
-	$(BIN)/python -m benchmarks.measure --write docs/explanation/measurements.md
+	$(BIN)/python -m benchmarks.measure --write docs/explanation/what-scales.md
 
 statistics: setup  ## the simulated tables behind the statistics, and of attacks on them; an hour
 	$(BIN)/python -m benchmarks.statistics_tables
