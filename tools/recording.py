@@ -1,6 +1,6 @@
 """Makes what the README shows of a first skill: `make recording`.
 
-The commands run for real, in a temporary folder. The terminal is recorded as an asciicast, with long waits shortened, and
+The commands run for real, in a temporary folder. The terminal is recorded as an asciicast with shortened waits, and
 drawn as an animated SVG. The report of the run is photographed.
 """
 
