@@ -51,9 +51,9 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Values of an evaluation",
         "Import these from `upskill.domain`. `Verdict` and `StudentEnd` are the values of "
         "[`verdict` and `end`](json.md#student). `Arm`, `Design`, `State`, `Label`, `CapKind`, `End` and `Fault` are "
-        "[words](formats.md#words). `Cap`, `Outage`, `Price`, `Reason`, `CheckResult` and `SkillUse` have the keys in "
-        "[run files](formats.md). `JudgeError` has the keys of `judge_error`. `Outcome` is `Scored | Errored`. "
-        "`Files` maps a path to its bytes.",
+        "[words](formats.md#words). `Student`, `Price`, `Qualification`, `Reason`, `Cap`, `Outage`, "
+        "`CheckResult` and `SkillUse` have the keys in [run files](formats.md). `JudgeError` has the keys of "
+        "`judge_error`. `Outcome` is `Scored | Errored`. `Files` maps a path to its bytes.",
         tuple(
             f"upskill.domain:{name}"
             for name in (
@@ -66,10 +66,8 @@ VALUES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
                 "Purchase",
                 "RunEnd",
                 "JudgeReport",
-                "Qualification",
                 "Skill",
                 "SkillFile",
-                "Student",
                 "Trial",
                 "Scored",
                 "Errored",
@@ -103,7 +101,7 @@ ERRORS = (
         for name in ("UpskillError", "UsageError", "SkillInvalid", "SettingsError", "ProviderError", "EngineError")
     ),
     "upskill.errors:StudentCannotProfit",
-    "upskill.domain.finding:FindingsRefused",
+    "upskill:FindingsRefused",
 )
 
 EVALUATION = "`upskill eval --json`"
