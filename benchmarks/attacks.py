@@ -126,7 +126,7 @@ def _range(cells: Mapping[str, Sequence[float | None]], nth: int) -> str:
     """From the lowest to the highest of the populations."""
     known = [value for cell in cells.values() if (value := cell[nth]) is not None]
     if not known:
-        return "not measured"
+        return "–"
     low, high = (f"{choose(known):.1f}" for choose in (min, max))
     return low if low == high else f"{low} to {high}"
 
@@ -138,7 +138,8 @@ def table_of_attacks(run: Tables, shares: Shares, before: Shares) -> None:
         f"True lift 0, 20 cases unless stated, {run.persons:,} persons for each of the populations B55, half, het and "
         "skew (rare breakage: break and break05). Percent of persons who ever saw `helps`, from the lowest to the "
         f"highest population. Limit: {LIMIT:g}, plus two standard errors of the simulation. "
-        '"Before" is commit 434b918. "On these cases" counts `helps on these N cases` where these have no lift either.',
+        '"Before" is commit 434b918, "–" not measured. "On these cases" counts `helps on these N cases` where these '
+        "have no lift either.",
         "",
         "| what a person does | `helps`, before | `helps` | on these cases, before | on these cases |",
         "|---|---|---|---|---|",

@@ -43,7 +43,7 @@ VERDICTS = ("helps", "hurts", "cheaper", "no difference", "undecided", "no verdi
 """As sentences begin."""
 HERE_ONLY = "helps here"
 LOST = r"lost answers: .*"
-COPIES = r"note: (repeats are copies .*)"
+COPIES = r"note: (repeats (?:are copies|returned the same answers).*)"
 FEWER = r"note: (.* fewer than last time)"
 UNCHANGED = r"note: (unchanged since .*)"
 VERSION = r"note: (\d+\w\w version on these cases.*)"
@@ -302,10 +302,11 @@ Slow failing model: so many failing answers with the skill time out and are retr
 answers with the skill break off, without retries. Caching model: always the same answer to the same request.
 
 "Helps" is about new cases, and only that meets `--require helps`; "here" is `helps` on these cases. Both are given for
-any command / the last one; the other columns are for the last one. The last column is from the first evaluation.
+any command / the last one; the other columns are for the last one. "Reported": how often the output names the lost
+answers, the copies or the removed cases.
 
-| attack | evaluations | helps | here | undecided | no verdict | other | line found in | output |
-|---|---|---|---|---|---|---|---|---|"""
+| attack | evaluations | helps | here | undecided | no verdict | other | reported |
+|---|---|---|---|---|---|---|---|"""
 
 GATES = """\
 
@@ -314,8 +315,8 @@ GATES = """\
 `--require helps` with `--ledger FILE`; every build starts without a cache and without run folders. An idle edit is
 another comment in `SKILL.md`.
 
-| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout | last line |
-|---|---|---|---|---|---|---|"""
+| gate | times | ever passed | calls of first builds | calls of later builds | one verdict throughout |
+|---|---|---|---|---|---|"""
 
 
 def page(found: Sequence[Found]) -> str:
@@ -334,19 +335,16 @@ def _attack(name: str, mine: Sequence[Found]) -> str:
     ever = Counter(verdict for one in mine for verdict in {*one.verdicts})
     last = Counter(one.verdicts[-1] for one in mine)
     other = len(mine) - sum(last[verdict] for verdict in ("helps", HERE_ONLY, "undecided", "no verdict"))
-    seen = [one.line for one in mine if one.line is not None]
-    line = f"`{seen[0]}`; `{mine[0].sentence}`" if seen else "–"
+    seen = sum(one.line is not None for one in mine)
     helps = [f"{ever[verdict]} / {last[verdict]}" for verdict in ("helps", HERE_ONLY)]
-    return _cells(
-        name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{len(seen)} of {len(mine)}", line
-    )
+    return _cells(name, len(mine), *helps, last["undecided"], last["no verdict"], other, f"{seen} of {len(mine)}")
 
 
 def _gate(name: str, mine: Sequence[Found]) -> str:
     passed = sum(0 in one.codes for one in mine)
     first, later = sum(one.calls[0] for one in mine), sum(sum(one.calls[1:]) for one in mine)
     same = sum(len(set(one.verdicts)) == 1 for one in mine)
-    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same, f"`{mine[0].line}`")
+    return _cells(name, len(mine), passed, f"{first:,}", f"{later:,}", same)
 
 
 def _cells(*cells: object) -> str:

@@ -56,12 +56,10 @@ class Row:
         return (self.least is None or self.found >= self.least) and (self.most is None or self.found <= self.most)
 
     def __str__(self) -> str:
-        wanted = (
-            f"at most {self.most}" if self.most is not None else "" if self.least is None else f"at least {self.least}"
-        )
+        wanted = f"≤ {self.most}" if self.most is not None else "" if self.least is None else f"≥ {self.least}"
         trials = "" if self.trials is None else f"{self.trials:.0f}"
         mark = "" if self.holds else " **outside**"
-        wide = "" if self.wide is None else f", {self.wide} of them on new cases"
+        wide = "" if self.wide is None else f" ({self.wide} on new cases)"
         return f"| {self.what} | {self.cases} | {self.loops} | {self.found}{wide}{mark} | {wanted} | {trials} |"
 
 
@@ -73,7 +71,7 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         rng = random.Random(f"{seed}/null/{name}")
         done = [new_skill_loop(rng, draw) for _ in range(loops)]
         looked = sum(loop.looks_better for loop in done)
-        rows.append(_row("useless new skill: passes more practice cases than no skill", name, done, looked))
+        rows.append(_row("useless new skill: better than none on practice cases", name, done, looked))
         rows.append(_row("the same after the held-out test: called helpful or cheaper", name, done, most=most))
     rng = random.Random(f"{seed}/memorised")
     done = [new_skill_loop(rng, NULLS["half"], memorised=0.15) for _ in range(loops)]
@@ -93,14 +91,14 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         rng = random.Random(f"{seed}/revision/{name}")
         done = [revision_loop(rng, draw) for _ in range(loops)]
         taken = sum(loop.proof.proven for loop in done)
-        rows.append(_row("useless revision: replaces the old version", name, done, taken, most=at_most(loops, 0.025)))
+        rows.append(_row("useless revision: replaces the old one", name, done, taken, most=at_most(loops, 0.025)))
     for name, draw in NULLS.items():
         rng = random.Random(f"{seed}/students/{name}")
         done = [revision_loop(rng, draw, students=("a", "b", "c")) for _ in range(loops // 4)]
         taken = sum(loop.proof.proven for loop in done)
         rows.append(
             _row(
-                "useless revision, three models: replaces the old version",
+                "useless revision, three models: replaces the old one",
                 name,
                 done,
                 taken,
@@ -112,7 +110,7 @@ def null_rows(loops: int, seed: str) -> list[Row]:
         taken = sum(line_of_uses(rng, draw) is not None for _ in range(loops))
         rows.append(
             Row(
-                what="five useless revisions, same held-out cases: any replaces the old version",
+                what="five useless revisions, same held-out cases: any replaces the old one",
                 cases=name,
                 loops=loops,
                 found=taken,
@@ -132,7 +130,7 @@ def true_rows(loops: int, seed: str) -> list[Row]:
         taken = sum(loop.proof.proven for loop in done)
         rows.append(
             _row(
-                f"revision, truly {100 * lift:+.0f} points, {nth} use: replaces the old version",
+                f"revision, truly {100 * lift:+.0f} points, {nth} use: replaces the old one",
                 "gain",
                 done,
                 taken,
@@ -148,7 +146,7 @@ def true_rows(loops: int, seed: str) -> list[Row]:
     superior = sum(loop.proof.students[0].superior for loop in done)
     rows.append(_row(f"{what} better overall", "gain", done, superior, least=loops // 2))
     taken = sum(loop.proof.proven for loop in done)
-    rows.append(_row(f"{what} replaces the old version", "gain", done, taken, most=at_most(loops, 0.05)))
+    rows.append(_row(f"{what} replaces the old one", "gain", done, taken, most=at_most(loops, 0.05)))
     return rows
 
 

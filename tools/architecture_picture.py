@@ -18,8 +18,8 @@ PICTURE = ROOT / "docs" / "assets" / "architecture.svg"
 WIDTH, MARGIN, PAD, GAP = 900, 24, 10, 10
 BETWEEN_LAYERS = 24
 MOST_IN_A_ROW = 4
-LINE = 16
-CHARACTER = 6.7
+LINE = 19
+CHARACTER = 7.9
 """The mean width of a character of the small text, with room for wider fonts."""
 
 STYLE = """
@@ -27,10 +27,10 @@ STYLE = """
 @media (prefers-color-scheme:dark){
 :root{--ink:#e8edf2;--muted:#b3bcc6;--paper:#10151b;--layer:#1b222b;--box:#10151b;--edge:#414b56;--name:#8cc0ff}}
 text{font-family:system-ui,-apple-system,"Segoe UI","Liberation Sans",Arial,sans-serif;
-font-size:12.5px;fill:var(--muted)}
+font-size:15px;fill:var(--muted)}
 .name{font-family:ui-monospace,SFMono-Regular,Menlo,"Liberation Mono",monospace;
-font-size:14px;font-weight:600;fill:var(--name)}
-.rule{font-size:13.5px;fill:var(--ink)}
+font-size:17px;font-weight:600;fill:var(--name)}
+.rule{font-size:16px;fill:var(--ink)}
 .paper{fill:var(--paper)}
 .layer{fill:var(--layer)}
 .box{fill:var(--box);stroke:var(--edge)}
@@ -115,13 +115,13 @@ def _layer(rows: list[list[Package]], top: float) -> tuple[list[str], float]:
     for row in rows:
         width = (WIDTH - 2 * MARGIN - 2 * PAD - GAP * (len(row) - 1)) / len(row)
         # A package that is alone in its layer has its promise beside its name.
-        aside, down = (110, 23) if len(row) == 1 else (12, 42)
+        aside, down = (124, 26) if len(row) == 1 else (12, 49)
         texts = [textwrap.wrap(package.promise, int((width - aside - 12) / CHARACTER)) for package in row]
-        height = down - 8 + LINE * max(map(len, texts)) + 6
+        height = down - 10 + LINE * max(map(len, texts)) + 6
         for place, (package, lines) in enumerate(zip(row, texts, strict=True)):
             left = MARGIN + PAD + place * (width + GAP)
             drawn.append(f'<rect class="box" x="{left:g}" y="{below:g}" width="{width:g}" height="{height}" rx="6"/>')
-            drawn.append(f'<text class="name" x="{left + 12:g}" y="{below + 23:g}">{escape(package.name)}</text>')
+            drawn.append(f'<text class="name" x="{left + 12:g}" y="{below + 26:g}">{escape(package.name)}</text>')
             drawn += (
                 f'<text x="{left + aside:g}" y="{below + down + LINE * line:g}">{escape(text)}</text>'
                 for line, text in enumerate(lines)

@@ -19,7 +19,7 @@ from upskill.library.results import EvaluationResult, GenerationResult, TraceRes
 from upskill.redaction import redactor_from
 from upskill.sandbox import Backend
 from upskill.settings import ResolvedSettings, resolve_settings
-from upskill.teaching.case_split import CaseCounts, read_counts
+from upskill.teaching.case_split import read_counts
 from upskill.traces.digesting import DEFAULT_BUDGET
 from upskill.workflows import evaluate_skill as evaluating
 from upskill.workflows import read_trace as reading
@@ -165,12 +165,13 @@ def generate(
     named = [sources] if isinstance(sources, str | os.PathLike) else sources
 
     def work() -> GenerationResult:
+        chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
         order = generating.GenerateOrder(
             task=task,
             examples=tuple(examples),
             sources=tuple(os.fspath(one) for one in named),
             output=None if output is None else os.fspath(output),
-            counts=CaseCounts() if cases is None else read_counts(cases),
+            counts=read_counts(chosen.values.cases if cases is None else cases),
             case_file=None if tests is None else os.fspath(tests),
             evaluate=not no_eval,
             revisions=revisions,
@@ -180,7 +181,6 @@ def generate(
             anyway=anyway,
             sandbox=_backend(sandbox),
         )
-        chosen = _resolved("generate()", {**settings, "teacher": teacher}, models=models)
         progress = _GenerateProgress()
         return progress.watch(
             lambda: generating.generate(

@@ -46,6 +46,8 @@ class Settings:
     """An OpenAI-compatible endpoint for the teacher."""
     test_gen_model: str | None = None
     """The model that writes cases. Default: the teacher."""
+    cases: str = "10+32+4"
+    """How many cases are written: practice, held-out and unrelated ones."""
     runs_dir: str = "runs"
     """The folder for run folders."""
     skills_dir: str = "skills"
@@ -99,6 +101,7 @@ class Settings:
 
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_COUNTS = re.compile(r"\d{1,4}(\+\d{1,4}){2}")
 _TYPES: dict[str, Any] = get_type_hints(Settings)
 NAMES = tuple(one.name for one in fields(Settings) if one.name != "untyped")
 
@@ -154,6 +157,8 @@ def checked_value(name: str, value: object, *, where: str) -> object:
     if wanted in (str, str | None) and isinstance(value, str):
         if name == "harness" and value not in (choices := harness_choices()):
             raise SettingsError(f"{where}: `{name}` must be one of {', '.join(choices)}, not {value!r}")
+        if name == "cases" and not _COUNTS.fullmatch(value.strip()):
+            raise SettingsError(f"{where}: `{name}` must be like 10+32+4, not {without_secrets(repr(value))}")
         return value
     if wanted == tuple[str, ...] and isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
         return tuple(value)
