@@ -187,7 +187,7 @@ def test_the_steps_of_an_agent_are_a_timeline_with_its_calls(agents: Path, brows
     assert steps == [
         "I read the notes first.",
         "read_file ✗ failedmissingno such file",
-        "7 steps are left out; the engine's log has them.",
+        "7 steps are not shown. They are in the Inspect log.",
         f"shell 1.2 secho gauge > tarn.kdl{HOSTILE}",
     ]
     third = browser.run("document.querySelector('.side:last-child').textContent")

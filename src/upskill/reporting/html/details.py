@@ -69,7 +69,7 @@ def _settings(facts: RunFacts) -> Fold | None:
     if not facts.settings:
         return None
     body = render("settings.html", rows=facts.settings)
-    finding = f"{len(facts.settings)} not at their defaults"
+    finding = f"{len(facts.settings)} changed from the defaults"
     return Fold(name="settings", title="Settings", finding=finding, body=body)
 
 

@@ -24,7 +24,7 @@ from upskill.reporting.wording import paid
 
 MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 """Not those of the system's language: the page is in English."""
-CUT_SHORT = "This run was cut short. The page shows what had been measured by then."
+CUT_SHORT = "This run did not finish. The page shows what was measured until then."
 
 
 def report_page(
