@@ -22,7 +22,7 @@ from upskill.reporting.lines import print_lines
 from upskill.reporting.requirements import generate_requirements, requirements_json
 from upskill.reporting.result_notes import ResultNote, found_notes, merged_notes, unmet_notes
 from upskill.reporting.terminal import TerminalResult, most_rows, picture
-from upskill.reporting.wording import dollars, percents, points
+from upskill.reporting.wording import paid, percents, points
 
 MOST_REASON = 200
 """Characters of why revising ended: a teacher's faults may be in it."""
@@ -89,7 +89,7 @@ def _facts(generated: GenerateResult) -> Iterator[str]:
             f"{one.passed}/{one.of}" + (f" {one.presentation}" if several else "") for one in generated.attempts
         )
         yield f"attempts on practice cases: {shown}; {shortened(generated.refined or 'not revised', MOST_REASON)}"
-    yield f"spent: teacher {_spent(generated.by_teacher)}; models {_spent(generated.by_students)}"
+    yield f"spent: teacher {_spent(generated.by_teacher)}, models {_spent(generated.by_students)}"
 
 
 def _where(generated: GenerateResult) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _notes(generated: GenerateResult, required: Required | None) -> Iterator[Res
 
 
 def _spent(bought: Purchase) -> str:
-    return f"{dollars(bought.cost if bought.calls else 0.0)}, {count(bought.calls, 'call')}"
+    return f"{count(bought.calls, 'call')} ({paid(bought.cost if bought.calls else 0.0)})"
 
 
 def generated_json(generated: GenerateResult, required: Required | None = None) -> dict[str, Json]:

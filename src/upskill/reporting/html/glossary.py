@@ -53,7 +53,7 @@ WORDS: tuple[Word, ...] = (
         "A case that the teacher never sees. The verdict on a generated skill comes from these cases only.",
         "held-out",
     ),
-    *(_word(label, f"A label of a case: {LABEL_MEANINGS[label]}.") for label in ("leaks", "recall")),
+    _word("leaks", f"A label of a case: {LABEL_MEANINGS['leaks']}."),
     _word(
         "lift",
         "The pass rate with the skill minus the pass rate without it, in points. From 20% to 50% is a lift of 30 "
@@ -69,6 +69,7 @@ WORDS: tuple[Word, ...] = (
     ),
     _word("points", "The difference between two percentages.", "points?"),
     _word("practice case", "A case whose failures the teacher sees while it revises the skill.", "practice"),
+    _word("recall", f"A label of a case: {LABEL_MEANINGS['recall']}."),
     _word("repeat", "The same case asked again.", "repeats?"),
     _word(
         "scripted model",
@@ -101,6 +102,6 @@ def with_link(text: str, name: str) -> Markup:
 
 
 def words_on(*parts: str) -> list[Word]:
-    """The words that are used in these pieces of HTML, in the order of the glossary."""
-    text = " ".join(re.sub(r"(?s)<script.*?</script>|<[^>]*>", " ", str(part)) for part in parts)
+    """The words that are used in these pieces of HTML, in the order of the glossary; not those of files and answers."""
+    text = " ".join(re.sub(r"(?s)<(script|pre)\b.*?</\1>|<[^>]*>", " ", str(part)) for part in parts)
     return [word for word in WORDS if re.search(rf"(?i)(?<![\w-])(?:{word.seen})(?![\w-])", text)]

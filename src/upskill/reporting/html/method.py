@@ -116,7 +116,8 @@ def _facts(evaluation: Evaluation, facts: RunFacts) -> Iterator[tuple[str, str]]
 
 def _plan(evaluation: Evaluation) -> str:
     ran = list(dict.fromkeys(arm.arm for report in evaluation.students for arm in report.arms))
-    where = f", {' and '.join(arm_titles(evaluation, ran))}"
+    *others, last = arm_titles(evaluation, ran) or ("",)
+    where = f", {', '.join(others)} and {last}" if others else f", {last}"
     repeats = count(evaluation.repeats, "repeat")
     if evaluation.design == "sequential":
         return f"up to {repeats} of every case{where}; stops as soon as the result is clear"
