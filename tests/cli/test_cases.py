@@ -49,7 +49,7 @@ def test_each_case_has_its_state_its_labels_why_and_what_to_change(upskill: Upsk
         "  -> `excludes` alone asks for nothing; add a `contains`, `equals` or `regex` that a right answer passes"
         in lines
     )
-    assert lines[-3] == "4 test cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
+    assert lines[-3] == "4 cases: 1 qualified, 2 unproven, 1 rejected; 1 recall; 1 leaks"
 
 
 def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskill: Upskill, quay: Path) -> None:

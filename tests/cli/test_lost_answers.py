@@ -97,8 +97,8 @@ def test_an_invalid_design_typed_again_stays_invalid_and_says_why_each_time(upsk
             asked = len(provider.requests)
             done = upskill(*words, **variables)
             assert done.returncode == 3
-            assert f"lost answers: 0 baseline, {lost[1]} with skill" in done.stdout.splitlines()
-            assert f"answers were lost on the way: 0 baseline, {lost[1]} with skill" in done.stdout
+            assert f"lost answers: 0 without, {lost[1]} with the skill" in done.stdout.splitlines()
+            assert f"answers were lost: 0 without, {lost[1]} with the skill" in done.stdout
         assert len(provider.requests) == asked, "all of it is in the store by now"
         fresh = upskill(*words, "--fresh", "--json", **variables)
         assert json.loads(fresh.stdout)["students"][0]["verdict"] != "invalid", "none of the new draws was lost"

@@ -61,7 +61,7 @@ def test_cases_that_are_written_are_saved_and_qualified_and_split(upskill: Upski
     done = upskill("cases", "write", "quay", "-m", TEACHER, "--cases", "2+4+2")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-2:] == [
-        "8 cases, all qualified: 2 to learn from, 4 held out, 2 negative",
+        "8 cases, all qualified: 2 practice, 4 held-out, 2 unrelated",
         "Saved to quay/skill_meta.json",
     ]
     assert "8 cases are written by scripted/teacher.yaml; about 2 calls" in done.stderr
