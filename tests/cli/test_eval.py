@@ -113,7 +113,7 @@ REFUSED = {
     "a dead server": (
         ["eval", "skills/my-skill", "-m", "any", "--base-url", "http://127.0.0.1:9/v1"],
         3,
-        "nothing answers at http://127.0.0.1:9/v1",
+        "no server answers at http://127.0.0.1:9/v1",
         "start the server",
     ),
     "a bad URL": (["eval", "skills/my-skill", "-m", "any", "--base-url", "localhost"], 2, "not a base URL", "http"),

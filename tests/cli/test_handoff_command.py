@@ -313,7 +313,7 @@ def test_generate_says_what_it_waits_for_and_ctrl_c_ends_it_at_once(here: Path, 
         process.stderr.close()
     assert process.wait(20) == 130
     assert time.monotonic() - pressed < 15
-    assert "go on with: upskill generate --resume" in rest
+    assert "resume with: upskill generate --resume" in rest
 
 
 def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path) -> None:

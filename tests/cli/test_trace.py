@@ -123,7 +123,7 @@ def test_a_folder_is_one_source_with_support(upskill: Upskill) -> None:
     assert not any("subagents" in row for row in rows), "a subagent is read with its session"
     assert any(row.startswith("= ") and "rollout.jsonl.zst" in row for row in rows)
     assert "sessions read as one" in done.stdout
-    assert "edge/empty.jsonl: nothing in it" in done.stdout
+    assert "edge/empty.jsonl: is empty" in done.stdout
     value = _json(upskill, str(SAMPLES))
     (fix,) = (finding for finding in value["digest"]["findings"] if finding["kind"] == "fix")
     assert fix["support"] >= 6
@@ -148,15 +148,15 @@ def test_a_recording_can_be_piped_in(upskill: Upskill, here: Path, environment: 
     assert done.stdout.startswith(b"stdin\nCodex")
     empty = pipe(b"")
     assert empty.returncode == 2
-    assert empty.stderr.startswith(b"error: stdin: nothing in it")
+    assert empty.stderr.startswith(b"error: stdin: is empty")
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (None, "no such file or folder"),
-        (b"", "nothing in it"),
-        (bytes(range(256)) * 20, "neither text nor a recording"),
+        (b"", "is empty"),
+        (bytes(range(256)) * 20, "neither text nor a session"),
         (b'{"kind": "a", "n": 1}\n{"kind": "b", "n": 2}\n', "keys seen: kind, n"),
         (b"SQLite format 3\x00" + bytes(100), "a database"),
         (b"[" * 200_000, "cannot be parsed"),
@@ -182,7 +182,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     done = upskill("trace", "sub")
     assert done.returncode == 2
     assert "error: sub: no recording in it" in done.stderr
-    assert "data.json: JSON of no known format" in done.stderr
+    assert "data.json: is JSON of an unknown format" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -259,7 +259,7 @@ def _evaluated(evaluation: Evaluation) -> EvaluationResult:
     """The result; after an interrupt, raises one that says how to resume."""
     if evaluation.interrupted:
         command = evaluating.resume_command(Path(evaluation.run), library=True)
-        raise KeyboardInterrupt(f"the run is kept: resume it with {command}")
+        raise KeyboardInterrupt(f"every answer so far is saved; resume with {command}")
     return EvaluationResult(evaluation=evaluation, run=Path(evaluation.run).resolve())
 
 
@@ -287,7 +287,7 @@ class _GenerateProgress(_Interruptible):
         except KeyboardInterrupt:
             if self.run is None:
                 raise
-            kept = f"the run is kept: resume it with {resume_command(self.run, library=True)}"
+            kept = f"every answer so far is saved; resume with {resume_command(self.run, library=True)}"
             raise KeyboardInterrupt(kept) from None
         measured = generated.evaluation
         return GenerationResult(
@@ -301,7 +301,7 @@ class _GenerateProgress(_Interruptible):
 
 
 def _refuse(price: str) -> bool:
-    raise UsageError(f"{price}. Nothing was run: give yes=True to run it")
+    raise UsageError(f"{price}. Nothing was run: pass yes=True to run it")
 
 
 def _backend(sandbox: Backend) -> Backend:

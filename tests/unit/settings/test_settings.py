@@ -210,7 +210,7 @@ def test_an_unknown_variable_is_refused_with_a_suggestion(place: Place) -> None:
 
 def test_a_key_like_no_setting_points_to_the_list(place: Place) -> None:
     place.write(place.project, "zzz = 3")
-    assert place.refusal().hint == "see all with `upskill settings`"
+    assert place.refusal().hint == "`upskill settings` lists them all"
 
 
 def test_no_setting_holds_a_key_or_says_which_variable_does() -> None:
