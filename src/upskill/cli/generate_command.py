@@ -152,7 +152,7 @@ def command(
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
-    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.teaching.case_split import read_counts
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.generating.generate import (
         GenerateOrder,
@@ -186,7 +186,7 @@ def command(
                     examples=examples,
                     sources=sources,
                     output=output,
-                    counts=CaseCounts() if counts is None else read_counts(counts),
+                    counts=read_counts(chosen.values.cases if counts is None else counts),
                     case_file=None if case_file is None else str(case_file),
                     evaluate=not no_eval,
                     revisions=revisions,
