@@ -107,7 +107,7 @@ def test_a_case_file_of_ones_own_goes_before_the_skills_cases(upskill: Upskill, 
 REFUSED = {
     "no such skill": (["eval", "./skills/nope", "-m", "any"], 2, "no such folder", "did you mean"),
     "no model": (["eval", "skills/my-skill"], 2, "which model?", "-m"),
-    "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "no model is known", "did you mean haiku?"),
+    "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "unknown model", "did you mean haiku?"),
     "a missing key": (["eval", "skills/my-skill", "-m", "haiku"], 3, "ANTHROPIC_API_KEY is not set", "export"),
     "a missing token": (["eval", "skills/my-skill", "-m", "zai-org/GLM-5"], 3, "HF_TOKEN is not set", "export"),
     "a dead server": (

@@ -40,7 +40,7 @@ def test_a_session_is_shown_as_it_was_understood(upskill: Upskill) -> None:
         '`make test` failed: softmax.cu(12): error: identifier "__shfl_down" is undefined  steps 3, 5, 6',
         "No, also keep the mask configurable. Always do that in this repo.  step 8",
         "`make test` passed: PASS max_abs_err=2.4e-07 12/12  step 6",
-        "note: session.jsonl:27: the last line is cut off",
+        "note: session.jsonl:27: the last line is incomplete",
     ):
         assert said in done.stdout
     assert "ABANDONED" not in done.stdout

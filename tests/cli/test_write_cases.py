@@ -142,7 +142,7 @@ def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: U
     assert "12 cases saved to quay/skill_meta.json; later evaluations use them" in first.stderr
     assert "helps" in first.stdout
     assert "left out" not in first.stdout + first.stderr
-    assert "are written by" not in second.stderr
+    assert "teacher.yaml writes" not in second.stderr
     assert (quay / "skill_meta.json").read_bytes() == saved
     assert json.loads(second.stdout)["cases"] == 12, "nobody has learned from any of them"
 

@@ -223,7 +223,7 @@ def test_a_skill_that_exceeds_the_window_is_refused_before_anything_is_drafted(h
         chosen = settings(teaches, learns, store=False)
         with pytest.raises(WindowExceeded, match="quarn does not fit any: it has 1,502 tokens, the window is 1,024"):
             plan_generate(known, settings=chosen)
-        with pytest.raises(WindowExceeded, match="nothing better can be compared with it"):
+        with pytest.raises(WindowExceeded, match="no new version can be compared with it"):
             generate(replace(known, case_file=None, counts=read_counts("4+4+0")), settings=chosen)
     assert not learns.requests
     assert {made_teacher.kind_of(one.prompt) for one in teaches.requests} == {"facts", "cases"}
@@ -236,7 +236,7 @@ def test_a_student_that_cannot_call_tools_is_asked_without_them(here: Path) -> N
     (line,) = [line for line in noted.lines if "tool" in line]
     assert line == (
         "any: no tool call could be read in 20 answers, so no tools are offered from now on (--harness agent "
-        "insist on them)"
+        "keeps them)"
     )
     assert line in made.notes
     assert [one.harness for one in made.aptitude] == ["chat"]

@@ -50,7 +50,9 @@ def probe(endpoint: Endpoint, *, needs_key: bool = True) -> ServedModel:
         from upskill.models.scripted import load_script
 
         load_script(endpoint.model.removeprefix("scripted/"))
-        return ServedModel(notes=(f"{endpoint.name}: a scripted model; the result says nothing about real models",))
+        return ServedModel(
+            notes=(f"{endpoint.name}: a script answers, not a model; the result says nothing about any model",)
+        )
     if endpoint.is_handoff:
         return ServedModel()
     if endpoint.package and not is_installed(endpoint.package):

@@ -92,7 +92,7 @@ def detect(recording: Recording) -> str:
         return _in_archive(path)
     opening = recording.opening()
     if not opening:
-        raise UsageError(f"{path}: is empty", hint="name a session that has been written to")
+        raise UsageError(f"{path}: is empty", hint="name a session that has content")
     if opening[:1] == b"[" or _begins_an_object(opening):
         return _in_json(recording, opening)
     if b"\x00" in opening[:4_000]:

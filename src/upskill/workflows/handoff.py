@@ -110,8 +110,8 @@ def answer_question(folder: Path, number: int, text: str) -> HandoffQuestion:
         )
     if there is not None or question.answered_at is not None:
         raise AnsweredAlready(
-            f"question {number} ({question.purpose}) was answered already at {question.answered_at}",
-            hint="the first answer stays",
+            f"question {number} ({question.purpose}) was already answered at {question.answered_at}",
+            hint="the first answer counts",
         )
     take_answer(question, _usable(question, text))
     return question

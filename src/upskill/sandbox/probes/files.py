@@ -8,7 +8,7 @@ def _works(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("echo here > probe && cat probe && id -u && pwd")
     expected = ["here", "1000", "/workspace"]
     held = finished(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
-    return outcome(held, "file there, uid 1000, /workspace", printed(ran))
+    return outcome(held, "file written, uid 1000, /workspace", printed(ran))
 
 
 _CREATE = """
@@ -65,7 +65,7 @@ def _reads_no_secret(scene: Scene) -> ProbeOutcome:
     text = ran.stdout.decode("utf-8", "replace")
     found = [word for word in (bait.secret, "root:") if word in text]
     held = finished(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
-    return outcome(held, "no secret, no key, no root: line, no home", f"found {found}; {printed(ran)}")
+    return outcome(held, "no secret, no key, no password entry, no home", f"found {found}; {printed(ran)}")
 
 
 _FOLLOW = """

@@ -146,7 +146,7 @@ PROBES = (
         CALLS + _TERMINAL,
         good="no such device, typing refused",
     ),
-    Probe(id=32, what="make a disk device, look for others", attempt=_devices),
+    Probe(id=32, what="create a disk device, look for others", attempt=_devices),
     must_print(
         ["EAFNOSUPPORT"] * 4,
         33,

@@ -73,7 +73,7 @@ time.sleep(30)
 
 def _many_hogs(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_MANY_HOGS)
-    return outcome(ran.ended == "memory", f"killed for memory after {ran.seconds:.1f} s", ending(ran))
+    return outcome(ran.ended == "memory", f"out of memory, killed after {ran.seconds:.1f} s", ending(ran))
 
 
 _FILL = """
@@ -195,7 +195,7 @@ def _left_behind(scene: Scene, script: str) -> ProbeOutcome:
     scene.sandbox.close()
     left = len(processes_named(marker))
     held = ran.ended == "exit" and ran.exit_code == 0 and took < 3 and lived > 0 and left == 0
-    return ProbeOutcome(held=held, saw=f"back after {took:.2f} s; {lived} lived, {left} left")
+    return ProbeOutcome(held=held, saw=f"returned after {took:.2f} s; {lived} started, {left} left")
 
 
 def _daemons(scene: Scene) -> ProbeOutcome:

@@ -59,7 +59,7 @@ except OSError as error:
 
 def _entries(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_ENTRIES, 1_200 * scene.spec.limits.memory_mb, seconds=40)
-    return outcome(ran.ended == "memory", f"ended for memory after {ran.seconds:.1f} s", printed(ran))
+    return outcome(ran.ended == "memory", f"out of memory, ended after {ran.seconds:.1f} s", printed(ran))
 
 
 _FILES_AND_MEMORY = """
@@ -79,7 +79,7 @@ def _files_and_memory(scene: Scene) -> ProbeOutcome:
     workspace, tmp = limits.workspace_mb * 9 // 10, limits.tmp_mb * 9 // 10
     rest = limits.memory_mb - (workspace + tmp) // 2
     ran = scene.python(_FILES_AND_MEMORY, workspace, tmp, rest)
-    good = f"ended for memory: {workspace + tmp} MB of files and {rest} MB in a process"
+    good = f"out of memory: {workspace + tmp} MB of files and {rest} MB in a process"
     return outcome(ran.ended == "memory", good, printed(ran))
 
 
@@ -129,7 +129,7 @@ def _buffers(scene: Scene, kind: str, children: int) -> ProbeOutcome:
     ceiling = scene.spec.limits.memory_mb
     ran = scene.python(_BUFFERS, kind, children, (ceiling + 128) * MEBIBYTE, seconds=30)
     if ran.ended == "memory":
-        return ProbeOutcome(held=True, saw=f"ended for memory after {ran.seconds:.1f} s")
+        return ProbeOutcome(held=True, saw=f"out of memory, ended after {ran.seconds:.1f} s")
     size = int(lines(ran)[0]) // MEBIBYTE if finished(ran) else None
     held = size is not None and size <= ceiling
     return outcome(held, f"{size} MB, and no more", f"{size} MB in buffers, {ending(ran)}")

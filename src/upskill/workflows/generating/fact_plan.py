@@ -33,7 +33,9 @@ def read_plan_file(path: str, material: Material, counts: CaseCounts) -> FactPla
         plan = read_plan(Path(path).read_bytes(), material, counts, where=path)
     except FileNotFoundError:
         if not os.access(Path(path).parent, os.W_OK | os.X_OK):
-            raise UsageError(f"{path}: cannot be written", hint="name a file in another folder") from None
+            raise UsageError(
+                f"{path}: cannot be written", hint="name a file in a folder that you can write to"
+            ) from None
         return None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

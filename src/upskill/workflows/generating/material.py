@@ -92,7 +92,7 @@ def gather(
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
         raise UsageError(
-            "only one skill can be improved at a time", hint="name one skill with --from, and its sessions"
+            "only one skill can be improved at a time", hint="name one skill with --from, beside sessions or documents"
         )
     skill_folder = skills[0] if skills else None
     notes: list[str] = []
