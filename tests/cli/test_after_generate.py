@@ -49,7 +49,7 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     for command in ("regrade", "eval --resume"):
         refused = upskill(*command.split(), run)
         assert refused.returncode == 2
-        assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
+        assert f"hint:  resume it: upskill generate --resume {Path(run)}" in refused.stderr
     listed = upskill("list", ".").stdout.splitlines()
     assert [line.split()[0] for line in listed if line[0] != " "] == ["skill", "skills/tarnctl-facts"], (
         "no copy in runs"

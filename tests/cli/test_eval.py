@@ -143,7 +143,7 @@ def test_a_skill_without_cases_is_refused(upskill: Upskill, kernel_skill: Path) 
     (kernel_skill / "skill_meta.json").unlink()
     done = upskill("eval", "skills/my-skill", "-m", "haiku")
     assert done.returncode == 2
-    assert "there are no test cases" in done.stderr
+    assert "there are no cases" in done.stderr
     assert "-t FILE" in done.stderr
 
 

@@ -181,7 +181,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     (here / "sub" / "data.json").write_text('{"a": 1}')
     done = upskill("trace", "sub")
     assert done.returncode == 2
-    assert "error: sub: no recording in it" in done.stderr
+    assert "error: sub: contains no session" in done.stderr
     assert "data.json: is JSON of an unknown format" in done.stderr
 
 
@@ -190,7 +190,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     [
         ("x" * 300, "File name too long"),
         ("file/below", "Not a directory"),
-        ("/dev/null", "neither a file nor a folder"),
+        ("/dev/null", "is neither a file nor a folder"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_said(upskill: Upskill, here: Path, path: str, said: str) -> None:

@@ -96,7 +96,7 @@ def test_what_is_dropped_is_said_and_the_json_has_it(upskill: Upskill, here: Pat
     assert found["schema"] == "upskill.written_cases/1"
     assert len(found["cases"]) == 3
     assert found["dropped"] == [
-        "bad: the empty answer passes; `excludes` alone asks for nothing; add a `contains`, `equals` or `regex` "
+        "bad: the empty answer passes; `excludes` alone requires nothing; add a `contains`, `equals` or `regex` "
         "that a right answer passes"
     ]
     assert found["spent"]["calls"] == 6, "a plan, which it could not give in three tries, cases, and twice again"

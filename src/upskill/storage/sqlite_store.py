@@ -55,8 +55,8 @@ _LOSE = (
     " DO UPDATE SET lost = lost + excluded.lost, expires_at = excluded.expires_at"
 )
 _PRUNE = "DELETE FROM trials WHERE rowid IN (SELECT rowid FROM trials {which} ORDER BY expires_at LIMIT 2000)"
-_NOTHING = "nothing is reused or kept"
-_HELD = "is held by another process; not everything is kept"
+_NOTHING = "no answers are reused or cached"
+_HELD = "is locked by another process; some answers were not cached"
 
 _Waiting = tuple[Trial, str | None, datetime]
 """A trial, the digest of its fingerprint, and when it was handed in."""
@@ -182,7 +182,7 @@ class SqliteStore:
                 self._connection.close()
                 self._connection = None
         if self._damaged:
-            self._move_aside("was found damaged")
+            self._move_aside("was damaged")
 
     def __enter__(self) -> Self:
         return self
@@ -204,13 +204,13 @@ class SqliteStore:
                     case "ours":
                         return connect(self.path)
                     case "newer":
-                        self._note(f"was written by a newer version of upskill and is left alone; {_NOTHING}")
+                        self._note(f"was written by a newer version of upskill; {_NOTHING}")
                         return None
                     case "foreign":
-                        self._move_aside("was something else")
+                        self._move_aside("was not a cache of upskill")
                     case _:
                         self._move_aside("was damaged")
-            self._note(f"cannot be made; {_NOTHING}")
+            self._note(f"cannot be created; {_NOTHING}")
         except OSError as error:
             self._note(f"cannot be used ({error.strerror}); {_NOTHING}")
         except FAILURES as error:
@@ -229,12 +229,12 @@ class SqliteStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._note(f"{why} and cannot be moved aside ({error.strerror})")
+            self._note(f"{why} and cannot be renamed ({error.strerror})")
             return
-        self._note(f"{why}; it was moved to {aside} and a new one is begun")
+        self._note(f"{why}; it was renamed to {aside}, and a new one was created")
 
     def _note(self, text: str) -> None:
-        note = on_one_line(f"trial store {self.path}: {text}")
+        note = on_one_line(f"cache {self.path}: {text}")
         if note not in self._notes:
             self._notes.append(note)
 
@@ -281,7 +281,7 @@ class SqliteStore:
                 self._damaged, self._keeping = True, False
             elif not is_busy(error):
                 self._keeping = False
-                self._note(f"cannot be used any longer ({error}); nothing more is kept")
+                self._note(f"can no longer be used ({error}); no more answers are cached")
             return None
 
     def _stays(self, file: sqlite3.Connection, trial_id: str, fingerprint: str | None, now: int) -> bool:
