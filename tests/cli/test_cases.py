@@ -60,7 +60,7 @@ def test_families_are_reported_and_one_that_holds_most_cases_is_warned_of(upskil
     noted = "3 pairs of near-duplicate cases (port-0/port-1, port-0/port-2, port-1/port-2): give them a `family`"
     assert noted in upskill("cases", "check", cases_of(quay, GOOD, *ports)).stderr
     done = upskill("cases", "check", cases_of(quay, GOOD, *({**port, "family": "berths"} for port in ports)))
-    assert "2 families, each of which counts once: berths 3" in done.stdout
+    assert "2 families, each counted once: berths 3" in done.stdout
     assert "note: 3 of 4 cases are in the family berths, which counts once: add cases of other families" in done.stderr
     assert noted not in done.stderr
     found = json.loads(upskill("cases", "check", str(quay), "--json").stdout)["families"]

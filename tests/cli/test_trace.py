@@ -71,7 +71,7 @@ def test_every_key_of_the_json_is_documented(upskill: Upskill) -> None:
 
 def test_a_failure_that_the_recording_does_not_mark_is_called_so(upskill: Upskill) -> None:
     done = upskill("trace", str(SAMPLES / "openai" / "messages.json"))
-    assert "failures   1 by their text alone, not marked" in done.stdout
+    assert "failures   1 recognised by their text" in done.stdout
 
 
 def test_a_terminal_that_knows_few_characters_is_no_reason_to_fail(upskill: Upskill) -> None:
@@ -82,7 +82,7 @@ def test_a_terminal_that_knows_few_characters_is_no_reason_to_fail(upskill: Upsk
 
 
 def test_a_missing_prompt_is_said(upskill: Upskill) -> None:
-    assert "task       not in the recording" in upskill("trace", str(SAMPLES / "codex" / "exec.jsonl")).stdout
+    assert "task       not recorded" in upskill("trace", str(SAMPLES / "codex" / "exec.jsonl")).stdout
 
 
 def test_secrets_are_counted_by_kind_and_shown_nowhere(upskill: Upskill) -> None:
