@@ -33,14 +33,14 @@ def test_a_session_is_shown_as_it_was_understood(upskill: Upskill) -> None:
         "task       Write a fused row-softmax CUDA kernel in softmax.cu and make `make test` pass.",
         "person     2 turns, 1 correction",
         "6 calls: Bash 2, ",
-        "failures   1 marked by the recording; 1 fix, 0 dead ends",
-        "left out   1 branch that the person took back",
-        "redacted   no secret was found",
+        "failures   1 marked as failed; 1 fix, 0 dead ends",
+        "skipped    1 branch discarded by the person",
+        "redacted   no secrets found",
         "skipped    1 line that could not be read",
         '`make test` failed: softmax.cu(12): error: identifier "__shfl_down" is undefined  steps 3, 5, 6',
         "No, also keep the mask configurable. Always do that in this repo.  step 8",
         "`make test` passed: PASS max_abs_err=2.4e-07 12/12  step 6",
-        "note: session.jsonl:27: the last line is cut off",
+        "note: session.jsonl:27: the last line is incomplete",
     ):
         assert said in done.stdout
     assert "ABANDONED" not in done.stdout
@@ -122,8 +122,8 @@ def test_a_folder_is_one_source_with_support(upskill: Upskill) -> None:
     assert any("claude-code/session.jsonl" in row for row in rows)
     assert not any("subagents" in row for row in rows), "a subagent is read with its session"
     assert any(row.startswith("= ") and "rollout.jsonl.zst" in row for row in rows)
-    assert "traces read as one" in done.stdout
-    assert "edge/empty.jsonl: nothing in it" in done.stdout
+    assert "sessions read as one" in done.stdout
+    assert "edge/empty.jsonl: is empty" in done.stdout
     value = _json(upskill, str(SAMPLES))
     (fix,) = (finding for finding in value["digest"]["findings"] if finding["kind"] == "fix")
     assert fix["support"] >= 6
@@ -148,15 +148,15 @@ def test_a_recording_can_be_piped_in(upskill: Upskill, here: Path, environment: 
     assert done.stdout.startswith(b"stdin\nCodex")
     empty = pipe(b"")
     assert empty.returncode == 2
-    assert empty.stderr.startswith(b"error: stdin: nothing in it")
+    assert empty.stderr.startswith(b"error: stdin: is empty")
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (None, "no such file or folder"),
-        (b"", "nothing in it"),
-        (bytes(range(256)) * 20, "neither text nor a recording"),
+        (b"", "is empty"),
+        (bytes(range(256)) * 20, "neither text nor a session"),
         (b'{"kind": "a", "n": 1}\n{"kind": "b", "n": 2}\n', "keys seen: kind, n"),
         (b"SQLite format 3\x00" + bytes(100), "a database"),
         (b"[" * 200_000, "cannot be parsed"),
@@ -181,8 +181,8 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     (here / "sub" / "data.json").write_text('{"a": 1}')
     done = upskill("trace", "sub")
     assert done.returncode == 2
-    assert "error: sub: no recording in it" in done.stderr
-    assert "data.json: JSON of no known format" in done.stderr
+    assert "error: sub: contains no session" in done.stderr
+    assert "data.json: is JSON of an unknown format" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     [
         ("x" * 300, "File name too long"),
         ("file/below", "Not a directory"),
-        ("/dev/null", "neither a file nor a folder"),
+        ("/dev/null", "is neither a file nor a folder"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_said(upskill: Upskill, here: Path, path: str, said: str) -> None:

@@ -57,7 +57,7 @@ class EvaluationResult:
         from upskill.workflows.evaluating.report import REPORT_FILE, read_report, write_page
 
         if self._regraded is not None:
-            raise UsageError("a report shows a run as it was graded then: there is none of a regraded run")
+            raise UsageError("a regraded run has no report: a report shows the original grades")
         page = self.run / REPORT_FILE
         if not page.exists():
             write_page(read_report(self.run, evaluation=self.evaluation).page(), page)

@@ -113,7 +113,7 @@ def known_name(name: str, *, where: str) -> str:
     near = get_close_matches(name, NAMES, n=1)
     raise SettingsError(
         f"{where}: there is no setting `{name}`",
-        hint=f"did you mean `{near[0]}`?" if near else "see all with `upskill settings`",
+        hint=f"did you mean `{near[0]}`?" if near else "`upskill settings` lists them all",
     )
 
 
@@ -134,7 +134,7 @@ def value_from_text(name: str, text: str, *, where: str) -> object:
     except ValueError:
         raise SettingsError(f"{where}: `{name}` must be a number, not {text!r}") from None
     if name == "aliases":
-        raise SettingsError(f"{where}: aliases can only be set in a file", hint=f"put them into {PROJECT_FILE}")
+        raise SettingsError(f"{where}: aliases can only be set in a file", hint=f"set them in {PROJECT_FILE}")
     return checked_value(name, text, where=where)
 
 
