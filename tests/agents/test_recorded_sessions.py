@@ -74,7 +74,7 @@ def test_the_stream_that_an_agent_prints_is_read_as_it_happened(recorded: tuple[
     reading = read_traces(files.stream)
     trace = _read_rightly(reading, agent, recorder=agent.stream)
     assert [step for step in trace.steps if step.source == "person"] == []
-    assert any("the prompt is not in" in note for note in reading.notes)
+    assert any("does not contain the prompt" in note for note in reading.notes)
 
 
 def _read_rightly(reading: Reading, agent: Agent, *, recorder: str) -> Trace:

@@ -28,7 +28,7 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     found = re.search(r"^Run saved in (?:\./)?(\S+)$", done.stdout, re.M)
     assert found is not None
     assert "Without the skill" in done.stdout, "every held-out case, with -v"
-    assert "12 facts in 12 families: 6 to learn from, 6 held out; plan.json" in done.stderr
+    assert "12 facts in 12 families: 6 for practice, 6 held out (plan.json)" in done.stderr
     assert "dropped" not in done.stdout
     run = found[1]
     page = scripts / run / "report.html"
@@ -49,7 +49,7 @@ def test_a_generate_says_how_to_see_its_answers_and_every_command_finds_them(ups
     for command in ("regrade", "eval --resume"):
         refused = upskill(*command.split(), run)
         assert refused.returncode == 2
-        assert f"hint:  go on with it: upskill generate --resume {Path(run)}" in refused.stderr
+        assert f"hint:  resume it: upskill generate --resume {Path(run)}" in refused.stderr
     listed = upskill("list", ".").stdout.splitlines()
     assert [line.split()[0] for line in listed if line[0] != " "] == ["skill", "skills/tarnctl-facts"], (
         "no copy in runs"
@@ -84,7 +84,7 @@ def test_a_generate_that_measured_nothing_has_a_report_and_is_listed(
         terminal.type("eval", "skills/tarnctl-facts", "-m", "gibberish")
         terminal.wait(lambda: terminal.exit_code() is not None)
         screen = terminal.screen().splitlines()
-        assert "hint:  for a local server add --base-url http://localhost:8080/v1; otherwise" in screen
+        assert "hint:  for a local server, add --base-url http://localhost:8080/v1; otherwise" in screen
         assert "  write provider/model, or org/name for Hugging Face" in screen
 
 
@@ -95,11 +95,11 @@ def test_ctrl_c_while_the_teacher_answers_leaves_a_clean_screen_and_the_command_
     (scripts / "slow.json").write_text(json.dumps(slow))
     with Terminal(scripts, environment, columns=120, rows=40) as terminal:
         terminal.type("generate", "tarnctl facts", "-m", "scripted/slow.json", "--no-eval", "--yes")
-        terminal.wait(lambda: "  at work, " in terminal.screen())
+        terminal.wait(lambda: "  working, " in terminal.screen())
         terminal.press("C-c")
         terminal.wait(lambda: terminal.exit_code() is not None)
         assert terminal.exit_code() == 130
         *_, before, kept, command, _, _ = terminal.screen().rstrip("\n").splitlines()
-        assert before == "Generating test cases..."
-        assert kept == "interrupted; everything that was bought is kept"
-        assert re.fullmatch(r"go on with: upskill generate --resume runs/\S+-generate-tarnctl-facts-\w+", command)
+        assert before == "Generating cases..."
+        assert kept == "interrupted; every answer so far is saved"
+        assert re.fullmatch(r"resume with: upskill generate --resume runs/\S+-generate-tarnctl-facts-\w+", command)

@@ -70,16 +70,16 @@ def test_what_a_poisoned_recording_planted_is_not_saved_and_the_run_says_where_t
     assert not (place.here / "skills").exists()
     for rule in ("pipe-to-shell", "credential-read", "hide-from-user"):
         assert re.search(rf"danger: SKILL\.md:\d+: .*\({rule}: ", done.stderr), rule
-    assert re.search(r"steps? \d of the recording holds what a search warns of \(ignore-instructions\): ", done.stderr)
+    assert re.search(r"steps? \d of the session looks suspicious \(ignore-instructions\): ", done.stderr)
     draft = re.search(r"not saved: \d dangerous findings in the draft (\S+)", done.stderr)
     assert draft is not None
     assert "| bash" in (place.here / draft[1] / "SKILL.md").read_text()
-    resume = re.search(r"hint:  read it; to save it as it is: upskill (.+)", done.stderr)
+    resume = re.search(r"hint:  read the draft; to save it as it is: upskill (.+)", done.stderr)
     assert resume is not None
     (run,) = (place.here / "runs").glob("*generate*")
     assert {one["rule"] for one in json.loads((run / "generate.json").read_text())["findings"]} >= {"pipe-to-shell"}
     page = (run / "report.html").read_text()
-    assert re.search(r"Nothing was saved: the draft has \d dangerous findings, which nobody accepted\.", page)
+    assert re.search(r"Nothing was saved: the draft has \d dangerous findings that were not accepted\.", page)
     assert "--accept-findings" in page
 
     asked = place.asked
@@ -105,7 +105,7 @@ def test_a_person_at_a_terminal_is_asked_and_the_answer_is_no_unless_they_say_ye
     for key, code in (("Enter", 1), ("y", 0)):
         with Terminal(place.here, environment, columns=200, rows=60) as terminal:
             terminal.type("generate", TASK, *words)
-            terminal.wait(lambda: "Save it in spite of these findings? [y/N]:" in terminal.screen())
+            terminal.wait(lambda: "Save it despite these findings? [y/N]:" in terminal.screen())
             assert "danger: SKILL.md:" in terminal.screen()
             terminal.press(key)
             terminal.press("Enter")

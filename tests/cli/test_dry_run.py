@@ -52,11 +52,11 @@ def test_without_any_key_the_plan_is_priced_for_the_strongest_teacher(upskill: U
     planned = upskill("generate", "parse YAML", "--dry-run")
     assert planned.returncode == 0, planned.stderr
     assert planned.stdout.startswith("Teacher: opus (")
-    assert "no key is set, so a real run has no teacher yet" in planned.stdout
+    assert "no key is set, so a real run would have no teacher" in planned.stdout
     assert "note: opus: ANTHROPIC_API_KEY is not set" in planned.stdout
     written = upskill("cases", "write", "quay", "--replace", "--dry-run")
     assert written.returncode == 0, written.stderr
     assert "note: opus: ANTHROPIC_API_KEY is not set" in written.stdout
     real = upskill("generate", "parse YAML")
     assert real.returncode == 3
-    assert "there is no teacher: no key is set" in real.stderr
+    assert "there is no teacher: none of these keys is set" in real.stderr

@@ -164,7 +164,7 @@ def test_a_wait_for_a_hand_off_ends_with_the_line_to_resume(here: Path, environm
         process.send_signal(signal.SIGHUP)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 129, err
-    assert "go on with: upskill generate --resume runs/" in err
+    assert "resume with: upskill generate --resume runs/" in err
 
 
 def test_a_terminal_that_is_closed_ends_a_run_in_good_order(here: Path, environment: dict[str, str]) -> None:

@@ -107,13 +107,13 @@ def test_a_case_file_of_ones_own_goes_before_the_skills_cases(upskill: Upskill, 
 REFUSED = {
     "no such skill": (["eval", "./skills/nope", "-m", "any"], 2, "no such folder", "did you mean"),
     "no model": (["eval", "skills/my-skill"], 2, "which model?", "-m"),
-    "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "no model is known", "did you mean haiku?"),
+    "an unknown model": (["eval", "skills/my-skill", "-m", "hiaku"], 2, "unknown model", "did you mean haiku?"),
     "a missing key": (["eval", "skills/my-skill", "-m", "haiku"], 3, "ANTHROPIC_API_KEY is not set", "export"),
     "a missing token": (["eval", "skills/my-skill", "-m", "zai-org/GLM-5"], 3, "HF_TOKEN is not set", "export"),
     "a dead server": (
         ["eval", "skills/my-skill", "-m", "any", "--base-url", "http://127.0.0.1:9/v1"],
         3,
-        "nothing answers at http://127.0.0.1:9/v1",
+        "no server answers at http://127.0.0.1:9/v1",
         "start the server",
     ),
     "a bad URL": (["eval", "skills/my-skill", "-m", "any", "--base-url", "localhost"], 2, "not a base URL", "http"),
@@ -143,7 +143,7 @@ def test_a_skill_without_cases_is_refused(upskill: Upskill, kernel_skill: Path) 
     (kernel_skill / "skill_meta.json").unlink()
     done = upskill("eval", "skills/my-skill", "-m", "haiku")
     assert done.returncode == 2
-    assert "there are no test cases" in done.stderr
+    assert "there are no cases" in done.stderr
     assert "-t FILE" in done.stderr
 
 

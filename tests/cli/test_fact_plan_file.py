@@ -20,8 +20,8 @@ def plan(upskill: Upskill, here: Path) -> Path:
     done = upskill(*GENERATE)
     assert done.returncode == 0, done.stderr
     (line,) = done.stdout.splitlines()
-    assert line.startswith("10 facts in 10 families: 4 to learn from, 6 held out. The plan is in ")
-    assert line.endswith("my.json: edit it, and type the same command again.")
+    assert line.startswith("10 facts in 10 families: 4 for practice, 6 held out. The plan is in ")
+    assert line.endswith("my.json: edit it, then run the same command again.")
     assert not (here / "skills").exists()
     return here / "my.json"
 
@@ -33,7 +33,7 @@ def test_an_edited_plan_is_used_as_it_stands_and_none_is_asked_for(upskill: Upsk
     plan.write_text(json.dumps(edited))
     done = upskill(*GENERATE)
     assert done.returncode == 0, done.stderr
-    assert "10 facts in 10 families: 4 to learn from, 6 held out; plan.json" in done.stderr
+    assert "10 facts in 10 families: 4 for practice, 6 held out (plan.json)" in done.stderr
     (saved,) = (here / "runs").glob("*/cases.json")
     cases = json.loads(saved.read_text())["cases"]
     uses = {fact["id"]: fact["use"] for fact in edited["facts"]}
@@ -60,7 +60,7 @@ def test_a_plan_with_a_family_on_both_sides_is_refused_before_anything_is_asked(
     plan.write_text(json.dumps(edited))
     done = upskill(*GENERATE)
     assert done.returncode == 2
-    assert "the family both is on both sides: config-file is to learn from, port is held out" in done.stderr
+    assert "the family both is on both sides: config-file is for practice, port is held out" in done.stderr
     assert len(list((here / "runs").glob("*/"))) == 1, "only the run that wrote the plan"
 
 
@@ -75,7 +75,7 @@ def test_a_plan_that_could_not_be_written_is_refused_before_anything_is_asked(up
     shutil.copy(SCRIPTED / "teacher.yaml", here)
     done = upskill(*WORDS[:4], "--no-eval", "--yes", "--plan", "nowhere/my.json")
     assert done.returncode == 2, done.stderr
-    assert "nowhere/my.json: cannot be written there" in done.stderr
+    assert "nowhere/my.json: cannot be written" in done.stderr
     assert not (here / "runs").exists()
 
 

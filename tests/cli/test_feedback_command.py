@@ -38,10 +38,10 @@ def test_a_dry_run_says_what_is_improved_and_which_comments_are_left_out(upskill
     done = upskill("generate", "--from", str(run), "--feedback", str(file), "--retire", "anchor", *WHO, "--dry-run")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert f"Improves: ./skills/moor, with 2 comments on {run.name}" in said
-    assert "1 comment is on a held-out case and was not used; to use it retire that case: --retire cable" in said
+    assert f"Improving: ./skills/moor, from 2 comments on {run.name}" in said
+    assert "1 comment is on a held-out case and was not used; to use it, retire that case: --retire cable" in said
     assert "anchor: its checks failed an answer that you call right" in said
-    assert "retired, and never held out again: anchor" in said
+    assert "retired, now practice cases and never held out again: anchor" in said
     cases = json.loads(Path(run, "../../skills/moor/skill_meta.json").read_text())["cases"]
     assert cases[0]["use"] == "held-out"  # nothing is written by a dry run
 
@@ -51,8 +51,8 @@ def test_where_no_held_out_case_would_be_left_nothing_is_run(upskill: Upskill, r
     retired = [word for thing in HELD_OUT for word in ("--retire", thing)]
     done = upskill("generate", "--from", str(run), "--feedback", str(file), *retired, *WHO)
     assert done.returncode == 2
-    assert "every case is learned from: none is left to test a new version on" in done.stderr
-    assert "that nobody has commented on" in done.stderr
+    assert "every case is a practice case: no held-out case is left to test a new version" in done.stderr
+    assert "without comments" in done.stderr
     assert _generates(here) == []
 
 
@@ -60,7 +60,7 @@ def test_where_few_held_out_cases_are_left_that_is_said(upskill: Upskill, run: P
     file = write_feedback(run, *(comment(thing) for thing in THINGS))
     retired = [word for thing in THINGS[:7] for word in ("--retire", thing)]
     done = upskill("generate", "--from", str(run), "--feedback", str(file), *retired, *WHO, "--dry-run")
-    assert "only 3 held-out cases left to test a new version on" in " ".join(done.stdout.split())
+    assert "only 3 held-out cases left to test a new version" in " ".join(done.stdout.split())
 
 
 def test_a_stopped_run_goes_on_with_its_comments_after_their_file_is_gone(
@@ -98,5 +98,5 @@ def test_notes_and_names_in_a_file_cannot_act_on_the_terminal(upskill: Upskill, 
     file = write_feedback(run, comment("mast", note="\x1b[31mred"), {**comment("sail\x1b[2J"), "model": "\x1b]0;x\x07"})
     done = upskill("generate", "--from", str(run), "--feedback", str(file), *WHO)
     assert done.returncode == 2
-    assert "comment 2: there is no case `sail\\x1b[2J` in this run" in done.stderr
+    assert "comment 2: this run has no case `sail\\x1b[2J`" in done.stderr
     assert "\x1b" not in done.stderr

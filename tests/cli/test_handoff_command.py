@@ -53,7 +53,7 @@ def test_each_folder_shows_its_own_questions_alone(upskill: Upskill, handoff: Pa
     assert "its own" in (handoff / "skill" / "README.md").read_text()
     nothing = upskill("handoff", "skills")
     assert nothing.returncode == 2
-    assert "not the folder of a hand-off" in nothing.stderr
+    assert "is not a hand-off folder" in nothing.stderr
 
 
 def test_a_malformed_answer_is_refused_with_all_that_is_wrong(upskill: Upskill, handoff: Path, here: Path) -> None:
@@ -211,7 +211,7 @@ def test_of_two_who_answer_at_once_the_second_is_refused(
     codes = {name: process.returncode for name, process in both.items()}
     assert sorted(codes.values()) == [0, 2], told
     first, second = sorted(codes, key=codes.__getitem__)
-    assert "was answered already at 20" in told[second]
+    assert "was already answered at 20" in told[second]
     assert json.loads(questions_in(handoff)[0].answer_path.read_text())["name"] == first
     assert not list(handoff.rglob("*.tmp"))
 
@@ -227,7 +227,7 @@ def test_waiting_ends_with_a_question_or_with_the_run(upskill: Upskill, handoff:
     write_state(handoff / "skill", "finished")
     ended = upskill("handoff", "handoff/skill", "--wait")
     assert ended.returncode == 1
-    assert "nothing more will be asked" in ended.stderr
+    assert "there are no more questions" in ended.stderr
     write_state(handoff / "skill", "running")
     assert "cut short" in upskill("handoff", "handoff/skill", "--wait").stderr, "nobody holds the folder: it was killed"
 
@@ -313,7 +313,7 @@ def test_generate_says_what_it_waits_for_and_ctrl_c_ends_it_at_once(here: Path, 
         process.stderr.close()
     assert process.wait(20) == 130
     assert time.monotonic() - pressed < 15
-    assert "go on with: upskill generate --resume" in rest
+    assert "resume with: upskill generate --resume" in rest
 
 
 def test_without_waiting_one_line_says_how_to_go_on(upskill: Upskill, here: Path) -> None:

@@ -42,7 +42,7 @@ def test_nothing_left_to_fix_is_said_before_a_teacher_is_asked(upskill: Upskill,
     done = upskill("generate", "-f", "skills/quay", "-m", TEACHER, "--eval-model", STUDENT)
     assert done.returncode == 0, done.stderr
     first = done.stdout.splitlines()[0]
-    assert first == "The old version stays: it passes all 2 learn cases, so nothing is left to fix."
+    assert first == "The old version stays: it passes all 2 practice cases, so nothing is left to fix."
     assert "teacher 0 calls ($0.00)" in done.stdout
     assert "models 2 calls ($0.00)" in done.stdout, "each learn case once, with the skill"
     for way in ("cases write ./skills/quay", "--eval-model", 'generate "what to change" --from', "--feedback"):

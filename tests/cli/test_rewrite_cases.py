@@ -85,7 +85,7 @@ def test_what_was_bought_before_a_kill_is_not_bought_again(writer: Writer) -> No
     writer.instead = lambda _: None
     done = writer.write()
     assert done.returncode == 0, done.stderr
-    assert "1 answer of a run that did not end will not be bought again" in done.stderr
+    assert "1 answer of an interrupted run will be used again" in done.stderr
     assert writer.asked == 6, "a plan in vain three times, cases twice: of five answers only the second is asked again"
     assert len(json.loads(writer.meta.read_text())["cases"]) == 6
     assert writer.kept() == [], "what was saved need not be kept twice"
@@ -102,7 +102,7 @@ def test_cases_that_came_meanwhile_stay_and_what_was_bought_can_go_elsewhere(wri
     writer.instead = somebody_else
     done = writer.write()
     assert done.returncode == 2, done.stderr
-    assert "quay: there are 1 cases already" in done.stderr
+    assert "quay: already has 1 cases" in done.stderr
     assert writer.meta.read_text() == mine
     bought = writer.asked
     assert writer.write("-o", "own.json").returncode == 0

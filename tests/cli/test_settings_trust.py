@@ -158,7 +158,7 @@ def test_ones_own_file_that_came_with_a_clone_is_asked_about_before_it_redirects
     path = settings_file(here, setting)
     done = evaluate(upskill, quay, "--dry-run")
     assert done.returncode == 3
-    assert f"{path}: sets what needs your trust" in done.stderr
+    assert f"{path}: sets values that need your trust" in done.stderr
     name = setting.removeprefix("[").split()[0].removesuffix("]")
     assert any(line.startswith(f"  {name} = ") for line in done.stderr.splitlines())
     assert f"upskill trust {path}" in done.stderr
@@ -176,7 +176,7 @@ def test_a_link_that_came_with_a_clone_moves_no_run_and_no_skill_out_of_the_proj
     planned = upskill("generate", "Know the port", "-m", "handoff", "--no-eval", "--dry-run")
     for done, typed in ((evaluated, "--runs-dir runs"), (planned, "-o skills")):
         assert done.returncode == 3, done.stderr
-        assert f"leads out of the project by a link, to {victim}" in done.stderr
+        assert f"is a link out of the project, to {victim}" in done.stderr
         assert f"to write there, type {typed}" in done.stderr
     assert list(victim.iterdir()) == []
 
@@ -200,19 +200,19 @@ def test_ones_own_loopback_server_is_asked_without_a_question_and_without_the_ke
     upskill: Upskill, here: Path, quay: Path, listener: Listener
 ) -> None:
     path = settings_file(here, f'base_url = "{listener.url}"')
-    first = f"students are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_ENDPOINT_KEY is not sent there"
+    first = f"models are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_ENDPOINT_KEY is not sent there"
     for words in (("--dry-run",), ()):
         done = evaluate(upskill, quay, *words)
         assert done.returncode == 0, done.stderr
         assert done.stderr.startswith(first)
-        assert done.stderr.count("students are asked at") == 1
+        assert done.stderr.count("models are asked at") == 1
     assert listener.with_key == 0
     assert len(listener.keys) > 2
     (run,) = here.glob("runs/*/run.json")
     assert json.loads(run.read_text())["notes"][0].startswith(first)
     listener.keys.clear()
     done = evaluate(upskill, quay, UPSKILL_TRUST=digest(path))
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in ./upskill.toml)\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in ./upskill.toml)\n")
     assert listener.with_key == len(listener.keys) > 0
 
 
@@ -225,12 +225,12 @@ def test_a_run_that_is_resumed_has_the_trust_of_today(
     path = settings_file(here, f'base_url = "{listener.url}"')
     done = upskill("eval", "--resume", str(run), UPSKILL_ENDPOINT_KEY=KEY)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_END")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in ./upskill.toml); UPSKILL_END")
     assert (len(listener.keys) > 0, listener.with_key) == (True, 0)
     done = upskill("eval", "--resume", str(run), UPSKILL_ENDPOINT_KEY=KEY, UPSKILL_TRUST=digest(path))
     assert listener.with_key > 0
     settings_file(here, f'base_url = "{FAR}"')
-    assert "sets what needs your trust" in upskill("eval", "--resume", str(run)).stderr
+    assert "sets values that need your trust" in upskill("eval", "--resume", str(run)).stderr
 
 
 def test_a_typed_server_gets_the_key_and_is_not_announced_and_one_of_a_variable_is(
@@ -242,7 +242,7 @@ def test_a_typed_server_gets_the_key_and_is_not_announced_and_one_of_a_variable_
     assert listener.with_key == len(listener.keys) > 0
     listener.keys.clear()
     done = evaluate(upskill, quay, UPSKILL_BASE_URL=listener.url)
-    assert done.stderr.startswith(f"students are asked at {listener.url} (UPSKILL_BASE_URL)\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (UPSKILL_BASE_URL)\n")
     assert listener.with_key == len(listener.keys) > 0
 
 
@@ -254,12 +254,12 @@ def test_the_users_own_file_is_trusted_and_named(
     path = settings_file(folder, f'base_url = "{listener.url}"\nmax_cost = 50.0')
     done = evaluate(upskill, quay)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith(f"students are asked at {listener.url} (base_url in {path})\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} (base_url in {path})\n")
     assert listener.with_key == len(listener.keys) > 0
     settings_file(here, "max_cost = 50.0")
     assert evaluate(upskill, quay, "--dry-run").returncode == 0
     settings_file(here, "max_cost = 51.0")
-    assert "max_cost = 51.0: above 50, as in your own file" in evaluate(upskill, quay, "--dry-run").stderr
+    assert "max_cost = 51.0: above 50, the limit in your own file" in evaluate(upskill, quay, "--dry-run").stderr
     give_away(path)
     (here / "upskill.toml").unlink()
     listener.keys.clear()
@@ -274,7 +274,7 @@ def test_aliases_of_a_file_are_named_with_their_origin_and_no_file_redirects_the
     done = evaluate(upskill, quay, "--dry-run", OLLAMA_BASE_URL=listener.url)
     first, second, *_ = done.stderr.splitlines()
     assert first == "haiku stands for openai-api/endpoint/other (aliases in ./upskill.toml)"
-    assert second == f"students are asked at {listener.url} (OLLAMA_BASE_URL)"
+    assert second == f"models are asked at {listener.url} (OLLAMA_BASE_URL)"
     done = upskill("models", "haiku", "--json", UPSKILL_ENDPOINT_KEY=KEY)
     assert done.stderr.startswith("haiku stands for")
     (row,) = json.loads(done.stdout)["models"]
@@ -286,7 +286,7 @@ def test_a_variable_that_moves_a_provider_is_named(
     upskill: Upskill, quay: Path, listener: Listener, variable: str
 ) -> None:
     done = evaluate(upskill, quay, "--dry-run", ANTHROPIC_API_KEY="made-up", **{variable: listener.url})
-    assert done.stderr.startswith(f"students are asked at {listener.url} ({variable})\n")
+    assert done.stderr.startswith(f"models are asked at {listener.url} ({variable})\n")
 
 
 def test_an_env_file_in_the_working_folder_sets_nothing(
@@ -319,7 +319,7 @@ def test_the_teacher_is_named_first_and_gets_no_key_from_an_untrusted_file(
     done = upskill("generate", "--dry-run", "Write commit messages", UPSKILL_TEACHER_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith(f"the teacher {line}")
-    assert done.stderr.splitlines()[1].startswith(f"students are asked at {listener.url} (teacher_base_url in")
+    assert done.stderr.splitlines()[1].startswith(f"models are asked at {listener.url} (teacher_base_url in")
     done = upskill("cases", "write", "--replace", "--dry-run", str(quay), UPSKILL_TEACHER_KEY=KEY)
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith(f"the case writer {line}")
@@ -342,7 +342,7 @@ def test_a_server_that_is_not_there_is_named_with_what_to_correct(upskill: Upski
     settings_file(here, 'base_url = "http://127.0.0.1:9/v1"')
     assert "hint:  start the server, or correct base_url in ./upskill.toml\n" in evaluate(upskill, quay).stderr
     shown = upskill("models", "haiku", UPSKILL_ENDPOINT_KEY=KEY).stdout
-    assert "UPSKILL_ENDPOINT_KEY (set, and not sent there, only if the server asks for one)" in shown
+    assert "UPSKILL_ENDPOINT_KEY (set, but not sent there, only if the server asks for one)" in shown
 
 
 def test_probing_cases_names_the_server_first_and_sends_no_key(
@@ -351,7 +351,7 @@ def test_probing_cases_names_the_server_first_and_sends_no_key(
     settings_file(here, f'base_url = "{listener.url}"')
     done = upskill("cases", "check", str(quay), "--probe", "-m", "haiku", "--yes", UPSKILL_ENDPOINT_KEY=KEY)
     assert done.returncode == 0, done.stderr
-    assert f"students are asked at {listener.url} (base_url in ./upskill.toml)" in done.stderr.splitlines()[0]
+    assert f"models are asked at {listener.url} (base_url in ./upskill.toml)" in done.stderr.splitlines()[0]
     assert (len(listener.keys) > 1, listener.with_key) == (True, 0)
 
 
@@ -400,7 +400,7 @@ def test_trust_without_a_terminal_shows_what_needs_it_and_how_to_say_it(upskill:
     assert done.stdout.splitlines()[2] == f"sha256:  {digest(path)}"
     assert done.stdout.splitlines()[4:] == [
         f'  base_url = "{FAR}": requests would go to another machine',
-        "  max_cost = 500.0: above 5, the most without trust",
+        "  max_cost = 500.0: above 5, the limit without trust",
     ]
     assert f"export UPSKILL_TRUST={digest(path)}" in done.stderr
     assert upskill("models", "haiku", UPSKILL_TRUST="yes").returncode == 3
@@ -458,7 +458,7 @@ def test_a_list_of_trusted_files_that_another_could_write_is_not_believed(
     give_away(kept)
     done = upskill("models", "haiku")
     assert done.returncode == 3
-    assert f"{kept}: others than you can write it" in done.stderr
+    assert f"{kept}: other users can write it" in done.stderr
 
 
 _JUDGE = """

@@ -40,7 +40,7 @@ def test_a_session_is_shown_as_it_was_understood(upskill: Upskill) -> None:
         '`make test` failed: softmax.cu(12): error: identifier "__shfl_down" is undefined  steps 3, 5, 6',
         "No, also keep the mask configurable. Always do that in this repo.  step 8",
         "`make test` passed: PASS max_abs_err=2.4e-07 12/12  step 6",
-        "note: session.jsonl:27: the last line is cut off",
+        "note: session.jsonl:27: the last line is incomplete",
     ):
         assert said in done.stdout
     assert "ABANDONED" not in done.stdout
@@ -58,8 +58,10 @@ def test_the_digest_is_markdown_and_nothing_else(upskill: Upskill) -> None:
 
 
 def test_every_key_of_the_json_is_documented(upskill: Upskill) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "trace-json.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "json.md").read_text(encoding="utf-8")
+    page = page.partition("## `upskill trace --json`")[2].partition("\n## ")[0]
     value = _json(upskill, str(SESSION))
+    assert value.pop("schema") == "upskill.trace/1"
     digest, trace = value["digest"], value["traces"][0]
     finding = next(each for each in digest["findings"] if each["kind"] == "fix")
     keys = [*value, *digest, *trace, *finding, *finding["places"][0], *finding["parts"][0]]
@@ -121,7 +123,7 @@ def test_a_folder_is_one_source_with_support(upskill: Upskill) -> None:
     assert not any("subagents" in row for row in rows), "a subagent is read with its session"
     assert any(row.startswith("= ") and "rollout.jsonl.zst" in row for row in rows)
     assert "sessions read as one" in done.stdout
-    assert "edge/empty.jsonl: nothing in it" in done.stdout
+    assert "edge/empty.jsonl: is empty" in done.stdout
     value = _json(upskill, str(SAMPLES))
     (fix,) = (finding for finding in value["digest"]["findings"] if finding["kind"] == "fix")
     assert fix["support"] >= 6
@@ -146,15 +148,15 @@ def test_a_recording_can_be_piped_in(upskill: Upskill, here: Path, environment: 
     assert done.stdout.startswith(b"stdin\nCodex")
     empty = pipe(b"")
     assert empty.returncode == 2
-    assert empty.stderr.startswith(b"error: stdin: nothing in it")
+    assert empty.stderr.startswith(b"error: stdin: is empty")
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
         (None, "no such file or folder"),
-        (b"", "nothing in it"),
-        (bytes(range(256)) * 20, "neither text nor a recording"),
+        (b"", "is empty"),
+        (bytes(range(256)) * 20, "neither text nor a session"),
         (b'{"kind": "a", "n": 1}\n{"kind": "b", "n": 2}\n', "keys seen: kind, n"),
         (b"SQLite format 3\x00" + bytes(100), "a database"),
         (b"[" * 200_000, "cannot be parsed"),
@@ -179,8 +181,8 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     (here / "sub" / "data.json").write_text('{"a": 1}')
     done = upskill("trace", "sub")
     assert done.returncode == 2
-    assert "error: sub: no recording in it" in done.stderr
-    assert "data.json: JSON of no known format" in done.stderr
+    assert "error: sub: contains no session" in done.stderr
+    assert "data.json: is JSON of an unknown format" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -188,7 +190,7 @@ def test_a_folder_without_recordings_is_refused_with_what_was_there(upskill: Ups
     [
         ("x" * 300, "File name too long"),
         ("file/below", "Not a directory"),
-        ("/dev/null", "neither a file nor a folder"),
+        ("/dev/null", "is neither a file nor a folder"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_said(upskill: Upskill, here: Path, path: str, said: str) -> None:

@@ -64,7 +64,7 @@ def test_cases_that_are_written_are_saved_and_qualified_and_split(upskill: Upski
         "8 cases, all qualified: 2 practice, 4 held-out, 2 unrelated",
         "Saved to quay/skill_meta.json",
     ]
-    assert "8 cases are written by scripted/teacher.yaml; about 2 calls" in done.stderr
+    assert "scripted/teacher.yaml writes 8 cases; about 2 calls" in done.stderr
     meta = json.loads((quay / "skill_meta.json").read_text())
     assert meta["made_by"] == "me"
     assert meta["cases_written_by"]["wanted"] == "2+4+2"
@@ -79,7 +79,7 @@ def test_cases_that_are_there_stay_unless_they_may_go(upskill: Upskill, here: Pa
     before = (quay / "skill_meta.json").read_bytes()
     again = upskill("cases", "write", "quay", "-m", TEACHER)
     assert again.returncode == 2
-    assert "quay: there are 4 cases already" in again.stderr
+    assert "quay: already has 4 cases" in again.stderr
     assert (quay / "skill_meta.json").read_bytes() == before
     assert upskill("cases", "write", "quay", "-m", TEACHER, "--cases", "2+2+0", "-o", "own.json").returncode == 0
     assert len(json.loads((here / "own.json").read_text())["cases"]) == 4
@@ -96,12 +96,12 @@ def test_what_is_dropped_is_said_and_the_json_has_it(upskill: Upskill, here: Pat
     assert found["schema"] == "upskill.written_cases/1"
     assert len(found["cases"]) == 3
     assert found["dropped"] == [
-        "bad: the empty answer passes; `excludes` alone asks for nothing; add a `contains`, `equals` or `regex` "
+        "bad: the empty answer passes; `excludes` alone requires nothing; add a `contains`, `equals` or `regex` "
         "that a right answer passes"
     ]
     assert found["spent"]["calls"] == 6, "a plan, which it could not give in three tries, cases, and twice again"
-    assert "note: without a plan of facts: cases are written from the material as a whole" in done.stderr
-    assert "1 of 4 cases are missing or of no use; asked for again (2 of 2)" in done.stderr
+    assert "note: no plan of facts: cases are written from the material as a whole" in done.stderr
+    assert "1 of 4 cases was unusable; asking again (2 of 2)" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -139,10 +139,10 @@ def test_an_evaluation_of_a_skill_without_cases_has_them_written_once(upskill: U
         saved = (quay / "skill_meta.json").read_bytes()
         second = upskill(*words, "--json")
     assert first.returncode == 0, first.stderr
-    assert "12 cases saved to quay/skill_meta.json; they are used again from now on" in first.stderr
+    assert "12 cases saved to quay/skill_meta.json; later evaluations use them" in first.stderr
     assert "helps" in first.stdout
     assert "left out" not in first.stdout + first.stderr
-    assert "are written by" not in second.stderr
+    assert "teacher.yaml writes" not in second.stderr
     assert (quay / "skill_meta.json").read_bytes() == saved
     assert json.loads(second.stdout)["cases"] == 12, "nobody has learned from any of them"
 
@@ -152,7 +152,7 @@ def test_without_a_teacher_an_evaluation_says_what_to_do_and_asks_nobody(upskill
         done = upskill("eval", str(quay), "-m", "any", "--base-url", provider.url)
         assert not [request for request in provider.requests if request.prompt]
     assert done.returncode == 2
-    assert "there are no test cases to put to a student, and nobody to write them: there is no teacher" in done.stderr
+    assert "there are no cases, and no teacher to write them: there is no teacher" in done.stderr
     assert "--test-gen-model" in done.stderr
 
 

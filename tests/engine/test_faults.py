@@ -1,6 +1,6 @@
 """The fault matrix, rows 1 to 7 and 15: a sick provider on loopback, and what must not come of it.
 
-Times are shortened where the arithmetic is the same; the page `docs/explanation/fault-matrix.md` has the figures.
+Times are shortened where the arithmetic is the same; `docs/explanation/how-a-trial-is-counted.md` has the figures.
 """
 
 import json
@@ -276,7 +276,7 @@ def test_a_body_over_the_cap_is_not_read_into_memory_and_is_asked_for_once_more_
         measured = _watched(tmp_path, "big_bodies", provider.url, "2")
     assert measured["rise"] < 64
     assert measured["faults"] == ["transport"]
-    assert "at most 8,388,608 are read" in measured["messages"][0]
+    assert "the limit is 8,388,608" in measured["messages"][0]
     assert measured["calls"] == 4
 
 

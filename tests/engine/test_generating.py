@@ -94,7 +94,7 @@ def test_checks_that_do_not_fit_their_cases_are_refused_before_anything_is_asked
     check = {"judge": {"rubric": "is kinder", "against": "reference"}}  # and there is no reference
     cases = [{"input": f"{n}?", "checks": [check]} for n in range(4)]
     (here / "own.json").write_text(json.dumps({"cases": cases}))
-    with pytest.raises(UsageError, match="the checks do not fit their cases"):
+    with pytest.raises(UsageError, match="the checks do not match their cases"):
         generate(GenerateOrder(task="x", case_file="own.json"), settings=_settings(judge="scripted/teacher.yaml"))
     assert not (here / "runs").exists()
 
@@ -209,7 +209,7 @@ def test_what_was_measured_of_one_draft_is_never_told_of_another(
         record = json.loads((run / "trials" / "held-out" / "run.json").read_text())
         assert record["skill_digest"] == made.skill.digest
         (run / "trials" / "held-out" / "run.json").write_text(json.dumps({**record, "skill_digest": "0" * 64}))
-        with pytest.raises(UsageError, match="held-out was begun with another draft"):
+        with pytest.raises(UsageError, match="held-out was started with another draft"):
             resume_generate(run, typed=generate_again(run))
 
 
@@ -230,7 +230,7 @@ def test_an_outage_of_the_teacher_names_the_best_draft_and_how_it_did(
         with pytest.raises(ProviderError, match="nothing was saved") as error:
             generate(order, settings=settings)
     (note,) = error.value.__notes__
-    found = re.fullmatch(r"the best draft so far is (\S+) \(learn cases: (\d) of 4 passed\)", note)
+    found = re.fullmatch(r"the best draft so far is (\S+) \(practice cases: (\d) of 4 passed\)", note)
     assert found is not None, note
     assert (tmp_path / found[1] / "SKILL.md").is_file()
 

@@ -242,7 +242,7 @@ def test_without_waiting_it_ends_with_each_question_and_goes_on_from_another_fol
 
 
 def test_a_hand_off_is_not_measured_and_its_price_and_time_are_unknown(here: Path) -> None:
-    with pytest.raises(UsageError, match="there is no student") as refused:
+    with pytest.raises(UsageError, match="there is no model to measure") as refused:
         plan_generate(_order(), settings=_settings("http://127.0.0.1:9", models=(), base_url=None))
     assert "--eval-model" in str(refused.value.hint)
     with pytest.raises(UsageError, match="is not measured"):

@@ -103,7 +103,7 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         assert not teaches.requests, "nothing was drafted"
         assert len(learns.requests) == 2 * 10 * 4, "two arms, ten cases, four rounds"
         assert stopped.value.message == (
-            "no skill made from this material can be expected to help, so none is drafted; any: 0% without a skill, "
+            "no skill from this material is expected to help, so none was written; any: 0% without a skill, "
             "0% with the passage in the prompt (0 points, 95% CI −9 to +9, 10 practice cases), "
             "one-line answers 0 of 4, snippets 0 of 3, files and programs 0 of 3"
         )
@@ -115,7 +115,7 @@ def test_a_student_that_cannot_copy_is_stopped_before_drafting_in_one_line(here:
         (kept,) = json.loads((folder / "aptitude.json").read_text())
         assert (kept["baseline"], kept["ceiling"], kept["reachable"], kept["trials"]) == (0.0, 0.0, [], 80)
         page = (folder / "report.html").read_text()
-        assert "Nothing was saved: no skill made from this material can be expected to help" in page
+        assert "Nothing was saved: no skill from this material is expected to help" in page
         assert "--anyway" in page
         trained = True
         made = resume_generate(folder, typed=generate_again(folder), anyway=True)
@@ -174,7 +174,7 @@ def test_a_window_of_1024_tokens_gets_a_shorter_skill_and_shorter_answers(here: 
     assert made.status == "helps"
     (line,) = [line for line in noted.lines if "window" in line]
     assert line == (
-        "  window 1,024 tokens; answers are cut at 128, an eighth of the student's window; the skill may have 828 "
+        "  window: 1,024 tokens; answers: at most 128, an eighth of the window; skill: at most 828 "
         "(by its own tokenizer)"
     )
     (path,) = (here / "runs").glob("*/generate.json")
@@ -206,7 +206,9 @@ def test_a_window_without_room_for_a_skill_is_refused_before_anything_is_spent(h
     with (
         Provider(TEACHER) as teaches,
         Provider(copies, window=192) as learns,
-        pytest.raises(ProviderError, match="a window of 192 tokens leaves no room for a skill: 128 are for the answer"),
+        pytest.raises(
+            ProviderError, match="a context window of 192 tokens leaves no room for a skill: 128 are for the answer"
+        ),
     ):
         plan_generate(ORDER, settings=settings(teaches, learns))
     assert not learns.requests
@@ -221,7 +223,7 @@ def test_a_skill_that_exceeds_the_window_is_refused_before_anything_is_drafted(h
         chosen = settings(teaches, learns, store=False)
         with pytest.raises(WindowExceeded, match="quarn does not fit any: it has 1,502 tokens, the window is 1,024"):
             plan_generate(known, settings=chosen)
-        with pytest.raises(WindowExceeded, match="nothing better can be compared with it"):
+        with pytest.raises(WindowExceeded, match="no new version can be compared with it"):
             generate(replace(known, case_file=None, counts=read_counts("4+4+0")), settings=chosen)
     assert not learns.requests
     assert {made_teacher.kind_of(one.prompt) for one in teaches.requests} == {"facts", "cases"}
@@ -233,8 +235,8 @@ def test_a_student_that_cannot_call_tools_is_asked_without_them(here: Path) -> N
     assert made.status == "helps"
     (line,) = [line for line in noted.lines if "tool" in line]
     assert line == (
-        "any: no tool call could be read in 20 trials, so tools are not offered from now on (--harness agent would "
-        "insist on them)"
+        "any: no tool call could be read in 20 answers, so no tools are offered from now on (--harness agent "
+        "keeps them)"
     )
     assert line in made.notes
     assert [one.harness for one in made.aptitude] == ["chat"]
@@ -264,4 +266,4 @@ def test_without_any_passage_only_the_baseline_is_measured_and_nothing_stops(her
     (aptitude,) = made.aptitude
     assert (aptitude.baseline, aptitude.ceiling, aptitude.lift, aptitude.trials) == (0.0, None, None, 10)
     assert len(aptitude.reachable) == 10, "of a case without a ceiling nothing is known"
-    assert any("no learn case names a passage" in note for note in made.notes)
+    assert any("no practice case names a passage" in note for note in made.notes)

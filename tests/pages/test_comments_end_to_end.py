@@ -91,7 +91,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def feedback(project: Path, browser: Browser) -> Path:
-    """Comments on a case without a use and on two held-out ones, saved by the browser."""
+    """Comments on a case without a use and on two held-out cases, saved by the browser."""
     browser.open(_run(project) / "report.html")
     _comment(browser, "mast", "unclear", NOTE)
     _comment(browser, "cable", "wrong", HOSTILE)
@@ -139,7 +139,7 @@ def test_a_comment_becomes_a_learn_case_and_a_revision_and_no_held_out_case_reac
 ) -> None:
     done = _generate(here, "--feedback", str(feedback))
     assert done.returncode == 0, done.stderr
-    assert "Improves: ./skills/moor, with 1 comment on" in done.stderr
+    assert "Improving: ./skills/moor, from 1 comment on" in done.stderr
     said = "2 comments are on held-out cases and were not used; to use them retire those cases"
     assert f"{said}: --retire cable --retire davit" in " ".join(done.stderr.split())
     assert NOTE in (here / "skills" / "moor" / "SKILL.md").read_text()

@@ -88,7 +88,7 @@ def test_trap_6_a_sandbox_that_cannot_start_is_a_refusal_with_the_words_of_bubbl
 def test_an_old_bubblewrap_is_refused_by_its_version(covered: Covered) -> None:
     done = covered(TOO_OLD, [COMMAND, "doctor"])
     assert done.returncode == 3
-    assert "bubblewrap 0.6.2 is too old, 0.8.0 is needed" in done.stderr
+    assert "bubblewrap 0.6.2 is too old; it must be 0.8.0 or later" in done.stderr
 
 
 @pytest.mark.parametrize("script", [WITHOUT_WORDS, NEVER_READY])

@@ -14,9 +14,9 @@ from upskill.errors import EXIT_DONE, EXIT_FAILED
 @options.JSON
 @options.NO_COLOR
 def command(as_json: bool, no_color: bool) -> int:
-    """Start a real sandbox and attack it in 44 ways. Exit 3 if there is none, or if one way leads out.
+    """Start a real sandbox and attack it in 44 ways. Exits with 3 if there is no sandbox, or if an attack succeeds.
 
-    Calls no model, sends nothing, and leaves nothing behind. Takes half a minute.
+    Calls no model, sends nothing and leaves nothing behind. Takes half a minute.
     """
     from upskill.reporting.doctor_table import diagnosis_json, refusal_json, show_diagnosis
     from upskill.sandbox import SandboxUnavailable

@@ -41,61 +41,72 @@ _DASHES = ("–", "—", "‑")
 
 @click.command("generate")
 @click.argument("task", nargs=-1)
-@click.option("-e", "--example", "examples", multiple=True, metavar="EXAMPLE", help="An input; may be repeated.")
+@click.option(
+    "-e", "--example", "examples", multiple=True, metavar="EXAMPLE", help="An example input; may be repeated."
+)
 @click.option(
     "-f",
     "--from",
     "sources",
     multiple=True,
     metavar="SOURCE",
-    help="A recording, `last` for the newest session here, a document, a repository, or a skill to improve.",
+    help="A session, `last` for the newest session here, a document, a repository, or a skill to improve.",
 )
 @click.option(
     "--feedback",
     metavar="FILE",
-    help="Comments saved from a report; the run that they are on is named with --from RUN.",
+    help="Comments saved from a report; name their run with --from RUN.",
 )
 @click.option(
-    "--retire", multiple=True, metavar="CASE", help="A held-out case to learn from, with its comments; may be repeated."
+    "--retire",
+    multiple=True,
+    metavar="CASE",
+    help="Turn a commented held-out case into a practice case; may be repeated.",
 )
-@options.teacher("Who teaches.  [default: the strongest here]")
+@options.teacher("The model that writes the skill.  [default: the strongest with a key]")
 @options.TEACHER_BASE_URL
-@click.option("--test-gen-model", metavar="MODEL", help="Who writes the cases.  [default: the teacher]")
+@click.option("--test-gen-model", metavar="MODEL", help="The model that writes the cases.  [default: the teacher]")
 @click.option(
-    "--eval-model", "models", multiple=True, metavar="STUDENT", help="Who is measured.  [default: the teacher]"
+    "--eval-model",
+    "models",
+    multiple=True,
+    metavar="MODEL",
+    help="A model to measure; may be repeated.  [default: `models` of the settings, else the teacher]",
 )
-@click.option("--eval-base-url", "base_url", metavar="URL", help="An OpenAI-compatible server for the students.")
-@click.option("--no-eval", is_flag=True, help="Write the skill and its cases, and measure nothing.")
+@click.option("--eval-base-url", "base_url", metavar="URL", help="An OpenAI-compatible server for the measured models.")
+@click.option("--no-eval", is_flag=True, help="Write the skill and its cases; measure nothing.")
 @click.option("-o", "--output", metavar="DIR", help="The skill's folder.  [default: skills/NAME]")
 @options.COUNTS
-@click.option("-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="Cases of your own.")
-@click.option("--revisions", type=int, default=3, metavar="N", help="The most revisions.  [default: 3]")
-@click.option("--effort", type=click.Choice(["low", "high"]), default="low", help="high searches over many revisions.")
+@click.option(
+    "-t", "--tests", "case_file", type=click.Path(path_type=Path), metavar="FILE", help="A file with your own cases."
+)
+@click.option("--revisions", type=int, default=3, metavar="N", help="At most N revisions.  [default: 3]")
+@click.option("--effort", type=click.Choice(["low", "high"]), default="low", help="high: search over many revisions.")
 @click.option(
     "--plan",
     "plan_file",
     metavar="FILE",
-    help="The plan of facts that cases are written from; written there to be edited where it does not exist.",
+    help="The facts that cases ask about. If FILE does not exist, the plan is written there for you to edit.",
 )
 @click.option(
-    "--anyway", is_flag=True, help="Go on even if no skill can help these students, or nothing is left to fix."
+    "--anyway", is_flag=True, help="Continue even if no skill can help these models, or nothing is left to fix."
 )
-@click.option("--accept-findings", is_flag=True, help="Save a draft that you have read in spite of dangerous content.")
-@click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and end, to be resumed.")
+@click.option("--accept-findings", is_flag=True, help="Save a draft despite dangerous content that you have read.")
+@click.option("--no-wait", is_flag=True, help="With a hand-off: write the questions and exit; resume later.")
 @options.REQUIRE
 @options.RESUME
-@options.harness(auto="tools where cases need them")
+@options.harness(auto="tools if a case needs them")
 @options.SANDBOX
 @options.MAX_TURNS
-@options.max_cost("Stop when so much is spent, in all.  [default: 10]")
+@options.max_cost("Stop at this total cost.  [default: 10]")
 @options.MAX_CALLS
 @options.MAX_TOTAL_TOKENS
 @options.MAX_TIME
-@options.dry_run("Show who is asked, calls, price and minutes; call nothing.")
-@options.fresh("Buy every trial anew; ignore the trial store.")
+@options.dry_run("Show models, calls, price and minutes; call nothing.")
+@options.fresh("Ask for every answer again; ignore the cache.")
 @options.concurrency(per="model")
-@options.temperature("Of the students.")
-@options.max_output_tokens("A student's longest answer.")
+@options.temperature("Sampling temperature of the measured models.")
+@options.max_output_tokens("The longest answer of a measured model.")
 @options.runs_dir()
 @options.JSON
 @options.VERBOSE
@@ -130,19 +141,18 @@ def command(
     no_color: bool,
     **settings: object,
 ) -> int:
-    """Make a skill for TASK, from what the teacher knows or from a recording, and measure it on the students.
+    """Write a skill for TASK, from what the teacher knows or from a session, and measure whether it helps a model.
 
-    With --from SKILL an existing skill is improved; its new version takes its place only if it is shown to be better
-    on cases that the teacher never saw. With --from RUN --feedback FILE it is improved from comments on its answers.
+    --from SKILL improves an existing skill. The new version replaces it only if it is shown to be better on held-out
+    cases, which the teacher never sees. --from RUN --feedback FILE improves it from your comments on answers.
 
-    Exit codes: 0 done, also where the skill is not proven, 1 what was required was not shown, or the draft holds
-    dangerous content that nobody agreed to, 2 wrong usage, 3 could
-    not be done, no skill can help these students, no verdict possible, or questions are open and --no-wait was given,
-    130 interrupted (143 by SIGTERM, 129 by SIGHUP).
+    Exit codes: 0 done, even if the skill is not proven; 1 a requirement was not met, or the draft has dangerous
+    content that was not accepted; 2 wrong usage; 3 failed, no verdict, no skill can help these models, or questions
+    are open with --no-wait; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
     from upskill.cli.teaching_progress import TeachingProgress
     from upskill.models.handoff import HandoffOpen
-    from upskill.teaching.case_split import CaseCounts, read_counts
+    from upskill.teaching.case_split import read_counts
     from upskill.workflows.evaluating.typed_again import TypedAgain
     from upskill.workflows.generating.generate import (
         GenerateOrder,
@@ -176,7 +186,7 @@ def command(
                     examples=examples,
                     sources=sources,
                     output=output,
-                    counts=CaseCounts() if counts is None else read_counts(counts),
+                    counts=read_counts(chosen.values.cases if counts is None else counts),
                     case_file=None if case_file is None else str(case_file),
                     evaluate=not no_eval,
                     revisions=revisions,
@@ -189,7 +199,7 @@ def command(
                     sandbox=sandbox,
                 )
                 if require is not None and no_eval:
-                    raise UsageError(f"--require {require} needs an evaluation", hint="leave out --no-eval")
+                    raise UsageError(f"--require {require} needs an evaluation", hint="remove --no-eval")
                 piped = None if sys.stdin.isatty() else sys.stdin.buffer
                 if dry_run:
                     plan = plan_generate(order, settings=chosen, progress=progress, piped=piped, needs_keys=False)
@@ -214,8 +224,8 @@ def command(
         # Printed after the live block is gone: clearing it would remove the last line.
         if progress.run is None:
             raise
-        line = f"go on with: {resume_command(progress.run)}"
-        print_lines("interrupted; everything that was bought is kept", line, err=True, wrap=False)
+        line = f"resume with: {resume_command(progress.run)}"
+        print_lines("interrupted; every answer so far is saved", line, err=True, wrap=False)
         print_lines(*notes_of(interrupted), err=True)
         return EXIT_INTERRUPTED
     _show(generated, require, as_json=as_json, verbose=verbose, quiet=quiet, no_color=no_color)
@@ -230,7 +240,7 @@ def _improved(sources: tuple[str, ...]) -> Path | None:
         return None
     skill = skill_in(sources[0])
     if skill is None or len(sources) > 1:
-        raise UsageError("--from beside --resume names the skill that is improved, and nothing else")
+        raise UsageError("with --resume, --from can name only the skill that is improved")
     return skill
 
 
@@ -238,7 +248,7 @@ def _task(words: tuple[str, ...]) -> str | None:
     """The task, which need not be in quotes."""
     for word in words:
         if word.startswith(_DASHES):
-            raise UsageError(f"{word}: begins with a long dash", hint=f"type two hyphens: --{word.lstrip('–—‑')}")
+            raise UsageError(f"{word}: starts with a long dash", hint=f"type two hyphens: --{word.lstrip('–—‑')}")
     return " ".join(words).strip() or None
 
 
@@ -246,8 +256,8 @@ def _ask(plan: "GeneratePlan") -> bool:
     """Ask the person on stderr, with both shares of the price. Raises where there is no terminal."""
     question = " ".join(line.strip() + "." for line in plan.shares)
     if not is_interactive():
-        raise UsageError(f"{question} Nothing was run.", hint="add --yes to run it without being asked")
-    return confirm("Go on?")
+        raise UsageError(f"{question} Nothing was run.", hint="add --yes to run without confirmation")
+    return confirm("Continue?")
 
 
 def _agrees(dangers: "Sequence[Finding]", draft: Path, *, typed: bool, as_json: bool) -> bool:
@@ -257,8 +267,8 @@ def _agrees(dangers: "Sequence[Finding]", draft: Path, *, typed: bool, as_json: 
     print_lines(*(one.line_for_people for one in dangers), err=True)
     if typed:
         return True
-    print_lines(f"The draft is in {draft.as_posix()}: read it before you agree.", err=True)
-    return confirm("Save it in spite of these findings?")
+    print_lines(f"The draft is in {draft.as_posix()}. Read it before you accept.", err=True)
+    return confirm("Save it despite these findings?")
 
 
 def _show_plan(plan: "GeneratePlan", *, as_json: bool) -> None:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from upskill.workflows.handoff import HandoffStatus
 
 _STATES = {
-    "running": "the run is at work and may ask more",
-    "waiting": "the run ended with --no-wait: resume it once all is answered",
-    "stopped": "the run was cut short: resume it to go on",
-    "finished": "the run has finished: nothing more will be asked",
+    "running": "the run is working and may ask more",
+    "waiting": "the run ended with --no-wait: resume it when all questions are answered",
+    "stopped": "the run was interrupted: resume it",
+    "finished": "the run has finished: there are no more questions",
 }
 
 
@@ -31,23 +31,24 @@ _STATES = {
     nargs=2,
     type=(int, str),
     metavar="NUMBER FILE",
-    help="Check the form of an answer and take it; - reads it from stdin.",
+    help="Check the form of an answer and submit it; - reads it from stdin.",
 )
 @options.JSON
 def command(folder: Path, wait: bool, answer: tuple[int, str] | None, as_json: bool) -> int:
-    """List the open questions of a hand-off, or of its folder cases or skill alone, or answer one.
+    """List the open questions of a hand-off, or answer one.
 
-    A teacher named `handoff` asks by files: each question is a folder with question.md and schema.json. Serve the
-    folders cases and skill from two conversations that know nothing of each other.
+    DIR is the folder of the hand-off, or its subfolder cases or skill. The teacher `handoff` asks through files: each
+    question is a folder with question.md and schema.json. Answer cases and skill in two conversations that
+    share no context.
 
-    Exit codes: 0 listed or taken, 2 wrong usage, or an answer that was refused; with --wait and nothing open: 1 the run
-    has finished, 3 it was cut short, and asks again once it is resumed.
+    Exit codes: 0 listed or accepted; 2 wrong usage, or the answer was rejected. With --wait and no open question: 1 the
+    run has finished; 3 it was interrupted, and asks again when it is resumed.
     """
     from upskill.workflows.handoff import answer_question, handoff_status, wait_for_question
 
     if answer is not None:
         if wait:
-            raise UsageError("--wait and --answer do not go together", hint="answer first, then wait")
+            raise UsageError("--wait and --answer cannot be combined", hint="answer first, then wait")
         number, file = answer
         _show_taken(answer_question(folder, number, _read(file)), as_json=as_json)
         return EXIT_DONE
@@ -70,7 +71,7 @@ def _read(file: str) -> str:
     except OSError as error:
         raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
     if len(data) > MOST_ANSWER_BYTES:
-        raise UsageError(f"{file}: is larger than {MOST_ANSWER_BYTES:,} bytes, so it was not taken")
+        raise UsageError(f"{file}: is larger than {MOST_ANSWER_BYTES:,} bytes and was not accepted")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -81,7 +82,7 @@ def _show_taken(question: "HandoffQuestion", *, as_json: bool) -> None:
     if as_json:
         print_json({"schema": "upskill.handoff/1", "taken": _question_json(question)})
         return
-    print_lines(f"taken: question {question.number} ({question.purpose}), {question.answer_path}")
+    print_lines(f"accepted: question {question.number} ({question.purpose}), {question.answer_path}")
 
 
 def _show(status: "HandoffStatus", *, as_json: bool) -> None:

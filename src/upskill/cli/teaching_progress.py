@@ -7,7 +7,7 @@ from upskill.cli.live_display import StepProgress
 from upskill.domain import Skill, Trial, TrialPlan
 from upskill.workflows.progress import RunProgress
 
-_ANSWERS = "answers of students, at most"
+_ANSWERS = "answers, at most"
 
 
 class TimedProgress(StepProgress):
@@ -21,13 +21,13 @@ class TimedProgress(StepProgress):
         """Show the line, and a clock that begins now."""
         if not self._quiet:
             super().note(line)
-            self._begin("at work", None)
+            self._begin("working", None)
 
     def ask(self, question: Callable[[], bool]) -> bool:
         """What the person answers. No clock runs meanwhile."""
         self.show(None)
         answer = question()
-        self._begin("at work", None)
+        self._begin("working", None)
         return answer
 
     def _begin(self, what: str, of: int | None) -> None:

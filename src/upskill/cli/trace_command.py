@@ -14,23 +14,23 @@ from upskill.cli.output import console, print_document, print_json, print_lines
 
 @click.command("trace")
 @click.argument("source", metavar="PATH|last|last:AGENT")
-@click.option("--digest", "digest_only", is_flag=True, help="Print the digest itself, as Markdown, and nothing else.")
+@click.option("--digest", "digest_only", is_flag=True, help="Print only the digest, as Markdown.")
 @options.JSON
-@click.option("--budget", type=int, metavar="N", help="Tokens the digest may have.  [default: 6000]")
+@click.option("--budget", type=int, metavar="N", help="At most N tokens in the digest.  [default: 6000]")
 @options.NO_COLOR
 def command(source: str, digest_only: bool, as_json: bool, budget: int | None, no_color: bool) -> None:
-    """Show what was understood of a recording of work: turns, tools, failures and their fixes, corrections, proofs.
+    """Show what a recorded session contains: turns, tools, failures and their fixes, corrections, proofs.
 
-    PATH is a recording of any agent, a folder of them (read as one source), a text, or - for what is piped in. `last`
-    is the newest session of Claude Code, Codex, Gemini CLI or opencode that was recorded in this folder; `last:codex`
-    names the agent. Secrets are taken out before anything is shown. Calls no model and writes nothing.
+    PATH is a session of any agent, a folder of sessions (read as one), a text file, or - for stdin. `last` is the
+    newest session of Claude Code, Codex, Gemini CLI or opencode in this folder; `last:codex` names the agent. Secrets
+    are removed before anything is shown. Calls no model and writes nothing.
     """
     from upskill.reporting.trace_report import show_trace, trace_json
     from upskill.traces.digesting import DEFAULT_BUDGET
     from upskill.workflows.read_trace import read_trace
 
     if digest_only and as_json:
-        raise click.UsageError("--digest and --json exclude each other: the object holds the digest as well.")
+        raise click.UsageError("--digest and --json cannot be combined: the JSON object contains the digest.")
     with StepProgress(no_color=no_color) as steps:
         steps.step("reading", 0, None)
         read = read_trace(

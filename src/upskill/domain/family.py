@@ -115,7 +115,7 @@ def family_notes(cases: Sequence[Case]) -> Iterator[str]:
     for group in groups:
         uses = {case.use for case in group}
         if "learn" in uses and uses & {"held-out", "negative"}:
-            yield f"the family {group[0].family} has learn cases and others: what is learned gives the others away"
+            yield f"the family {group[0].family} has practice cases and other cases: practice gives the others away"
     pairs = [(one, other) for one, other in near_duplicates(cases) if one.family is None or one.family != other.family]
     if pairs:
         shown = ", ".join(f"{one.id}/{other.id}" for one, other in pairs[:_MOST_PAIRS_SHOWN])

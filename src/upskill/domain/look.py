@@ -1,4 +1,4 @@
-"""A look: one evaluation of one student, as it is remembered. Whoever looks again at the same cases is told so.
+"""A look: one evaluation of one model, as the ledger keeps it. A later look at the same cases is noticed.
 
 Knows what makes two cases the same, and two skills versions of one; not what follows from that.
 """
@@ -91,7 +91,7 @@ class Look:
     """What the run said beside it."""
 
     def is_of(self, run: str) -> bool:
-        """Whether it was taken in the run folder of this name: a run folder has a name of its own, wherever it lies."""
+        """Whether it was taken in the run folder of this name. Run folders have unique names."""
         return self.run.rpartition("/")[2] == run
 
     @property
@@ -137,7 +137,7 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PooledCase:
-    """Pairs of one case from earlier looks, counted."""
+    """Counts of the pairs of one case in earlier looks."""
 
     case_id: str
     pairs: int
@@ -145,21 +145,21 @@ class PooledCase:
     passed_against: int
     family: str | None = None
     answers: tuple[tuple[str, str], ...] = ()
-    """The different pairs of answers, by their digests."""
+    """The distinct pairs of answers, as digests."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookTerms:
-    """How strictly a look is tested, and which earlier answers count with it."""
+    """The threshold of a look, and the earlier answers that count."""
 
     level: float
-    """One-sided."""
+    """One-sided error level."""
     prior: tuple[PooledCase, ...] = ()
-    """Pairs of the same version that were seen before, by the ids of the present cases."""
+    """Earlier pairs of the same version of the skill."""
     removed: tuple[PooledCase, ...] = ()
-    """Pairs of cases that are gone since. A claim must hold with these included."""
+    """Earlier pairs of cases that were removed. A claim must also hold with these."""
     note: str | None = None
-    """What a person is told; `None` for a first look."""
+    """The note for the reader; `None` for a first look."""
 
 
 def case_key(case: Case) -> str:

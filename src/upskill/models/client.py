@@ -70,7 +70,7 @@ class MeteredClient(Ledger):
         from upskill.models.metering import build_meter_into
 
         if handoff is None:
-            raise UsageError("a hand-off can teach and nothing else", hint="name another model for this")
+            raise UsageError("a hand-off can only teach", hint="name another model")
         handoff_api.register()
         config = GenerateConfig(max_connections=MOST_OPEN_QUESTIONS, max_retries=0)
         with as_outside_a_notebook():

@@ -179,7 +179,7 @@ def _scripted(typed: str, name: str) -> Endpoint:
     return Endpoint(
         name=typed,
         model=name,
-        how="a script, answered by upskill itself",
+        how="a scripted model",
         key_required=False,
         price=Price(input_per_million=0.0, output_per_million=0.0),
     )
@@ -197,7 +197,7 @@ def _at_base_url(typed: str, name: str, base_url: str, *, origin: Origin | None 
     url = base_url.strip().rstrip("/")
     if not _is_url(url):
         shown = without_secrets(base_url)
-        raise UsageError(f"{shown}: not a base URL", hint="it begins with http:// and usually ends with /v1")
+        raise UsageError(f"{shown}: is not a base URL", hint="it starts with http:// and usually ends with /v1")
     _refuse_secrets_in(url, key_variable=ENDPOINT_KEY)
     return Endpoint(
         name=typed,
@@ -239,7 +239,7 @@ def _at_provider(typed: str, provider: str, model: str, how: str) -> Endpoint:
         where, listing = f"{provider}'s own API", look_up(model, provider=entry.prices)
     else:
         _refuse_secrets_in(base_url, key_variable=next(iter(entry.key_variables), ENDPOINT_KEY))
-        where, listing = f"{provider}'s API as served at {base_url}", UNKNOWN
+        where, listing = f"{provider}'s API at {base_url}", UNKNOWN
     return Endpoint(
         name=typed,
         model=f"{provider}/{model}",
@@ -258,7 +258,7 @@ def _refuse_secrets_in(url: str, *, key_variable: str) -> None:
     parts = urlsplit(url)
     if parts.username or parts.password or parts.query:
         raise UsageError(
-            f"{parts.hostname}: a base URL must not hold a password or a key", hint=f"put the key into {key_variable}"
+            f"{parts.hostname}: a base URL must not contain a password or a key", hint=f"set the key in {key_variable}"
         )
 
 
@@ -290,7 +290,7 @@ def _unknown(typed: str, name: str, table: Mapping[str, str]) -> UsageError:
     near = get_close_matches(name, [*table, *PROVIDERS, *LOCAL_SERVERS], n=1)
     guess = f"did you mean {near[0]}? " if near else ""
     return UsageError(
-        f"{typed}: no model is known by this name",
-        hint=f"{guess}for a local server add --base-url http://localhost:8080/v1; "
+        f"{typed}: unknown model",
+        hint=f"{guess}for a local server, add --base-url http://localhost:8080/v1; "
         "otherwise write provider/model, or org/name for Hugging Face",
     )

@@ -76,7 +76,7 @@ class HandoffQuestion:
         except (ValueError, RecursionError):
             schema = None
         if not is_answer_schema(schema):
-            raise ValueError(f"{SCHEMA_FILE} of question {self.number} was changed: upskill writes no such schema")
+            raise ValueError(f"{SCHEMA_FILE} of question {self.number} was changed: upskill did not write this schema")
         return dict(schema)
 
     @property
@@ -106,8 +106,8 @@ def side_folders(folder: Path) -> list[Path]:
         found = [folder]
     if not found:
         raise UsageError(
-            f"{folder}: not the folder of a hand-off",
-            hint="`upskill generate --model handoff` makes one in its run folder, and says where",
+            f"{folder}: is not a hand-off folder",
+            hint="`upskill generate --model handoff` creates one in its run folder and prints its path",
         )
     return found
 
@@ -151,7 +151,7 @@ def prepare_side(folder: Path, side: Side) -> Path:
     path = make_side(folder, side)
     try:
         if not _is_folder(path):
-            raise UsageError(f"{path}: is a link, and nothing is written through it", hint="name another folder")
+            raise UsageError(f"{path}: is a link; nothing is written through links", hint="name another folder")
         text = files("upskill.models").joinpath(f"handoff_{side}.md").read_text(encoding="utf-8")
         _replace(path / "README.md", text)
         write_state(path, "running")
@@ -210,7 +210,7 @@ def _require_schema(known: HandoffQuestion, question: Question) -> None:
             return
     raise QuestionChanged(
         f"{known.path}: {SCHEMA_FILE} of question {known.number} was changed",
-        hint=f"remove {known.path} and resume the run: the question is asked again",
+        hint=f"remove {known.path} and resume the run; the question is then asked again",
     )
 
 
@@ -291,8 +291,8 @@ def take_answer(question: HandoffQuestion, text: str) -> None:
                 file.write(text)
     except FileExistsError:
         raise AnsweredAlready(
-            f"question {question.number} ({question.purpose}) was answered already at {question.answered_at}",
-            hint="the first answer stays",
+            f"question {question.number} ({question.purpose}) was already answered at {question.answered_at}",
+            hint="the first answer counts",
         ) from None
     except OSError as error:
         raise EngineError(f"{target}: cannot be written ({error.strerror})") from None

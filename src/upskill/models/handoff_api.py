@@ -36,7 +36,7 @@ class HandoffAPI(ModelAPI):
     ) -> ModelOutput:
         purpose = current_bill().purpose
         if purpose.question is None:
-            raise UsageError("a hand-off answers the questions to a teacher, and no others")
+            raise UsageError("a hand-off can only answer questions to a teacher")
         question = place_question(self._handoff.folder, purpose.question, repeat=purpose.repeat)
         self._waiting[question.number] = question
         try:

@@ -148,7 +148,7 @@ class Meter:
             left = self._client.policy.call_seconds - call.seconds
             if held >= left:
                 bill.blame("rate limit", f"the endpoint asks to wait for {held:.3g} s more")
-                raise CallTimeout("the deadline of the call comes before the endpoint wants to hear from us")
+                raise CallTimeout("the call would time out before the endpoint accepts requests again")
             await anyio.sleep(held + random.uniform(0.0, TURN_SPREAD_SECONDS))
         if turn := self._client.turn():
             await anyio.sleep(turn)

@@ -25,7 +25,7 @@ def require_same_origin(first: str, then: str) -> None:
     if named != asked and not (asked[0] == "http" and named == ("https", asked[1], 443) and asked[2] == 80):
         raise OtherOrigin(
             f"{_shown(asked)} redirects to {_shown(named)}, another origin; nothing was sent there "
-            "(if that server is meant, name it as the base URL)"
+            "(to use that server, name it as the base URL)"
         )
 
 

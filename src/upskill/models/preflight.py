@@ -90,7 +90,7 @@ def _ask_server(endpoint: Endpoint, base_url: str) -> ServedModel:
     notes: tuple[str, ...] = ()
     if names and model not in names:
         shown = ", ".join(name[:MOST_NAME_CHARACTERS] for name in names[:3]) + (" …" if len(names) > 3 else "")
-        notes = (f"the server at {base_url} lists {shown}, not {model}",)
+        notes = (f"the server at {base_url} offers {shown}, not {model}",)
     served = next((entry for entry in entries if entry.get("id") == model), entries[0] if entries else {})
     window = _whole(served.get("max_model_len")) or _whole(served.get("context_length"))
     if window is None:
@@ -129,8 +129,8 @@ def _about_the_key(endpoint: Endpoint) -> str:
     if (withheld := endpoint.withheld_key) is not None and endpoint.url_origin is not None:
         return f"{withheld} was not sent: `upskill trust` allows it ({endpoint.url_origin.where}), or type --base-url"
     if not endpoint.key_variables:
-        return "name the server with --base-url, and put its key into UPSKILL_ENDPOINT_KEY"
-    return f"put the server's key into {endpoint.key_variables[0]}"
+        return "name the server with --base-url, and set its key in UPSKILL_ENDPOINT_KEY"
+    return f"set the server's key in {endpoint.key_variables[0]}"
 
 
 def _get(
@@ -147,7 +147,7 @@ def _get(
     except urllib.error.HTTPError as error:
         if error.code in (401, 403) and not optional:
             raise ProviderError(
-                f"{endpoint.name}: {endpoint.base_url} refuses the key (HTTP {error.code})",
+                f"{endpoint.name}: {endpoint.base_url} rejects the key (HTTP {error.code})",
                 hint=_about_the_key(endpoint),
             ) from None
         return None
@@ -157,14 +157,14 @@ def _get(
         if optional:
             return None
         raise ProviderError(
-            f"{endpoint.name}: {error}", hint="correct --base-url, or ask who runs the server"
+            f"{endpoint.name}: {error}", hint="check --base-url, or ask the operator of the server"
         ) from None
     except (OSError, http.client.HTTPException) as error:
         if optional:
             return None
         reason = getattr(error, "reason", None) or error
         raise ProviderError(
-            f"{endpoint.name}: nothing answers at {endpoint.base_url} ({reason})",
+            f"{endpoint.name}: no server answers at {endpoint.base_url} ({reason})",
             hint=f"start the server, or correct {origin.where if (origin := endpoint.url_origin) else '--base-url'}",
         ) from None
     return value if isinstance(value, dict) else None

@@ -30,17 +30,17 @@ def require_an_answer(output: "ModelOutput", response: object) -> None:
     An answer without its end marker was cut on the way: an error, not a short answer.
     """
     if not output.choices:
-        raise TransportFault("the answer holds no choice")
+        raise TransportFault("the response has no choice")
     first = _first_choice(response)
     end = None
     if first is not None:
         message, end = first.get("message"), first.get("finish_reason")
         if not isinstance(message, dict) or not _is_content(message.get("content")):
-            raise MalformedAnswer("the answer's message is not one")
+            raise MalformedAnswer("the response has no valid message")
         if not isinstance(end, str | None):
-            raise MalformedAnswer("the answer's end marker (finish_reason) is not a word")
+            raise MalformedAnswer("the response's end marker (finish_reason) is not a word")
     if output.stop_reason == "unknown" and not end:
-        raise TransportFault("the answer has no end marker (finish_reason)")
+        raise TransportFault("the response has no end marker (finish_reason)")
 
 
 def fit_for_the_log(output: "ModelOutput") -> None:
@@ -112,7 +112,7 @@ class _Hook:
 
 def _require_within(size: int, most: int) -> None:
     if size > most:
-        raise BodyTooLarge(f"an answer of {size:,} bytes or more; at most {most:,} are read")
+        raise BodyTooLarge(f"a response of {size:,} bytes or more; the limit is {most:,}")
 
 
 @cache

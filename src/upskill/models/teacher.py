@@ -111,7 +111,9 @@ class Teacher:
             self._takes_schemas = False
             output = await self._generate(model, question, bill, with_schema=False)
         if output.stop_reason == "model_length" and not output.usage:
-            raise NoAnswer(f"{self.endpoint.name}: the question is longer than the model's window", fault="provider")
+            raise NoAnswer(
+                f"{self.endpoint.name}: the question is longer than the model's context window", fault="provider"
+            )
         # A lone surrogate cannot be stored.
         return Reply(text=whole_characters(output.completion), cut=output.stop_reason in _CUT)
 

@@ -52,7 +52,7 @@ def _show(backend: Backend) -> SandboxFacts:
     broken = [result for result in results if not result.held]
     if broken:
         raise SandboxUnavailable(
-            f"the sandbox does not hold here: {len(broken)} of {len(results)} quick probes broke",
+            f"the sandbox is not secure here: {len(broken)} of {len(results)} quick probes failed",
             problems=[f"probe {result.id}, {result.what}: {result.saw}" for result in broken],
             hint="run `upskill doctor` to see all probes",
         )

@@ -68,7 +68,7 @@ def launcher(recipe: profile.Recipe = profile.HARDENED) -> list[str]:
         return [bwrap]
     setpriv = find_program("setpriv")
     if setpriv is None:
-        raise unavailable("setpriv is not installed, and the superuser must lay down its rights first")
+        raise unavailable("setpriv is not installed, and root needs it to drop its privileges")
     nobody = str(profile.UNPRIVILEGED)
     return [setpriv, "--reuid", nobody, "--regid", nobody, "--clear-groups", "--no-new-privs", bwrap]
 
@@ -111,7 +111,7 @@ def open_bubblewrap(
                 afterwards=give_back,
             )
         except ProcessLookupError:
-            raise unavailable("the sandbox ended as soon as it had started") from None
+            raise unavailable("the sandbox exited as soon as it started") from None
         on_failure.pop_all()
         return client
 
@@ -130,7 +130,7 @@ def describe_bubblewrap() -> tuple[str, str]:
     program = launcher()[-1]
     found = version(program)
     if found is None or tuple(int(part) for part in found.split(".")[:2] if part.isdigit()) < OLDEST:
-        raise unavailable(f"bubblewrap {found or 'of unknown version'} is too old, 0.8.0 is needed")
+        raise unavailable(f"bubblewrap {found or 'of unknown version'} is too old; it must be 0.8.0 or later")
     if not seccomp.supported(platform.machine()):
         raise unavailable(f"there is no system call filter for {platform.machine()}")
     return found, profile.digest(profile.HARDENED, seccomp.compile_filter(platform.machine()))

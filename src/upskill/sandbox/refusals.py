@@ -23,11 +23,13 @@ def unavailable(what: str) -> SandboxUnavailable:
 
 def _remedy(what: str) -> str:
     if sys.platform != "linux":
-        return "programs of models run on Linux only; chat students with checks on text need no sandbox"
+        return "programs of models run on Linux only; the chat harness with checks on text needs no sandbox"
     if "not installed" in what or "too old" in what:
         return install_command()
     if "system call filter" in what:
-        return "programs of models run on x86_64 and aarch64 only; chat students with checks on text need no sandbox"
+        return (
+            "programs of models run on x86_64 and aarch64 only; the chat harness with checks on text needs no sandbox"
+        )
     if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return (
             "a container's default rules forbid user namespaces; start it with `docker run --security-opt "
@@ -41,10 +43,10 @@ def _remedy(what: str) -> str:
             "&& sudo systemctl reload apparmor`"
         )
     if _says("/proc/sys/kernel/unprivileged_userns_clone", "0"):
-        return "user namespaces are switched off; run `sudo sysctl kernel.unprivileged_userns_clone=1`"
+        return "user namespaces are disabled; run `sudo sysctl kernel.unprivileged_userns_clone=1`"
     if _says("/proc/sys/user/max_user_namespaces", "0"):
-        return "user namespaces are switched off; run `sudo sysctl user.max_user_namespaces=15000`"
-    return "see what holds here with `upskill doctor`"
+        return "user namespaces are disabled; run `sudo sysctl user.max_user_namespaces=15000`"
+    return "run `upskill doctor` to see what works here"
 
 
 def install_command() -> str:

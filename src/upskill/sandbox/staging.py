@@ -56,9 +56,7 @@ def stage(spec: SandboxSpec) -> StagedSpec:
         return StagedSpec(spec=spec)
     unshare, mount_program, shell = find_program("unshare"), find_program("mount"), find_program("sh")
     if unshare is None or mount_program is None or shell is None:
-        raise unavailable(
-            "unshare and mount are not installed, and a mount lies below a folder that only root may enter"
-        )
+        raise unavailable("unshare and mount are not installed, and a mount is in a folder that only root can enter")
     folder = Path(mkdtemp(prefix="upskill-stage-"))
     folder.chmod(0o755)
     places = {mount: replace(mount, source=folder / str(at)) for at, mount in enumerate(closed)}
@@ -92,5 +90,5 @@ def _require_readable(mount: Mount) -> None:
         needed, words = stat.S_IROTH, "o+r"
     if os.geteuid() == 0 and facts.st_mode & needed != needed:
         raise FileRefused(
-            f"{mount.source}: programs in a sandbox are not root and could not use it; allow it with `chmod {words}`"
+            f"{mount.source}: programs in a sandbox do not run as root and cannot use it; allow it with `chmod {words}`"
         )

@@ -136,10 +136,10 @@ def _foreign(found: os.stat_result, link: os.stat_result, target: Path) -> str |
         if not is_own(one.st_uid):
             return f"it belongs to {owner_name(one.st_uid)}, not to you"
     if found.st_mode & stat.S_IWOTH:
-        return "everybody can write it"
+        return "any user can write it"
     folder = target.parent.stat()
     if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
-        return "everybody can replace it: its folder can be written by all"
+        return "any user can replace it: its folder is writable by all"
     return None
 
 

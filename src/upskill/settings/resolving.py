@@ -40,8 +40,8 @@ class ResolvedSettings:
         real = path.resolve()
         if self.origins[name] == "default" and not real.is_relative_to(project_root(Path.cwd().resolve())):
             raise SettingsError(
-                f"{path}: leads out of the project by a link, to {real}, and nobody named it",
-                hint=f"to write there, type {flag} {quote(str(path))}; else remove the link, or name another folder",
+                f"{path}: is a link out of the project, to {real}",
+                hint=f"to write there, type {flag} {quote(str(path))}; or remove the link, or name another folder",
             )
         return path
 
@@ -118,12 +118,12 @@ def needs_of(
 
 def not_trusted(file: SettingsFile, demands: Iterable[Demand] = ()) -> SettingsError:
     """What a command says that cannot go on without trust."""
-    what = "sets what needs your trust" if file.foreign is None else f"is not used, because {file.foreign}"
+    what = "sets values that need your trust" if file.foreign is None else f"is not used, because {file.foreign}"
     return SettingsError(
         f"{file.path}: {what}",
         problems=[str(one) for one in demands],
         hint=f"read it, then trust it as it is now with `upskill trust {quote(str(file.path))}`; "
-        f"where there is no terminal, set {TRUST_VARIABLE}={file.digest}",
+        f"without a terminal, set {TRUST_VARIABLE}={file.digest}",
     )
 
 

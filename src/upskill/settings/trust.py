@@ -79,13 +79,13 @@ def _reason(name: str, value: object, *, mine: Mapping[str, object], folder: Pat
     if name in WRITTEN and not _is_within(root, folder / Path(str(value)).expanduser()):
         return "files would be written outside the project"
     if name == "ledger":
-        return "verdicts would be taken from it"
+        return "verdicts would come from it"
     if name in MODELS:
         outside = [one for one in _models_in(value) if _handoff_leaves(one, root=root, folder=folder)]
         return f"{outside[0]}: questions would be written outside the project" if outside else None
     limit = _limit(name, mine)
     if limit is not None and isinstance(value, int | float) and value > limit:
-        whose = "as in your own file" if name in mine else "the most without trust"
+        whose = "the limit in your own file" if name in mine else "the limit without trust"
         return f"above {limit:g}, {whose}"
     return None
 
@@ -132,7 +132,7 @@ def _digests(environment: Mapping[str, str]) -> list[str]:
     given = [one.strip().lower() for one in environment.get(TRUST_VARIABLE, "").split(",") if one.strip()]
     if wrong := [one for one in given if re.fullmatch("[0-9a-f]{64}", one) is None]:
         raise SettingsError(
-            f"{TRUST_VARIABLE}: {wrong[0][:80]!r} is no SHA-256 digest", hint="`upskill trust` shows the digest"
+            f"{TRUST_VARIABLE}: {wrong[0][:80]!r} is not a SHA-256 digest", hint="`upskill trust` shows the digest"
         )
     return given
 
@@ -146,13 +146,13 @@ def trusted_files(user_folder: Path) -> list[dict[str, str]]:
             value: Any = json.load(file)
         if not is_own(found.st_uid) or (os.name == "posix" and found.st_mode & 0o022):
             raise SettingsError(
-                f"{path}: others than you can write it, so nothing in it is trusted", hint="delete it, and trust again"
+                f"{path}: other users can write it, so nothing in it is trusted", hint="delete it and trust again"
             )
         return [{name: str(one[name]) for name in ("path", "sha256", "at")} for one in value["files"]]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}", hint="delete it, and trust again") from None
+        raise SettingsError(f"{path}: cannot be read: {error}", hint="delete it and trust again") from None
 
 
 def trust(file: SettingsFile, user_folder: Path) -> None:

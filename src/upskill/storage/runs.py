@@ -40,19 +40,19 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaseReference:
-    """Which case was put to the students; the case itself stays in its file."""
+    """A case of the run. The case itself stays in its file."""
 
     id: str
     digest: str
     prompt_digest: str | None = None
-    """Without the checks; `None` in runs of earlier versions."""
+    """Digest without the checks; `None` in runs of earlier versions."""
     family: str | None = None
-    """As it was when the run began: it decides what counts once."""
+    """The family when the run began."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SettingRecord:
-    """A setting's value and where it came from."""
+    """The value of a setting and its origin."""
 
     value: JsonValue
     origin: str
@@ -60,60 +60,59 @@ class SettingRecord:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRecord:
-    """All that is needed to know later what a run's numbers mean."""
+    """The plan, versions, settings and results of a run."""
 
     format: str = RUN_FORMAT
     status: Status = "running"
     """A run that reached a cap is `finished`; its `end` says so."""
     started_at: str
-    """Wall clock, UTC."""
+    """UTC."""
     finished_at: str | None = None
     versions: dict[str, str]
-    """Of upskill, the engine and Python."""
+    """Versions of upskill, the engine and Python."""
     skill_name: str
     skill_digest: str
-    """SHA-256 of what a student could see of the folder."""
+    """SHA-256 of the files that a model could see."""
     skill_source: str
-    """Where the skill was, seen from the run folder."""
+    """The path of the skill, relative to the run folder."""
     previous_source: str | None = None
-    """The same for the older version of `--compare`; null without it."""
+    """The path of the older version of `--compare`."""
     previous_digest: str | None = None
     case_source: str
-    """Where the cases were, seen from the run folder."""
+    """The path of the case file, relative to the run folder."""
     cases: tuple[CaseReference, ...]
     case_states: tuple[Qualification, ...] = ()
-    """What was known of all cases of the file when the run began, also of those that were not run."""
+    """The state of all cases in the file when the run began."""
     students: tuple[Student, ...]
     arms: tuple[Arm, ...]
     passages: str | None = None
-    """The digest of the cases' passages, where the ceiling arm shows them; null where it is not run."""
+    """Digest of the passages, if the ceiling arm was run."""
     repeats: int
-    """Runs per case; in a sequential design the most rounds."""
+    """Repeats per case; in a sequential design, the maximum."""
     turn_cap: int | None = None
-    """The most turns of one student, where the last round does not come to all cases."""
+    """Maximum pairs per model, if the last repeat does not cover all cases."""
     design: Design
     min_lift: float | None
-    """What `--min-lift` asked for."""
+    """The value of `--min-lift`."""
     seed: int
     harness: str
-    """How students are asked, with the version of it: whatever changes a request changes it."""
+    """How models are asked, with its version. Every change to a request changes the version."""
     frame: str
-    """The words that are said around every case, the same in every arm."""
+    """The text around every case, the same in every arm."""
     sandbox: dict[str, JsonValue] | None = None
-    """What confined the programs of the run, `{"backend": "none"}` for nothing; `None` where nothing was executed."""
+    """What confined the programs of the run; `{"backend": "none"}` without a sandbox; `None` if nothing was run."""
     judge: str | None = None
-    """The model that judged, as part of what its judgements rest on."""
+    """The judge."""
     looks: dict[str, LookTerms] = field(default_factory=dict)
-    """By student, how strictly it is tested after earlier looks at these cases, and which earlier pairs count."""
+    """For each model, the threshold after earlier looks at these cases, and the earlier pairs that count."""
     settings: dict[str, SettingRecord] = field(default_factory=dict)
-    """Every setting with its value and origin. Keys are no settings and are not in it."""
+    """Every setting with its value and origin. Keys are not settings."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, in words; nothing is decided by them."""
+    """Remarks for the reader. No decision uses them."""
     end: RunEnd | None = None
-    """What ended the run before its plan was done: a person, a cap, an outage, or none of them. Null until it has
-    ended."""
+    """What ended the run before its plan was done; `None` until it has ended."""
     results: dict[str, JsonValue] | None = None
-    """The object of `--json`, once there is one."""
+    """The object of `upskill eval --json`, once there is one."""
 
 
 _RECORD = TypeAdapter(RunRecord)
@@ -153,7 +152,7 @@ class RunFolder:
         except OSError as error:
             self._reserve.unlink(missing_ok=True)
             raise EngineError(
-                f"{self.path}: there is no room for a run here ({error.strerror})", hint="free some space first"
+                f"{self.path}: there is no space for a run ({error.strerror})", hint="free some space first"
             ) from None
 
     def release_space(self) -> None:
@@ -179,7 +178,7 @@ def run_folder_at(path: Path) -> RunFolder:
     try:
         (path / "logs").mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise EngineError(f"{path}: a run folder cannot be made here ({error.strerror})") from None
+        raise EngineError(f"{path}: a run folder cannot be created here ({error.strerror})") from None
     return RunFolder(path=path)
 
 
@@ -201,8 +200,8 @@ def new_folder(runs_dir: Path, about: str) -> Path:
             break
     except OSError as error:
         raise EngineError(
-            f"{runs_dir}: a run folder cannot be made here ({error.strerror})",
-            hint="name another place with --runs-dir DIR",
+            f"{runs_dir}: a run folder cannot be created here ({error.strerror})",
+            hint="name another folder with --runs-dir DIR",
         ) from None
     return folder
 
@@ -211,8 +210,8 @@ def read_run(folder: Path) -> RunRecord:
     """Read `run.json`."""
     if (folder / TEACHING_FILE).is_file() and not (folder / RUN_FILE).exists():
         raise UsageError(
-            f"{folder}: a run of `generate`, not of `eval`",
-            hint=f"go on with it: upskill generate --resume {quote(str(folder))}",
+            f"{folder}: is a run of `generate`, not of `eval`",
+            hint=f"resume it: upskill generate --resume {quote(str(folder))}",
         )
     record = read_record(
         folder / RUN_FILE,
@@ -232,10 +231,10 @@ def _require_sound(record: RunRecord, path: Path) -> None:
     """Raise where a record contradicts itself, or plans more than any run does."""
     turns = max(record.repeats * max(1, len(record.cases)), record.turn_cap or 1)
     if record.repeats < 1 or (record.turn_cap or 1) < 1 or turns > MOST_TURNS:
-        raise EngineError(f"{path}: asks for {turns:,} pairs, which no run does")
+        raise EngineError(f"{path}: asks for {turns:,} pairs, which is more than any run")
     for names in ([case.id for case in record.cases], [student.name for student in record.students]):
         if len(set(names)) < len(names):
-            raise EngineError(f"{path}: names a case or a student twice, which no run does")
+            raise EngineError(f"{path}: names a case or a model twice")
 
 
 def _end_in_words(notes: Iterable[str], students: Iterable[Student], *, interrupted: bool) -> RunEnd:

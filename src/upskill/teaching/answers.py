@@ -38,7 +38,7 @@ def ask_for(ask: Ask, question: Question, read: Callable[[str], T], *, repairs: 
     if isinstance(answer, UnusableAnswer):
         raise TeacherUnusable(
             f"the teacher gave no usable answer ({question.purpose}, asked {repairs + 1} times): {_told(answer)}",
-            hint="a stronger teacher may: choose one with --model",
+            hint="choose a stronger teacher with --model",
         )
     return answer
 

@@ -52,11 +52,11 @@ def read_counts(text: str) -> CaseCounts:
     """Counts as they are typed, `10+32+4`: to learn from, held out, negative. Raises `UsageError`."""
     if not _COUNTS.fullmatch(text.strip()):
         raise UsageError(
-            f"--cases {text}: cannot be understood", hint="write learn+held-out+negative, for example 10+32+4"
+            f"--cases {text}: must be three numbers", hint="write practice+held-out+unrelated, for example 10+32+4"
         )
     learn, held_out, negative = map(int, text.split("+"))
     if not learn + held_out:
-        raise UsageError(f"--cases {text}: without learn or held-out cases nothing can be learned or shown")
+        raise UsageError(f"--cases {text}: needs at least one practice or held-out case")
     return CaseCounts(learn=learn, held_out=held_out, negative=negative)
 
 

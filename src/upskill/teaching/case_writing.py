@@ -34,7 +34,7 @@ REWRITES = 2
 MOST_OF_A_KIND = 40
 """Positive or negative cases that are taken from one answer."""
 
-_HINT = "a stronger teacher may: choose one with --test-gen-model or --model"
+_HINT = "choose a stronger teacher with --test-gen-model or --model"
 
 Examine = Callable[[Sequence[Case]], Sequence[Qualification]]
 
@@ -87,14 +87,15 @@ def write_cases(
         ],
     )
     if slots and len(slots) < counts.positive:
-        progress.note(f"the plan has facts for {len(slots)} cases, not for {counts.positive}")
+        progress.note(f"the plan has facts for only {len(slots)} of {counts.positive} cases")
     writing.write()
     for attempt in range(1, REWRITES + 1):
         missing = sum(writing.missing)
         if not missing:
             break
         progress.note(
-            f"{missing} of {counts.total} cases are missing or of no use; asked for again ({attempt} of {REWRITES})"
+            f"{missing} of {counts.total} cases {'was' if missing == 1 else 'were'} unusable; asking again "
+            f"({attempt} of {REWRITES})"
         )
         writing.write_again()
     return writing.result()
@@ -148,7 +149,7 @@ class _CaseWriter:
         self._ask_all([(state, partial(first_question, state.batch)) for state in self.batches])
         if not self.good and not any(state.faulty for state in self.batches):
             reason = next((state.failure for state in self.batches if state.failure), "it wrote no case")
-            raise TeacherUnusable(f"the teacher wrote no case that could be read: {reason}", hint=_HINT)
+            raise TeacherUnusable(f"the teacher wrote no readable case: {reason}", hint=_HINT)
 
     def write_again(self) -> None:
         """Asks for faulty cases again in their batches, as far as they are needed, and for new ones to fill up."""
@@ -294,7 +295,7 @@ class _CaseWriter:
         dropped = tuple(self._dropped())
         if all(case.use == "negative" for case in chosen):
             raise TeacherUnusable(
-                "none of the teacher's cases can tell right from wrong", problems=dropped[:8], hint=_HINT
+                "none of the teacher's cases can tell right answers from wrong ones", problems=dropped[:8], hint=_HINT
             )
         return WrittenCases(cases=split_cases(with_merged_families(chosen), self.counts), dropped=dropped)
 
@@ -315,9 +316,9 @@ class _CaseWriter:
             if state.failure is not None:
                 yield f"an answer could not be read: {shortened(state.failure, 200)}"
         if self.doubles:
-            yield f"{counted(self.doubles, 'case')} that asked what another asks"
+            yield f"{counted(self.doubles, 'case')} that repeat another case"
         if unasked and any(self.missing):
-            yield f"{counted(unasked, 'case')} for facts that were not asked for"
+            yield f"{counted(unasked, 'case')} about facts that were not asked for"
 
 
 def _items(text: str) -> list[dict[str, Any]]:

@@ -217,13 +217,13 @@ class _Adapter:
 
     def _reason(self) -> str | None:
         if self.error is not None or self.proposing or self.iterations > _MOST_ITERATIONS:
-            return "the search could not go on"
+            return "the search could not continue"
         if any(all(entry.passed.values()) for entry in self._complete()):
-            return "every learn case passes"
+            return "every practice case passes"
         if self.trials_left < len(self.cases) * self.students or self.proposed >= self.budget.proposals:
-            return "the budget of the search is used up"
+            return "the search budget is used up"
         if self.vain >= MOST_VAIN:
-            return "the teacher had nothing new to propose"
+            return "the teacher proposed nothing new"
         return None
 
     def result(self) -> SearchResult:

@@ -64,7 +64,7 @@ class FactPlan:
     def __str__(self) -> str:
         learn, held_out = len(self.families("learn")), len(self.families("held-out"))
         families = "1 family" if learn + held_out == 1 else f"{learn + held_out} families"
-        return f"{count(len(self.facts), 'fact')} in {families}: {learn} to learn from, {held_out} held out"
+        return f"{count(len(self.facts), 'fact')} in {families}: {learn} for practice, {held_out} held out"
 
 
 def with_sides(facts: Sequence[Fact], counts: CaseCounts) -> FactPlan:
@@ -98,11 +98,11 @@ def read_plan(text: str | bytes, material: Material, counts: CaseCounts, *, wher
         json.dumps(value, ensure_ascii=False).encode()  # half a character could not be saved
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{where}: is no JSON: {error}", hint="mend it, or delete it to have a new plan written"
+            f"{where}: is not valid JSON: {error}", hint="fix it, or delete it to get a new plan"
         ) from None
     listed = value.get("facts") if isinstance(value, dict) else value
     if not isinstance(listed, list) or not listed:
-        raise UsageError(f"{where}: has no list of `facts`", hint="delete it to have a new plan written")
+        raise UsageError(f"{where}: has no list of `facts`", hint="delete it to get a new plan")
     known = KnownCitations(material)
     problems: list[str] = []
     facts: list[Fact] = []
@@ -116,7 +116,7 @@ def read_plan(text: str | bytes, material: Material, counts: CaseCounts, *, wher
     plan = with_sides(facts, counts) if not problems else None
     if plan is not None and (side := plan.lacks(counts)) is not None:
         problems.append(
-            f"no family is {'to learn from' if side == 'learn' else 'held out'}: set `use` of one to `{side}`"
+            f"no family is {'for practice' if side == 'learn' else 'held out'}: set `use` of one family to `{side}`"
         )
     if plan is None or problems:
         raise UsageError(f"{where}: cannot be used as a plan", problems=problems, hint="correct these entries")
@@ -132,7 +132,7 @@ def _entry_problems(entry: Any, known: KnownCitations, before: Sequence[Fact]) -
         if not isinstance(said := entry.get(key), str) or not 0 < len(said.strip()) <= most
     ]
     if not problems and (twin := next((one for one in before if one.id == entry["id"].strip()), None)):
-        problems.append(f"its `id` is that of another fact: {twin.text}")
+        problems.append(f"its `id` is used by another fact: {twin.text}")
     if not problems and (twin := next((one for one in before if one.text == " ".join(entry["text"].split())), None)):
         problems.append(f"says the same as {twin.id}")
     if entry.get("kind") not in get_args(FactKind):
@@ -164,7 +164,7 @@ def _family_problems(facts: Sequence[Fact]) -> list[str]:
         if fact.use is not None:
             sides.setdefault(fact.family, {}).setdefault(fact.use, fact.id)
     return [
-        f"the family {family} is on both sides: {found['learn']} is to learn from, {found['held-out']} is held out"
+        f"the family {family} is on both sides: {found['learn']} is for practice, {found['held-out']} is held out"
         for family, found in sides.items()
         if len(found) > 1
     ]

@@ -94,8 +94,8 @@ def find_lessons(
     ]
     lessons = merge_lessons(found)
     if not lessons:
-        why = unusable[-1].problems[0] if unusable else "none named a place of the material as its source"
-        progress.note(f"no lesson of the teacher could be used ({why}): the draft is made from the material")
+        why = unusable[-1].problems[0] if unusable else "none cited a place in the material"
+        progress.note(f"no lesson of the teacher was usable ({why}): the draft is written from the material itself")
     return lessons
 
 
@@ -115,8 +115,8 @@ def _pieces_of(material: Material, window: int | None) -> list[_Piece]:
     found += _document_pieces(material.documents, budget=budget)
     if len(found) > MOST_PIECES:
         raise UsageError(
-            f"the material fills the teacher's window {len(found)} times; at most {MOST_PIECES} are read",
-            hint="name fewer or smaller sources, or a teacher with a larger window",
+            f"the material fills the teacher's context window {len(found)} times; the limit is {MOST_PIECES}",
+            hint="name fewer or smaller sources, or a teacher with a larger context window",
         )
     return found
 

@@ -36,9 +36,7 @@ def read_traces(path: Path, *, clean: Clean = unchanged) -> Reading:
     recorder = detect(recording)
     traces = tuple(trace for trace in READERS[recorder].read(recording) if trace.steps or trace.whole is not None)
     if not traces:
-        raise UsageError(
-            f"{path}: a recording of {recorder} in which nothing was said or done", problems=recording.notes
-        )
+        raise UsageError(f"{path}: an empty session of {recorder}", problems=recording.notes)
     return Reading(
         recorder=recorder, traces=traces, bad_lines=recording.bad_lines, notes=recording.notes, size=recording.size
     )

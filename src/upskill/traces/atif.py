@@ -34,7 +34,7 @@ def _trace(recording: Recording, trajectory: dict[str, Any], *, depth: int) -> T
             _add(conversation, step)
         began.update(_subagents_begun(step))
     if trajectory.get("continued_trajectory_ref"):
-        recording.note("the work goes on in another file, which is not read here")
+        recording.note("the session continues in another file, which was not read")
     subtraces = _subtraces(recording, trajectory, began, depth=depth)
     return conversation.trace(RECORDER, model=string(at(trajectory, "agent", "model_name")), subtraces=subtraces)
 
@@ -72,7 +72,7 @@ def _subtraces(
 ) -> tuple[Subtrace, ...]:
     below = objects(trajectory.get("subagent_trajectories"))
     if below and depth >= DEEPEST:
-        recording.note(f"subagents more than {DEEPEST} deep, left out")
+        recording.note(f"subagents more than {DEEPEST} deep, skipped")
         return ()
     found = []
     for each in below:

@@ -68,7 +68,7 @@ def _read_file(recording: Recording, *, alone: bool) -> _Session:
     for thread, branch in found.items():
         drafts[thread].dropped = branch.dropped
         for line in branch.gaps:
-            recording.note("what came before it is not in the file; taken to follow the record before", line=line)
+            recording.note("its predecessor is not in the file; read as a follow-up of the record above it", line=line)
     threads = [(calls[thread], drafts[thread]) for thread in found if thread != main]
     return _Session(drafts.get(main) or Drafts(recording), threads, graph.call_of_agent, undone)
 
@@ -194,7 +194,7 @@ def _subagents(recording: Recording, session: _Session) -> Iterator[Thread]:
         try:
             part = _read_file(recording.beside(path), alone=False)
         except UsageError as error:
-            recording.note(f"the subagent's file {path.name} is left out: {error.hint or 'it cannot be read'}")
+            recording.note(f"the subagent's file {path.name} was skipped: {error.hint or 'it cannot be read'}")
             continue
         calls = part.call_of_agent | calls
         undone |= part.undone

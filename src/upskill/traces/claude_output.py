@@ -81,7 +81,9 @@ def read_export(recording: Recording) -> Iterator[Trace]:
         elif block:
             block.append(line)
     _add(drafts, block)
-    recording.note("a printed terminal: outputs are cut and reasoning is gone; the session's .jsonl holds all of it")
+    recording.note(
+        "a terminal export: outputs are cut and reasoning is missing; the session's .jsonl file has everything"
+    )
     yield drafts.trace("claude-export")
 
 

@@ -117,7 +117,7 @@ def _is_history(parts: Sequence[Record], path: Path) -> bool:
         return path.name == HISTORY
     if any(string(part.get("type")) in ("say", "ask") and "ts" in part for part in parts):
         raise UsageError(
-            f"{path}: what Cline showed, not what was said", hint=f"pass `{HISTORY}`, which lies beside it"
+            f"{path}: is what Cline displayed, not the conversation", hint=f"name `{HISTORY}` in the same folder"
         )
     return False
 

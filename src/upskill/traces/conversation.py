@@ -98,7 +98,7 @@ class Conversation(Drafts):
         trace = super().trace(recorder, model=model, folder=folder, success=success, subtraces=subtraces)
         if self._orphans and trace.steps:
             outputs = "an output belongs" if self._orphans == 1 else f"{self._orphans:,} outputs belong"
-            self.recording.note(f"{outputs} to no call, left out")
+            self.recording.note(f"{outputs} to no call, skipped")
         return trace
 
     def _own_id(self, call: ToolUse) -> str:

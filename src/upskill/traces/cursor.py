@@ -46,7 +46,7 @@ def read_export(recording: Recording) -> Iterator[Trace]:
         elif speaker:
             message.append(line)
     _add_message(drafts, speaker, message)
-    recording.note("exported by Cursor without the outputs of tools: what failed and what fixed it is not in it")
+    recording.note("exported by Cursor without tool outputs: failures and fixes are not in it")
     yield drafts.trace("cursor-export")
 
 

@@ -94,14 +94,14 @@ def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
         with zipfile.ZipFile(recording.path) as archive:
             entries = [entry for entry in archive.infolist() if _is_sample(entry.filename)]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise UsageError(f"{recording.path}: a damaged archive", hint="copy the log again") from error
+        raise UsageError(f"{recording.path}: is a damaged archive", hint="copy the log again") from error
     most, size = min(LARGEST_DOCUMENT, recording.budget.most), 0
     with recording.path.open("rb") as file:
         for number, entry in enumerate(entries, 1):
             content = _unpacked(file, entry, most)
             recording.budget.require_time()
             if content is not None and len(content) > most:
-                recording.note(f"sample {number} unpacks to more than {most // MEGABYTE} MB, left out")
+                recording.note(f"sample {number} unpacks to more than {most // MEGABYTE} MB, skipped")
                 continue
             size += len(content or b"")
             recording.budget.require_size(size)
@@ -109,7 +109,7 @@ def _samples_in_archive(recording: Recording) -> Iterator[dict[str, Any]]:
             if isinstance(sample, dict):
                 yield sample
             else:
-                recording.note(f"sample {number} is damaged, left out")
+                recording.note(f"sample {number} is damaged, skipped")
 
 
 def _is_sample(name: str) -> bool:

@@ -23,13 +23,13 @@ def read(recording: Recording) -> Iterator[Trace]:
         length += len(line) + 1
         if length > LARGEST:
             raise UsageError(
-                f"{recording.path}: a plain text of more than {LARGEST // 1_000_000} million characters",
-                hint="pass the recording that the agent itself wrote, or the part of the text that matters",
+                f"{recording.path}: is plain text of more than {LARGEST // 1_000_000} million characters",
+                hint="name the session file that the agent wrote, or only the relevant part of the text",
             )
         lines.append(line)
     text = "\n".join(lines).strip()
     if length > KEPT:
-        recording.note(f"of {length:,} characters the first and the last {KEPT // 2:,} are kept")
+        recording.note(f"only the first and last {KEPT // 2:,} of {length:,} characters were read")
     yield Trace(recorder=RECORDER, steps=(), whole=recording.clean(text, limit=KEPT))
 
 

@@ -76,9 +76,9 @@ TEXT_LOOKED_AT = 2_000
 KEYS_NAMED = 12
 
 OTHER_FILES = {
-    b"SQLi": "a database; export the session from the program that wrote it, and pass that",
-    b"\x1f\x8b\x08": "packed with gzip; unpack it first",
-    b"%PDF": "a PDF; pass the recording itself, or its text",
+    b"SQLi": "is a database, not a session; export the session from the program that wrote it",
+    b"\x1f\x8b\x08": "is a gzip file, not a session; unpack it first",
+    b"%PDF": "is a PDF, not a session; name the session itself, or its text",
 }
 
 
@@ -87,16 +87,16 @@ def detect(recording: Recording) -> str:
     path = recording.path
     for magic, what in OTHER_FILES.items():
         if recording.magic.startswith(magic):
-            raise UsageError(f"{path}: no recording but {what}")
+            raise UsageError(f"{path}: {what}")
     if recording.magic == ZIP:
         return _in_archive(path)
     opening = recording.opening()
     if not opening:
-        raise UsageError(f"{path}: nothing in it", hint="pass a recording that has been written to")
+        raise UsageError(f"{path}: is empty", hint="name a session that has content")
     if opening[:1] == b"[" or _begins_an_object(opening):
         return _in_json(recording, opening)
     if b"\x00" in opening[:4_000]:
-        raise UsageError(f"{path}: neither text nor a recording that is known")
+        raise UsageError(f"{path}: is neither text nor a session of a known format")
     return _in_text(recording)
 
 
@@ -105,10 +105,10 @@ def _in_archive(path: Path) -> str:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise UsageError(f"{path}: a damaged archive") from error
+        raise UsageError(f"{path}: is a damaged archive") from error
     if found := _first(lambda reader: reader.in_archive(names)):
         return found
-    raise UsageError(f"{path}: an archive, but not a log of Inspect", hint="unpack it and pass the recording")
+    raise UsageError(f"{path}: is an archive, but not an Inspect log", hint="unpack it and name the session")
 
 
 def _in_json(recording: Recording, opening: bytes) -> str:
@@ -130,10 +130,10 @@ def _in_json(recording: Recording, opening: bytes) -> str:
     if not any(seen):
         if whole is None and not _begins_like_json(opening):
             return _in_text(recording)
-        raise UsageError(f"{recording.path}: begins like JSON and cannot be parsed", hint="is the file complete?")
+        raise UsageError(f"{recording.path}: starts like JSON but cannot be parsed", hint="is the file complete?")
     raise UsageError(
-        f"{recording.path}: JSON of no known format; keys seen: {', '.join(_keys(seen)) or 'none'}",
-        hint="pass the recording as its agent wrote it, or the conversation as text",
+        f"{recording.path}: is JSON of an unknown format; keys seen: {', '.join(_keys(seen)) or 'none'}",
+        hint="name the session file that the agent wrote, or save the conversation as text",
     )
 
 
@@ -199,7 +199,7 @@ def learnable_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]
 def require_below(folder: Path, path: Path) -> None:
     """Raise `UsageError` for a link that leads out of the folder: whoever names a folder names nothing else."""
     if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f"{path}: a link that leads out of the folder, not read; pass it by its own name")
+        raise UsageError(f"{path}: is a link out of the folder and was not read; name its target instead")
 
 
 def recordings_below(folder: Path) -> Iterator[Path]:

@@ -39,7 +39,7 @@ SEEN_AT_EACH_END = 250_000
 LINES_PER_LOOK = 1_000
 """How many lines are read between two looks at the clock."""
 NOTES = 20
-DAMAGED = "the compressed file is damaged: read up to the damage"
+DAMAGED = "the compressed file is damaged; it was read up to the damage"
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 ZSTANDARD = b"\x28\xb5\x2f\xfd"
@@ -82,7 +82,7 @@ class Recording:
         except (OSError, ValueError) as error:
             raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
         if self.magic[:2] in UTF16:
-            raise UsageError(f"{path}: written as UTF-16", hint="save it as UTF-8 and try again")
+            raise UsageError(f"{path}: is UTF-16", hint="save it as UTF-8")
         packed = self.magic in (ZSTANDARD, ZIP)
         self.budget = UnpackingBudget(path, on_disk=on_disk, packed=packed, largest=LARGEST_UNPACKED)
         self._limit = OBSERVED if on_disk <= WHOLE_OUTPUTS else max(READ, OBSERVED * WHOLE_OUTPUTS // on_disk)
@@ -108,11 +108,11 @@ class Recording:
         if broken > self._broken:
             self._broken = broken
             if broken == 1 and last_broken == number:
-                self.note("the last line is cut off, left out", line=number)
+                self.note("the last line is incomplete, skipped", line=number)
             elif broken == 1:
-                self.note("not a JSON object, left out", line=last_broken)
+                self.note("not a JSON object, skipped", line=last_broken)
             else:
-                self.note(f"{broken:,} lines are not JSON objects, left out")
+                self.note(f"{broken:,} lines are not JSON objects, skipped")
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """The objects in it: of the lines, else of the list that the document is, else the document itself."""
@@ -136,7 +136,7 @@ class Recording:
                     too_long += 1
                     if too_long > self._too_long:
                         self._too_long = too_long
-                        self.note(f"longer than {LONGEST_LINE // MEGABYTE} MB, left out", line=number)
+                        self.note(f"longer than {LONGEST_LINE // MEGABYTE} MB, skipped", line=number)
                     continue
                 self.budget.require_size(size)
                 if number % LINES_PER_LOOK == 0:
@@ -167,13 +167,13 @@ class Recording:
             self.budget.require_size(len(content))
             if len(content) > LARGEST_DOCUMENT:
                 raise UsageError(
-                    f"{self.path}: one JSON document of more than {LARGEST_DOCUMENT // MEGABYTE} MB",
-                    hint="pass the recording as JSON lines, or split it",
+                    f"{self.path}: is one JSON document of more than {LARGEST_DOCUMENT // MEGABYTE} MB",
+                    hint="save the session as JSON Lines, or split it",
                 )
             if has_too_many_parts(content):
                 raise UsageError(
-                    f"{self.path}: one JSON document of more than {MOST_BRACKETS:,} lists and objects",
-                    hint="pass the recording as JSON lines, or split it",
+                    f"{self.path}: is one JSON document of more than {MOST_BRACKETS:,} lists and objects",
+                    hint="save the session as JSON Lines, or split it",
                 )
             self._size = max(self._size, len(content))
             self._document = parsed(content.removeprefix(BYTE_ORDER_MARK))

@@ -81,8 +81,8 @@ def agent_named(name: str) -> str:
     wanted = SHORT_NAMES.get(name.lower(), name.lower())
     if wanted not in AGENTS:
         raise UsageError(
-            f"last:{name}: sessions of no such agent can be found",
-            hint=f"known are {', '.join(f'last:{each}' for each in AGENTS)}; or pass the file of the session",
+            f"last:{name}: unknown agent",
+            hint=f"choose one of {', '.join(f'last:{each}' for each in AGENTS)}, or name the file of the session",
         )
     return wanted
 
@@ -187,16 +187,19 @@ def _opencode(
     if not data.is_dir():
         return [], f"nothing in {data}"
     if max((_written(path) for path in data.glob("*.db*")), default=newer_than + 1) < newer_than:
-        return [], f"{data} was last written to before that"
+        return [], f"{data} is older"
     program = shutil.which("opencode", path=environment.get("PATH"))
     if program is None:
         return [], (
-            f"{data} is there, but the program `opencode` is not on the path to be asked; "
-            "pass what `opencode export SESSION` prints"
+            f"{data} exists, but the program `opencode` is not on the PATH; "
+            "save what `opencode export SESSION` prints, and name that file"
         )
     listed = parsed(_ask([program, "session", "list", "--format", "json"], folder=here.real, environment=environment))
     if listed is None:
-        return [], "the program `opencode` did not list its sessions; pass what `opencode export SESSION` prints"
+        return (
+            [],
+            "`opencode` did not list its sessions; save what `opencode export SESSION` prints, and name that file",
+        )
     found = [
         Session(agent="opencode", path=data, written_at=_opencode_written(row), id=string(row.get("id")))
         for row in objects(listed)
@@ -221,7 +224,7 @@ def export_opencode(session: Session, *, folder: Path, environment: Mapping[str,
     if printed is None:
         raise UpskillError(
             f"opencode: session {session.id} could not be exported",
-            hint=f"run `opencode export {session.id} > session.json` and pass session.json",
+            hint=f"run `opencode export {session.id} > session.json` and name session.json",
         )
     return printed[printed.find("{") :]
 

@@ -56,13 +56,13 @@ def read(recording: Recording) -> Iterator[Trace]:
     works = _by_agent(index)
     silent = bool(index.last_chat) and not any(any(asked_and_answered(chat)) for chat in index.last_chat.values())
     if silent:
-        recording.note("what was said was not recorded in these spans: say what the task was")
+        recording.note("these spans do not contain the messages: state the task yourself")
     # For each agent the agent that began it, and the call it did so with; neither where a person did.
     begun = {owner: _owner(index.parents.get(owner, ""), index) for owner in works}
     traces: dict[str, Trace] = {}
     for owner, depth in sorted(_depths(begun).items(), key=lambda pair: -pair[1]):
         if depth > DEEPEST:
-            recording.note(f"agents more than {DEEPEST} deep, left out")
+            recording.note(f"agents more than {DEEPEST} deep, skipped")
             continue
         traces[owner] = _trace(recording, works[owner], index, recorder)
         above, call_id = begun[owner]
@@ -94,8 +94,8 @@ def _index(recording: Recording) -> _SpanIndex:
             found.kept.setdefault(span.id, span)
         if size > LARGEST_DOCUMENT:
             raise UsageError(
-                f"{recording.path}: spans with more than {LARGEST_DOCUMENT // MEGABYTE} million characters",
-                hint="export the spans of one piece of work",
+                f"{recording.path}: has spans of more than {LARGEST_DOCUMENT // MEGABYTE} million characters",
+                hint="export the spans of one session",
             )
     return found
 

@@ -12,7 +12,7 @@ from upskill.traces.recording import OBSERVED, READ, SAID, Recording
 COMMANDS = ("command", "cmd", "script", "code")
 READING = frozenset({"read", "read_file", "readfile", "read_many_files", "notebookread", "view_file", "cat"})
 LONGEST_ID = 200
-NO_PROMPT = "the prompt is not in this kind of recording: say what the task was"
+NO_PROMPT = "this kind of session does not contain the prompt: state the task yourself"
 
 
 @dataclass(slots=True, eq=False)
@@ -242,7 +242,7 @@ def nest(recorder: str, main: Drafts, threads: Sequence[Thread], recording: Reco
         trace = drafts.trace(recorder, subtraces=tuple(subtraces[child] for child in below if child in subtraces))
         subtraces[number] = Subtrace(call_id=known, trace=trace)
         if known is None:
-            recording.note("the work of a subagent is here, but not which call began it")
+            recording.note("the call that started a subagent is missing")
     return main.trace(recorder, subtraces=tuple(subtraces[number] for number in (*children.get(TOP, ()), *lost)))
 
 

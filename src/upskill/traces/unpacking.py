@@ -35,7 +35,7 @@ class UnpackingBudget:
         if size > self.most:
             allowed = f"more than {self.most // MEGABYTE:,} MB"
             if not self._packed:
-                raise UsageError(f"{self._path}: holds {allowed}", hint="split it, and pass the parts")
+                raise UsageError(f"{self._path}: has {allowed}", hint="split it, and name the parts")
             raise UsageError(f"{self._path}: unpacks to {allowed}, the limit for a file of its size", hint=UNPACK_IT)
 
     def require_time(self) -> None:
@@ -44,7 +44,7 @@ class UnpackingBudget:
             raise UsageError(f"{self._path}: takes longer to read than {limit}", hint=UNPACK_IT)
 
 
-UNPACK_IT = "if you know who wrote it, unpack it yourself and pass what is inside"
+UNPACK_IT = "if you trust its source, unpack it yourself and name the files inside"
 
 
 class Unpacked(io.RawIOBase):

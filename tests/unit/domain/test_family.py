@@ -149,4 +149,6 @@ def test_notes_name_near_duplicates_a_dominant_family_and_a_family_on_both_sides
         replace(one("l", "Lift the crane.", family="f"), use="learn"),
         replace(told[0], family="f", use="held-out"),
     ]
-    assert any("the family f has learn cases and others" in note for note in family_notes([*mixed, other, *same]))
+    assert any(
+        "the family f has practice cases and other cases" in note for note in family_notes([*mixed, other, *same])
+    )

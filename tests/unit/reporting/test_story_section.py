@@ -59,7 +59,7 @@ def story(**changes: Any) -> TeachingStory:
         "cases": StoryCases(learn=5, held_out=8, negative=2, own=3, dropped=("c9 asks the same as c1",)),
         "before": ("haiku: 0% without a skill",),
         "attempts": (attempt(1, 3), attempt(2, 5)),
-        "stopped": "every learn case passes",
+        "stopped": "every practice case passes",
         "test": StoryTest(figure="+40 points", words="95% CI +10 to +70, on 8 held-out cases"),
     }
     return TeachingStory(**(values | changes))

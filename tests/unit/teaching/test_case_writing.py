@@ -91,7 +91,7 @@ def test_cases_that_do_not_qualify_go_back_with_what_was_seen() -> None:
     assert len(teacher.asked) == 10, "five calls, and one more of each"
     again = teacher.asked[5].messages[0].text
     assert "its answer stands in `input`; ask without giving it away" in again
-    assert noted.lines == ["23 of 46 cases are missing or of no use; asked for again (1 of 2)"]
+    assert noted.lines == ["23 of 46 cases were unusable; asking again (1 of 2)"]
 
 
 def test_a_check_that_any_answer_passes_is_told_in_the_words_of_the_qualifier() -> None:
@@ -118,7 +118,9 @@ def test_what_stays_bad_after_two_rewrites_is_dropped_and_named() -> None:
 
 
 def test_a_teacher_of_nothing_but_broken_cases_is_refused() -> None:
-    with pytest.raises(TeacherUnusable, match="none of the teacher's cases can tell right from wrong") as refused:
+    with pytest.raises(
+        TeacherUnusable, match="none of the teacher's cases can tell right answers from wrong ones"
+    ) as refused:
         written(CaseTeacher(spoil=unreadable, respoil=unreadable))
     assert refused.value.problems
     assert refused.value.exit_code == 3
@@ -126,7 +128,7 @@ def test_a_teacher_of_nothing_but_broken_cases_is_refused() -> None:
 
 def test_a_teacher_that_writes_prose_is_refused_after_the_repairs() -> None:
     teacher = Teacher("I would rather talk about the weather.")
-    with pytest.raises(TeacherUnusable, match="no case that could be read: it holds no JSON object"):
+    with pytest.raises(TeacherUnusable, match="no readable case: it holds no JSON object"):
         written(teacher)
     assert len(teacher.asked) == 15
 
@@ -158,7 +160,7 @@ def test_cases_that_ask_the_same_are_dropped() -> None:
 
     result = written(CaseTeacher(spoil=same), CaseCounts(learn=2, held_out=2, negative=0))
     assert len(result.cases) == 4
-    assert "1 case that asked what another asks" in result.dropped
+    assert "1 case that repeat another case" in result.dropped
 
 
 def test_cases_of_one_template_are_one_family_on_one_side_and_others_keep_theirs() -> None:

@@ -119,7 +119,7 @@ def test_one_question_lists_the_facts_with_numbered_lines_and_the_student() -> N
     assert question.purpose == "plan"
     assert "3| The berth 3 has the port 7111." in question.messages[0].text
     assert "small. Question, skill and answer together" in question.system
-    assert str(plan) == "9 facts in 9 families: 3 to learn from, 6 held out"
+    assert str(plan) == "9 facts in 9 families: 3 for practice, 6 held out"
 
 
 def test_facts_without_a_place_and_repeated_ones_are_dropped() -> None:
@@ -210,9 +210,9 @@ def test_everything_wrong_with_a_plan_is_named_with_its_entry() -> None:
     assert refused.value.problems == (
         "fact 1 (berth-1): `kind` must be one of fact, procedure, mistake",
         "fact 2 (berth-2): `place` 'document other.md' is not in the material",
-        f"fact 4 (berth-4): its `id` is that of another fact: {LINES[2]}",
+        f"fact 4 (berth-4): its `id` is used by another fact: {LINES[2]}",
         "fact 7: must be an object with `id`, `text`, `kind`, `place`, `family` and `use`",
-        "the family both is on both sides: berth-5 is to learn from, berth-6 is held out",
+        "the family both is on both sides: berth-5 is for practice, berth-6 is held out",
     )
 
 
@@ -229,7 +229,7 @@ def test_a_plan_without_a_side_is_refused() -> None:
     plan = with_sides([fact(n, use="learn") for n in range(1, 5)], COUNTS)
     with pytest.raises(UsageError) as refused:
         read_plan(plan_text(plan), MATERIAL, COUNTS, where="my.json")
-    assert refused.value.problems == ("no family is held out: set `use` of one to `held-out`",)
+    assert refused.value.problems == ("no family is held out: set `use` of one family to `held-out`",)
 
 
 def test_the_ladder_is_cut_by_the_longest_answer_alone() -> None:

@@ -143,19 +143,19 @@ def test_a_piece_without_a_usable_answer_is_passed_over() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "why"),
-    [("nothing", "holds no JSON object"), (lessons(("do", "A.", ["step 999"])), "none named a place of the material")],
+    [("nothing", "holds no JSON object"), (lessons(("do", "A.", ["step 999"])), "none cited a place in the material")],
 )
 def test_a_teacher_without_a_usable_lesson_is_noted_and_ends_nothing(reply: str, why: str) -> None:
     progress = NotedLines()
     assert find_lessons(material(digest=long_digest()), Teacher(reply), window=WINDOW, progress=progress) == ()
     assert why in str(progress.lines)
-    assert "the draft is made from the material" in str(progress.lines)
+    assert "the draft is written from the material" in str(progress.lines)
 
 
 def test_a_library_is_refused_before_anything_is_asked() -> None:
     teacher = Teacher("")
     documents = tuple(Document(name=f"{n}.md", text="word " * 20_000) for n in range(80))
-    with pytest.raises(UsageError, match="fills the teacher's window"):
+    with pytest.raises(UsageError, match="fills the teacher's context window"):
         find_lessons(Material(task="a", documents=documents), teacher, window=WINDOW)
     assert teacher.asked == []
 

@@ -26,7 +26,7 @@ def test_a_step_copied_from_another_context_is_not_read_twice_and_a_continuation
     )
     reading = read_traces(path)
     assert said(reading.traces[0], "person") == ["Go on."]
-    assert reading.notes == ("trajectory.json: the work goes on in another file, which is not read here",)
+    assert reading.notes == ("trajectory.json: the session continues in another file, which was not read",)
 
 
 def test_subagents_hang_under_their_calls_and_their_prompt_is_no_turn(tmp_path: Path) -> None:

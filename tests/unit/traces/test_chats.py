@@ -53,7 +53,7 @@ def test_an_output_of_no_call_is_left_out_and_said_so_and_a_repeated_one_is_not(
     )
     reading = read_traces(path)
     assert done(reading.traces[0]) == [("ls", "{}", "once", None)]
-    assert reading.notes == ("chat.jsonl: an output belongs to no call, left out",)
+    assert reading.notes == ("chat.jsonl: an output belongs to no call, skipped",)
 
 
 def test_blocks_stand_in_for_text_and_an_image_is_named_but_not_carried(tmp_path: Path) -> None:

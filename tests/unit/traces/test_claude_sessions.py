@@ -110,7 +110,7 @@ def test_a_line_that_was_lost_does_not_cut_off_what_came_before_it(tmp_path: Pat
     (trace,) = found.traces
     assert said(trace, "agent") == ["One.", "Two."]
     assert found.notes == (
-        "session.jsonl:3: what came before it is not in the file; taken to follow the record before",
+        "session.jsonl:3: its predecessor is not in the file; read as a follow-up of the record above it",
     )
 
 
@@ -330,7 +330,7 @@ def test_an_unreadable_file_of_a_subagent_is_noted_and_the_session_is_read(tmp_p
     (tmp_path / "session" / "subagents" / "agent-1.jsonl").write_bytes(b"\xff\xfe{\x00")
     found = reading(tmp_path, user("u", None, "Go."), agent("a", "u", text("Done.")))
     assert len(found.traces[0].steps) == 2
-    assert "agent-1.jsonl is left out" in found.notes[0]
+    assert "agent-1.jsonl was skipped" in found.notes[0]
 
 
 def test_reasoning_that_a_gateway_hides_is_read(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_damaged_sample_is_left_out_and_said_so(tmp_path: Path) -> None:
     path.write_bytes(whole[: start + 200] + b"\0" * 100 + whole[start + 300 :])
     reading = read_traces(path)
     assert [trace.success for trace in reading.traces] == [False]
-    assert reading.notes == ("log.eval: sample 1 is damaged, left out",)
+    assert reading.notes == ("log.eval: sample 1 is damaged, skipped",)
 
 
 def test_a_log_cut_in_the_middle_is_refused_with_a_message(tmp_path: Path) -> None:
@@ -78,4 +78,4 @@ def test_a_sample_that_unpacks_to_anything_is_left_out_before_it_fills_the_memor
         archive.writestr("samples/2_epoch_1.json", json.dumps({"messages": MESSAGES}))
     reading = read_traces(path)
     assert len(reading.traces) == 1
-    assert "left out" in reading.notes[0]
+    assert "skipped" in reading.notes[0]

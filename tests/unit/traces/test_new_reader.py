@@ -45,7 +45,7 @@ def _shown(path: Path) -> tuple[str, object]:
 def test_a_reader_in_the_table_is_recognised_read_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "work.jsonl"
     path.write_text(LINES)
-    with pytest.raises(UsageError, match="no known format; keys seen: gull, typed, said"):
+    with pytest.raises(UsageError, match="unknown format; keys seen: gull, typed, said"):
         _shown(path)
     monkeypatch.setitem(READERS, GULL.name, GULL)
     shown, trace = _shown(path)

@@ -31,7 +31,7 @@ def test_a_last_line_that_is_cut_off_is_counted_once_and_named_by_its_number(tmp
     found = write(tmp_path / "a.jsonl", f'{LINE}\n{{"role": "us')
     for _ in range(2):
         assert len(list(found.records())) == 1
-    assert (found.bad_lines, found.notes) == (1, ("a.jsonl:2: the last line is cut off, left out",))
+    assert (found.bad_lines, found.notes) == (1, ("a.jsonl:2: the last line is incomplete, skipped",))
 
 
 def test_several_frames_of_zstandard_are_read_as_one(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_a_compressed_file_that_is_damaged_is_read_up_to_the_damage(tmp_path: Pa
     whole = zstandard.compress(f"{LINE}\n".encode())
     found = write(tmp_path / "a.jsonl.zst", whole + whole[:4] + b"\xff" * 40)
     assert len(list(found.records())) == 1
-    assert found.notes == ("a.jsonl.zst: the compressed file is damaged: read up to the damage",)
+    assert found.notes == ("a.jsonl.zst: the compressed file is damaged; it was read up to the damage",)
 
 
 def test_a_line_that_is_too_long_is_left_out_and_the_next_one_is_read(
@@ -54,7 +54,7 @@ def test_a_line_that_is_too_long_is_left_out_and_the_next_one_is_read(
     monkeypatch.setattr(recording, "LONGEST_LINE", 1_000)
     found = write(tmp_path / "a.jsonl", f'{LINE}\n"{"x" * 5_000}"\n{LINE}\n')
     assert [number for number, _ in found.records()] == [1, 3]
-    assert (found.bad_lines, found.notes) == (1, ("a.jsonl:2: longer than 0 MB, left out",))
+    assert (found.bad_lines, found.notes) == (1, ("a.jsonl:2: longer than 0 MB, skipped",))
 
 
 def test_a_document_that_is_too_large_is_refused_before_it_is_parsed(
@@ -81,14 +81,14 @@ def test_a_million_brackets_are_one_broken_line(tmp_path: Path, deep: bytes) -> 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "nothing in it"),
-        (b"\n \n\n", "nothing in it"),
+        (b"", "is empty"),
+        (b"\n \n\n", "is empty"),
         (b"\xff\xfea\x00", "UTF-16"),
         (b"SQLite format 3\x00", "a database"),
         (b"\x1f\x8b\x08\x00", "gzip"),
         (b"%PDF-1.7", "a PDF"),
         (b"PK\x03\x04 and no more", "a damaged archive"),
-        (b"\x7fELF\x00\x01", "neither text nor a recording"),
+        (b"\x7fELF\x00\x01", "neither text nor a session"),
         (b'{"messages": [', "cannot be parsed"),
         (b'{"kind": 1}\n{"kind": 2, "n": 3}\n', "keys seen: kind, n"),
         (b'{"kind": 1}', "keys seen: kind"),

@@ -73,7 +73,7 @@ def test_where_nothing_said_was_recorded_the_tools_remain_and_the_lack_is_named(
     path.write_text("\n".join(map(json.dumps, records)))
     reading = read_traces(path)
     assert done(reading.traces[0]) == [("bash", "make", "", True)]
-    assert "say what the task was" in reading.notes[0]
+    assert "state the task yourself" in reading.notes[0]
 
 
 def test_messages_may_be_flattened_over_keys(tmp_path: Path) -> None:

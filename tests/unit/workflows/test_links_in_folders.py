@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_link_out_of_a_folder_of_recordings_is_not_read(folder: Path) -> None:
     source = read_trace(str(folder), folder=folder, environment={}, now=0.0)
     assert [trace.name for trace in source.traces] == ["inside.jsonl", "own.jsonl"]
-    assert source.refused == ("outside.jsonl: a link that leads out of the folder, not read; pass it by its own name",)
+    assert source.refused == ("outside.jsonl: is a link out of the folder and was not read; name its target instead",)
 
 
 def test_a_link_that_is_named_itself_is_read(folder: Path) -> None:
@@ -40,7 +40,7 @@ def test_no_link_out_of_a_repository_is_learned_from(folder: Path, tmp_path: Pat
     (folder / "inside.jsonl").unlink()
     (folder / "notes.md").symlink_to(tmp_path / "private.jsonl")
     (folder / "secrets").symlink_to(tmp_path)
-    with pytest.raises(UsageError, match="neither a recording nor a text"):
+    with pytest.raises(UsageError, match="contains no session and no readable text"):
         gather("a task", sources=[str(folder)], folder=folder, environment={})
     (folder / "README.md").write_text("# How it works\n\nIt works.\n")
     gathered = gather("a task", sources=[str(folder)], folder=folder, environment={})

@@ -8,7 +8,7 @@ def _works(scene: Scene) -> ProbeOutcome:
     ran = scene.shell("echo here > probe && cat probe && id -u && pwd")
     expected = ["here", "1000", "/workspace"]
     held = finished(ran) and lines(ran) == expected and scene.sandbox.read("probe") == b"here\n"
-    return outcome(held, "file there, uid 1000, /workspace", printed(ran))
+    return outcome(held, "file written, uid 1000, /workspace", printed(ran))
 
 
 _CREATE = """
@@ -65,7 +65,7 @@ def _reads_no_secret(scene: Scene) -> ProbeOutcome:
     text = ran.stdout.decode("utf-8", "replace")
     found = [word for word in (bait.secret, "root:") if word in text]
     held = finished(ran) and not found and lines(ran)[-1] == "homes ['agent'] False"
-    return outcome(held, "no secret, no key, no root: line, no home", f"found {found}; {printed(ran)}")
+    return outcome(held, "no secret, no key, no password entry, no home", f"found {found}; {printed(ran)}")
 
 
 _FOLLOW = """
@@ -114,7 +114,7 @@ def _shipped_reader(scene: Scene) -> ProbeOutcome:
     except FileRefused:
         refused = True
     held = followed and refused
-    return outcome(held, "refused; plain open() does follow it", f"refused: {refused}, {printed(ran)}")
+    return outcome(held, "refused, although plain open() follows it", f"refused: {refused}, {printed(ran)}")
 
 
 PROBES = (
@@ -124,5 +124,5 @@ PROBES = (
     Probe(id=4, what="read secrets, keys, /etc/shadow, homes", attempt=_reads_no_secret),
     Probe(id=15, what="follow links to the host, write through one", attempt=_links_lead_nowhere),
     Probe(id=16, what="leave a link, a linked folder, a pipe, a hard link", attempt=_reader_refuses),
-    Probe(id=17, what="leave a link where our reader looks", attempt=_shipped_reader),
+    Probe(id=17, what="leave a link in place of a file that is read", attempt=_shipped_reader),
 )

@@ -83,7 +83,7 @@ def _first_process(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_FIRST)
     command = " ".join(profile.command(profile.find_interpreter()))
     held = finished(ran) and lines(ran) == ["root is closed", "processes 2", command]
-    return outcome(held, "its root is closed, 2 processes, no host path", printed(ran))
+    return outcome(held, "root not readable, 2 processes, no host path", printed(ran))
 
 
 _KERNEL_FILES = """
@@ -128,7 +128,7 @@ PROBES = (
     Probe(id=6, what="connect to a port on the host's loopback", attempt=_loopback),
     must_print(["ENETUNREACH"], 7, "send a datagram to the network", _DATAGRAM, good="network unreachable"),
     Probe(id=8, what="connect to an abstract socket of the host", attempt=_abstract_socket),
-    Probe(id=9, what="look at process 1: root, neighbours, command line", attempt=_first_process),
+    Probe(id=9, what="inspect process 1: root, neighbours, command line", attempt=_first_process),
     must_print(
         ["opened []"],
         10,

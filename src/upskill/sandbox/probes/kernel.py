@@ -138,7 +138,7 @@ PROBES = (
         *map(number_of, ("unshare", "clone", "clone3")),
         good="unshare and clone EPERM, clone3 ENOSYS",
     ),
-    Probe(id=14, what="read its own rights", attempt=_rights),
+    Probe(id=14, what="read its own privileges", attempt=_rights),
     must_print(
         ["tty ENXIO", *["typing EPERM"] * 3],
         31,
@@ -146,7 +146,7 @@ PROBES = (
         CALLS + _TERMINAL,
         good="no such device, typing refused",
     ),
-    Probe(id=32, what="make a disk device, look for others", attempt=_devices),
+    Probe(id=32, what="create a disk device, look for others", attempt=_devices),
     must_print(
         ["EAFNOSUPPORT"] * 4,
         33,

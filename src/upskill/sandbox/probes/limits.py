@@ -73,7 +73,7 @@ time.sleep(30)
 
 def _many_hogs(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_MANY_HOGS)
-    return outcome(ran.ended == "memory", f"killed for memory after {ran.seconds:.1f} s", ending(ran))
+    return outcome(ran.ended == "memory", f"out of memory, killed after {ran.seconds:.1f} s", ending(ran))
 
 
 _FILL = """
@@ -195,7 +195,7 @@ def _left_behind(scene: Scene, script: str) -> ProbeOutcome:
     scene.sandbox.close()
     left = len(processes_named(marker))
     held = ran.ended == "exit" and ran.exit_code == 0 and took < 3 and lived > 0 and left == 0
-    return ProbeOutcome(held=held, saw=f"back after {took:.2f} s; {lived} lived, {left} left")
+    return ProbeOutcome(held=held, saw=f"returned after {took:.2f} s; {lived} started, {left} left")
 
 
 def _daemons(scene: Scene) -> ProbeOutcome:
@@ -219,16 +219,16 @@ def _tree(scene: Scene) -> ProbeOutcome:
 
 PROBES = (
     Probe(id=18, what="fork up to 2000 children", attempt=_forks),
-    Probe(id=19, what="take 2 GB in one process", attempt=_one_hog),
-    Probe(id=20, what="take 400 MB in each of six processes", attempt=_many_hogs),
+    Probe(id=19, what="allocate 2 GB in one process", attempt=_one_hog),
+    Probe(id=20, what="allocate 400 MB in each of six processes", attempt=_many_hogs),
     Probe(id=21, what="write one file of 200 MB", attempt=_one_file),
     Probe(id=22, what="write ten files of 40 MB in the workspace", attempt=_ten_files),
-    Probe(id=23, what="fill every mount there is", attempt=_every_mount),
+    Probe(id=23, what="fill every mount", attempt=_every_mount),
     Probe(id=24, what="fill /tmp", attempt=_tmp),
     Probe(id=25, what="fill /dev/shm, then write in /dev", attempt=_shared_memory),
-    Probe(id=26, what="print without end", attempt=_endless_output),
-    Probe(id=27, what="loop, deaf to every polite signal, for 2 s", attempt=_busy),
+    Probe(id=26, what="print endlessly", attempt=_endless_output),
+    Probe(id=27, what="loop for 2 s and ignore SIGINT and SIGTERM", attempt=_busy),
     Probe(id=28, what="leave two daemons behind", attempt=_daemons),
-    Probe(id=29, what="leave a process that holds the output", attempt=_holder),
-    Probe(id=30, what="be a tree of orphans when time is up", attempt=_tree),
+    Probe(id=29, what="leave a process that keeps the output open", attempt=_holder),
+    Probe(id=30, what="leave a tree of orphans at the timeout", attempt=_tree),
 )

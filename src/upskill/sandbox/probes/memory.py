@@ -59,7 +59,7 @@ except OSError as error:
 
 def _entries(scene: Scene) -> ProbeOutcome:
     ran = scene.python(_ENTRIES, 1_200 * scene.spec.limits.memory_mb, seconds=40)
-    return outcome(ran.ended == "memory", f"ended for memory after {ran.seconds:.1f} s", printed(ran))
+    return outcome(ran.ended == "memory", f"out of memory, ended after {ran.seconds:.1f} s", printed(ran))
 
 
 _FILES_AND_MEMORY = """
@@ -79,7 +79,7 @@ def _files_and_memory(scene: Scene) -> ProbeOutcome:
     workspace, tmp = limits.workspace_mb * 9 // 10, limits.tmp_mb * 9 // 10
     rest = limits.memory_mb - (workspace + tmp) // 2
     ran = scene.python(_FILES_AND_MEMORY, workspace, tmp, rest)
-    good = f"ended for memory: {workspace + tmp} MB of files and {rest} MB in a process"
+    good = f"out of memory: {workspace + tmp} MB of files and {rest} MB in a process"
     return outcome(ran.ended == "memory", good, printed(ran))
 
 
@@ -129,7 +129,7 @@ def _buffers(scene: Scene, kind: str, children: int) -> ProbeOutcome:
     ceiling = scene.spec.limits.memory_mb
     ran = scene.python(_BUFFERS, kind, children, (ceiling + 128) * MEBIBYTE, seconds=30)
     if ran.ended == "memory":
-        return ProbeOutcome(held=True, saw=f"ended for memory after {ran.seconds:.1f} s")
+        return ProbeOutcome(held=True, saw=f"out of memory, ended after {ran.seconds:.1f} s")
     size = int(lines(ran)[0]) // MEBIBYTE if finished(ran) else None
     held = size is not None and size <= ceiling
     return outcome(held, f"{size} MB, and no more", f"{size} MB in buffers, {ending(ran)}")
@@ -156,7 +156,7 @@ def _sum_over_a_run(scene: Scene) -> ProbeOutcome:
     for sandbox in opened:
         sandbox.close()
     held = at_once == 0 and len(opened) == 1
-    good = f"the second waited; {POOL.megabytes:,} MB beyond the default for all together"
+    good = f"the second waited; all together may use {POOL.megabytes:,} MB beyond the default"
     return outcome(held, good, f"{1 + at_once} open at once, {len(opened)} opened afterwards")
 
 
@@ -191,19 +191,19 @@ except OSError as error:
 """
 
 PROBES = (
-    _not_there(35, "make System V semaphores", "semget"),
-    _not_there(36, "make message queues and shared memory", "msgget", "mq_open", "shmget", "memfd_create"),
+    _not_there(35, "create System V semaphores", "semget"),
+    _not_there(36, "create message queues and shared memory", "msgget", "mq_open", "shmget", "memfd_create"),
     _not_there(
         37,
-        "make calls that the filter does not know, pin pages in pipes",
+        "make unknown system calls, pin pages in pipes",
         *("vmsplice", "io_setup"),
         numbers=(NEWEST + 1, 600, UNUSED[platform.machine()][1] - 1) if platform.machine() in UNUSED else (),
     ),
-    Probe(id=38, what="make empty files without end", attempt=_entries),
-    Probe(id=39, what="fill files and take memory, each below its limit", attempt=_files_and_memory),
+    Probe(id=38, what="create empty files endlessly", attempt=_entries),
+    Probe(id=39, what="fill files and allocate memory, each below its limit", attempt=_files_and_memory),
     Probe(id=40, what="fill the buffers of local sockets", attempt=_unix_buffers),
     Probe(id=41, what="fill the buffers of TCP connections", attempt=_tcp_buffers),
     Probe(id=42, what="open two sandboxes whose limits add up", attempt=_sum_over_a_run),
     Probe(id=43, what="leave 25,000 folders behind", attempt=_left_folders),
-    must_print(["PermissionError"] * 3, 44, "take the processor from process 1", _STARVE, good="refused"),
+    must_print(["PermissionError"] * 3, 44, "lower the priority of process 1", _STARVE, good="refused"),
 )

@@ -62,7 +62,7 @@ _AS_WRITTEN = frozenset(
 """Rules on how a text is written: its undisguised copy shows them nothing."""
 _CODED_WORDS = re.compile(r"(?<=: )[A-Za-z0-9+/]{8,200}={0,2}(?=\s|$)")
 _WORDS = re.compile(rb"[a-z]+(?:[-_. ][a-z]+)+")
-_READ_IT = "Read it; take it out unless you know why it is there."
+_READ_IT = "Read it; remove it unless you know why it is there."
 
 
 def _secrets(files: Sequence[FileText]) -> Iterator[Hit]:
@@ -97,75 +97,75 @@ def _long_lines(files: Sequence[FileText]) -> Iterator[Hit]:
 
 RULES = (
     Rule(id="invisible-characters", severity="danger", find=hidden_text.invisible,
-         reason="It holds characters that no reader sees and a model reads.", remedy="Delete them."),
+         reason="It has invisible characters, which a model still reads.", remedy="Delete them."),
     Rule(id="control-characters", severity="danger", find=hidden_text.escapes,
          reason="Control characters can hide or rewrite what a terminal shows.", remedy="Delete them."),
     Rule(id="out-of-sight", severity="danger", find=hidden_text.out_of_sight,
-         reason="It stands after so much blank space that nobody looks there.", remedy="Delete the blank space, then read the text."),
+         reason="It is hidden behind a long stretch of blank space.", remedy="Delete the blank space, then read the text."),
     Rule(id="hidden-comment", severity="danger", find=hidden_text.comments,
          reason="A comment that is not displayed tells the model what to do.", remedy=_READ_IT),
     Rule(id="hidden-element", severity="danger", find=hidden_text.hidden_elements,
-         reason="This HTML is not displayed, and a model reads it.", remedy=_READ_IT),
+         reason="This HTML is not displayed, but a model reads it.", remedy=_READ_IT),
     Rule(id="link-text", severity="danger", find=hidden_text.link_texts,
          reason="The title or alternative text of a link tells the model what to do.", remedy=_READ_IT),
     Rule(id="deceiving-link", severity="danger", find=hidden_text.deceiving_links,
          reason="The link shows one host and leads to another.", remedy="Show the host that it leads to."),
     Rule(id="pipe-to-shell", severity="danger", find=running.piped,
-         reason="It runs what a server sends, unread.", remedy="Install from a package manager, or download, verify and read it first."),
+         reason="It runs what a server sends, without review.", remedy="Install from a package manager, or download, verify and read it first."),
     Rule(id="download-and-run", severity="danger", find=running.downloaded_and_run,
-         reason="It downloads or decodes a file and starts it unverified.", remedy="Verify a checksum or a signature first, or leave it out."),
+         reason="It downloads or decodes a file and runs it unverified.", remedy="Verify a checksum or a signature first, or remove it."),
     Rule(id="remote-instructions", severity="danger", find=running.fetched_and_followed,
-         reason="It makes the model do what a text from elsewhere says.", remedy="Write the instructions into the skill."),
+         reason="It makes the model follow instructions from elsewhere.", remedy="Write the instructions into the skill."),
     Rule(id="decode-and-run", severity="danger", find=running.decoded_and_run,
-         reason="It runs encoded text, which nobody can review.", remedy="Write the command as plain text."),
+         reason="It runs encoded text, which cannot be reviewed.", remedy="Write the command as plain text."),
     Rule(id="encoded-command", severity="danger", find=running.blobs,
-         reason="Decoded, this text is a command or an instruction.", remedy="Write it as plain text, or leave it out."),
+         reason="Decoded, this text is a command or an instruction.", remedy="Write it as plain text, or remove it."),
     Rule(id="encoded-text", severity="caution", find=running.long_blobs,
-         reason="Long encoded text cannot be reviewed.", remedy="Keep data in a file of its own kind."),
+         reason="Long encoded text cannot be reviewed.", remedy="Keep data in a data file."),
     Rule(id="credential-read", severity="danger", find=credentials.read_credentials,
-         reason="It reads keys or passwords of the user.", remedy="Let the tool that needs a key read it by itself."),
+         reason="It reads keys or passwords of the user.", remedy="Let the tool that needs a key read it."),
     Rule(id="environment-dump", severity="caution", find=credentials.dump_environment,
-         reason="The whole environment holds keys.", remedy="Name the variables that are needed."),
+         reason="The whole environment contains keys.", remedy="Name the variables that are needed."),
     Rule(id="theft", severity="danger", find=sending.thefts,
-         reason="It reads something private and copies something to the outside.", remedy="Check that nothing private leaves; name what is sent."),
+         reason="It reads private data and sends data to another machine.", remedy="Check that nothing private is sent; name what is sent."),
     Rule(id="filled-image", severity="danger", find=sending.filled_images,
-         reason="Whoever displays this image sends what is filled into its address.", remedy="Take it out."),
+         reason="Displaying this image sends whatever is filled into its address.", remedy="Remove it."),
     Rule(id="key-to-another-host", severity="danger", find=sending.sent_secrets,
          reason="It sends the key of one service to the host of another.", remedy="Send a key only to its own service."),
     Rule(id="drop-site", severity="danger", find=sending.drop_sites,
-         reason="Anybody can read, or collect, what is sent there.", remedy="Use a service that the user chose."),
+         reason="Anyone can read or collect what is sent there.", remedy="Use a service that the user chose."),
     Rule(id="remote-shell", severity="danger", find=sending.remote_shells,
-         reason="It opens a channel by which another machine can give commands or take data.", remedy="Take it out."),
+         reason="It opens a channel through which another machine can give commands or take data.", remedy="Remove it."),
     Rule(id="sends-out", severity="caution", find=sending.uploads,
          reason="It sends data to another machine.", remedy="Check what is sent, and to whom."),
     Rule(id="ignore-instructions", severity="danger", find=instructions.ignore_instructions,
-         reason="It tells the model to disregard other instructions.", remedy="Take it out."),
+         reason="It tells the model to disregard other instructions.", remedy="Remove it."),
     Rule(id="hide-from-user", severity="danger", find=instructions.hide_from_user,
-         reason="It tells the model to keep something from the user.", remedy="Take it out."),
+         reason="It tells the model to hide something from the user.", remedy="Remove it."),
     Rule(id="unasked", severity="danger", find=instructions.go_on_unasked,
-         reason="It tells the model to go on without approval, or to switch off a safeguard.", remedy="Leave that decision to the user."),
+         reason="It tells the model to continue without approval, or to turn off a safeguard.", remedy="Leave that decision to the user."),
     Rule(id="safeguard-off", severity="danger", find=instructions.switch_off,
-         reason="It switches off a safeguard: a sandbox, approvals or verification.", remedy="Leave the safeguard on."),
+         reason="It turns off a safeguard: a sandbox, approvals or verification.", remedy="Leave the safeguard on."),
     Rule(id="agent-settings", severity="danger", find=persistence.agent_settings,
-         reason="It changes what an agent is told or allowed in other sessions.", remedy="Leave settings of agents to the user."),
+         reason="It changes what an agent is told or allowed in other sessions.", remedy="Leave agent settings to the user."),
     Rule(id="start-up-file", severity="danger", find=persistence.start_up_files,
          reason="It changes what runs whenever a shell starts.", remedy="Show the line to the user instead."),
     Rule(id="scheduled-job", severity="danger", find=persistence.scheduled_jobs,
-         reason="It makes something run later, when nobody looks.", remedy="Leave scheduling to the user."),
+         reason="It makes something run later, unobserved.", remedy="Leave scheduling to the user."),
     Rule(id="hook", severity="danger", find=persistence.hooks_and_keys,
          reason="It installs a hook, a key or a helper that acts later.", remedy="Leave that to the user."),
     Rule(id="destructive", severity="danger", find=destruction.destroy,
-         reason="It destroys what cannot be restored.", remedy="Name the one thing that is to be deleted, and ask first."),
+         reason="It destroys data that cannot be restored.", remedy="Name exactly what to delete, and ask first."),
     Rule(id="covers-tracks", severity="danger", find=destruction.cover_tracks,
-         reason="It removes the traces of what was done.", remedy="Take it out."),
+         reason="It erases the traces of what was done.", remedy="Remove it."),
     Rule(id="foreign-package", severity="danger", find=packages.foreign_source,
-         reason="It takes programs from a source that the skill chooses, or gives them the machine.", remedy="Use the sources that the user has set up."),
+         reason="It installs programs from a source that the skill chooses, or gives them full access.", remedy="Use the sources that the user has set up."),
     Rule(id="disguised-address", severity="danger", find=urls.disguised,
          reason="The address hides where it leads.", remedy="Name the host in full."),
     Rule(id="secret", severity="danger", find=_secrets,
-         reason="It holds what looks like a key or a password.", remedy="Take it out, and replace the key if it is real."),
+         reason="It contains what looks like a key or a password.", remedy="Remove it, and replace the key if it is real."),
     Rule(id="long-line", severity="caution", find=_long_lines,
-         reason="Nobody reads a line this long to its end.", remedy="Break it."),
+         reason="The line is too long to review.", remedy="Break the line."),
     Rule(id="url", severity="caution", find=urls.hosts,
          reason="It names a host outside this machine.", remedy="Check that you know the host."),
 )  # fmt: skip
@@ -228,7 +228,7 @@ _UNREADABLE = Rule(
     severity="danger",
     find=lambda _: (),
     reason="A program, an archive, or a file that is too long cannot be searched.",
-    remedy="Ship its source as text, or leave it out.",
+    remedy="Ship its source as text, or remove it.",
 )
 
 
@@ -241,14 +241,12 @@ def _unreadable(files: Mapping[str, bytes]) -> Iterator[Hit]:
         )
         if text is None or "\0" in text:
             yield Hit(
-                file=path, line=1, text=f"{len(data):,} bytes that are no text", quoted=not (program or claims_text)
+                file=path, line=1, text=f"{len(data):,} bytes that are not text", quoted=not (program or claims_text)
             )
         elif len(text) > MOST_CHARACTERS:
             yield Hit(file=path, line=1, text=f"{len(text):,} characters", quoted=not claims_text)
     if (whole := sum(map(len, files.values()))) > MOST_IN_ALL:
-        yield Hit(
-            file="SKILL.md", line=1, text=f"{whole:,} bytes in all, of which a part was not searched", quoted=True
-        )
+        yield Hit(file="SKILL.md", line=1, text=f"{whole:,} bytes in total, only partly searched", quoted=True)
 
 
 def _finding(rule: Rule, hit: Hit) -> Finding:

@@ -24,7 +24,7 @@ from upskill.workflows.generating.resuming import resume_command
 from upskill.workflows.generating.student_profile import skill_room, with_cases
 
 WITHOUT_TOOLS = choose_harness("auto", tools=False)
-NO_PASSAGE = "no learn case names a passage: only the baseline was measured, not what the material itself would add"
+NO_PASSAGE = "no practice case names a passage: models were measured without a skill only, not with the passage itself"
 
 
 def with_aptitude(
@@ -85,8 +85,8 @@ def measure_aptitude(
     first = measure.without_skill(f"{stage}-1", cases, repeats=1, students=students)
     if may_drop_tools and harness_info(measure.harness).with_tools and _no_call_read(first):
         note(
-            f"{', '.join(students)}: no tool call could be read in {counted(len(first.trials), 'trial')}, so tools are "
-            "not offered from now on (--harness agent would insist on them)"
+            f"{', '.join(students)}: no tool call could be read in {counted(len(first.trials), 'answer')}, so no tools "
+            "are offered from now on (--harness agent keeps them)"
         )
         measure.use_harness(WITHOUT_TOOLS)
         stage = f"{stage}-{WITHOUT_TOOLS}"
@@ -162,7 +162,7 @@ def require_prospect(aptitudes: Sequence[Aptitude], run: Path) -> None:
         for one in aptitudes
     )
     raise StudentCannotProfit(
-        f"no skill made from this material can be expected to help, so none is drafted; {listed}",
-        hint="choose another student (--eval-model) or other cases, or go on anyway with "
+        f"no skill from this material is expected to help, so none was written; {listed}",
+        hint="choose another model (--eval-model) or other cases, or continue anyway with "
         f"`{resume_command(run, '--anyway')}`",
     )

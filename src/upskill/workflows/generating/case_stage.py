@@ -48,7 +48,7 @@ class CaseStage:
         self.notes += own.notes
         cases = own.cases
         if self._inputs.writes_cases:
-            self._progress.stage_begun("Generating test cases...")
+            self._progress.stage_begun("Generating cases...")
             cases = self._written(ask, self._inputs.staying(cases))
         cases = self._inputs.split(cases)
         self.notes += (*family_notes(cases), *_few_families(cases))

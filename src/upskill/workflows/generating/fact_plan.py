@@ -33,7 +33,9 @@ def read_plan_file(path: str, material: Material, counts: CaseCounts) -> FactPla
         plan = read_plan(Path(path).read_bytes(), material, counts, where=path)
     except FileNotFoundError:
         if not os.access(Path(path).parent, os.W_OK | os.X_OK):
-            raise UsageError(f"{path}: cannot be written there", hint="name a file in another folder") from None
+            raise UsageError(
+                f"{path}: cannot be written", hint="name a file in a folder that you can write to"
+            ) from None
         return None
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
@@ -64,10 +66,10 @@ def plan_of_run(
         plan = new_plan(material, ask, counts=counts, window=window, profile=profile, progress=progress)
         if plan is not None and file is not None:
             keep_text(Path(file), plan_text(plan))
-            raise PlanWritten(f"{plan}. The plan is in {file}: edit it, and type the same command again.")
+            raise PlanWritten(f"{plan}. The plan is in {file}: edit it, then run the same command again.")
     if plan is not None:
         folder.save(PLAN_FILE, plan_text(plan))
-        progress.note(f"{plan}; {PLAN_FILE}")
+        progress.note(f"{plan} ({PLAN_FILE})")
     return plan
 
 
@@ -91,4 +93,4 @@ def new_plan(
         return None
 
 
-NO_PLAN = "without a plan of facts: cases are written from the material as a whole"
+NO_PLAN = "no plan of facts: cases are written from the material as a whole"

@@ -49,7 +49,7 @@ class AppliedFeedback:
     def line(self) -> str:
         """For a person: which skill is improved, and from what."""
         used = count(len(self.comments), "comment")
-        return f"Improves: {shown_path(self.skill)}, with {used} on {on_one_line(self.run)}"
+        return f"Improving: {shown_path(self.skill)}, from {used} on {on_one_line(self.run)}"
 
     def applied(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         """The cases, with those that were retired to learn from."""
@@ -96,7 +96,7 @@ def apply_feedback(order: GenerateOrder) -> AppliedFeedback | None:
     sorted_out.require_some(file)
     shown = _commented_answers(sorted_out.used, answers, record, version)
     typed = tuple(one for one in others if skill_in(one) is None)
-    elsewhere = f"{case_file}: still has retired cases as held-out; change their `use` to learn there"
+    elsewhere = f"{case_file}: retired cases are still marked held-out; change their `use` to learn"
     return AppliedFeedback(
         order=replace(order, sources=(str(skill.resolve()), *typed), case_file=case_file),
         skill=skill,
@@ -116,7 +116,9 @@ def _run_of(order: GenerateOrder) -> tuple[Path, list[str]]:
     runs = [one for one in order.sources if _is_run(Path(one).expanduser())]
     if len(runs) != 1:
         raise UsageError(
-            "--feedback needs the run that was commented on" if not runs else "comments are on one run, not on several",
+            "--feedback needs the run that was commented on"
+            if not runs
+            else "--feedback takes comments on one run, not several",
             hint=f"upskill generate --from RUN --feedback {quote(str(order.feedback))}",
         )
     return Path(runs[0]).expanduser(), [one for one in order.sources if one != runs[0]]
@@ -138,7 +140,7 @@ def _commented_run(run: Path, feedback: Feedback, file: Path) -> Path:
     if not found:
         raise UsageError(
             on_one_line(f"{file}: these are comments on the run {feedback.run}, not on {name_of_run(run)}"),
-            hint="name the run whose page they were made in with --from",
+            hint="name the run whose report they were made in with --from",
         )
     return found[0]
 
@@ -147,23 +149,23 @@ def _require_fitting(feedback: Feedback, record: RunRecord, run: Path, file: Pat
     """Raise where a comment names what the run does not have."""
     problems = []
     if feedback.skill_digest != record.skill_digest:
-        problems.append("it is about another version of the skill than the run measured")
+        problems.append("the comments are about another version of the skill than this run measured")
     digests = {case.id: case.digest for case in record.cases}
     models = {student.name for student in record.students}
     for number, one in enumerate(feedback.comments, 1):
         if one.case not in digests:
-            problems.append(f"comment {number}: there is no case `{one.case}` in this run")
+            problems.append(f"comment {number}: this run has no case `{one.case}`")
         elif one.case_digest not in (None, digests[one.case]):
-            problems.append(f"comment {number}: the case `{one.case}` was another one in this run")
+            problems.append(f"comment {number}: the case `{one.case}` was different in this run")
         if one.model not in models:
-            problems.append(f"comment {number}: there is no model `{one.model}` in this run")
+            problems.append(f"comment {number}: this run has no model `{one.model}`")
     if problems:
         raise _misfit(file, run, problems)
 
 
 def _misfit(file: Path, run: Path, problems: Sequence[str]) -> UsageError:
     shown = [on_one_line(problem) for problem in problems[:10]]
-    return UsageError(f"{file}: does not fit {run}", problems=shown, hint="save the comments again from its report")
+    return UsageError(f"{file}: does not match {run}", problems=shown, hint="save the comments again from its report")
 
 
 def _answers(feedback: Feedback, run: Path, file: Path) -> Mapping[TrialKey, Trial]:
@@ -178,7 +180,7 @@ def _answers(feedback: Feedback, run: Path, file: Path) -> Mapping[TrialKey, Tri
         if trial.supersedes(found.get(trial.key)):
             found[trial.key] = trial
     problems = [
-        f"there is no answer of {one.model} to `{one.case}` ({one.arm}, repeat {one.repeat}) in this run"
+        f"this run has no answer of {one.model} to `{one.case}` ({one.arm}, repeat {one.repeat})"
         for key, one in wanted.items()
         if key not in found or (one.line is not None and one.line not in lines[key])
     ]
@@ -202,12 +204,12 @@ def _skill_folder(run: Path, commented: Path, record: RunRecord, others: Sequenc
     command = visible(f"upskill generate --from {quote(str(run))} --from SKILL --feedback {quote(str(file))}")
     if any(skill_in(str(place)) is not None for place in places):
         raise UsageError(
-            f"{shown_path(places[0])}: is not the version that {run} measured, and the comments are about that one",
-            hint=f"evaluate it again and comment on that run, or name the folder of that version: {command}",
+            f"{shown_path(places[0])}: is not the version that {run} measured and the comments are about",
+            hint=f"evaluate it again and comment on the new run, or name the folder of the measured version: {command}",
         )
     where = f": {visible(str(recorded[0]))}" if recorded else ""
     raise UsageError(
-        f"{run}: the skill that it measured lies outside the working folder or is not there any more{where}",
+        f"{run}: the skill that it measured is outside the working folder or no longer exists{where}",
         hint=f"name its folder: {command}",
     )
 
@@ -294,14 +296,16 @@ class _Sorted:
                 "1 comment is on a held-out case and was" if one else f"{self.withheld} comments are on held-out cases"
             )
             flags = " ".join(f"--retire {quote(case.id)}" for case in self.unseen if case.use != "negative")
-            how = f"; to use {'it retire that case' if one else 'them retire those cases'}: {flags}" if flags else ""
+            how = f"; to use {'it, retire that case' if one else 'them, retire those cases'}: {flags}" if flags else ""
             notes.append(visible(f"{said}{'' if one else ' and were'} not used{how}"))
         if self.changed:
             listed = ", ".join(self.changed)
-            notes.append(visible(f"these cases have changed since, or are in another file (-t FILE): {listed}"))
+            notes.append(
+                visible(f"comments not used, since these cases changed or are in another file (-t FILE): {listed}")
+            )
         if self.retired:
             listed = ", ".join(case.id for case in self.retired)
-            notes.append(visible(f"retired, and never held out again: {listed}"))
+            notes.append(visible(f"retired, now practice cases and never held out again: {listed}"))
         return tuple(notes)
 
     def require_some(self, file: Path) -> None:
@@ -324,9 +328,11 @@ def _retired(
     for name in names:
         case = commented.get(name)
         if case is None:
-            raise UsageError(f"--retire {name}: no comment is on that case", hint="leave it out, or mind its spelling")
+            raise UsageError(
+                f"--retire {name}: there is no comment on that case", hint="remove it, or check the spelling"
+            )
         if case.use == "negative":
-            raise UsageError(f"--retire {name}: a negative case cannot be learned from: the skill is not about it")
+            raise UsageError(f"--retire {name}: an unrelated case cannot become a practice case")
         found |= {one.id: one for one in family[case.id] if one.use != "negative"}
     return found
 
@@ -376,6 +382,6 @@ def _doubts(comments: Sequence[CommentedAnswer], skill: Path) -> tuple[str, ...]
             said, key = ("failed", "reference") if one.opinion == "right" else ("passed", "wrong")
             wrong = f"{one.case_id}: its checks {said} an answer that you call {one.opinion}"
             lines.append(
-                visible(f"{wrong}; add that answer to the case as `{key}` and correct its checks, then {check}")
+                visible(f"{wrong}; add that answer to the case as `{key}`, correct the checks, then run {check}")
             )
     return tuple(dict.fromkeys(lines))

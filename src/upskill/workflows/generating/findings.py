@@ -53,8 +53,8 @@ class DraftSearch:
                 file="answers of the teacher",
                 line=1,
                 excerpt=f"{characters} {'was' if self._removed == 1 else 'were'} removed",
-                reason="An answer of the teacher had characters that nobody sees.",
-                remedy="Search the material for where it comes from.",
+                reason="An answer of the teacher had invisible characters.",
+                remedy="Search the material for their source.",
             )
 
 
@@ -70,7 +70,7 @@ def agreed_findings(
             f"{draft.name}: not saved: {count(len(dangers), 'dangerous finding')} in the draft {shown}",
             findings=found,
             problems=[one.line_for_people for one in dangers],
-            hint=f"read it; to save it as it is: {accepting}",
+            hint=f"read the draft; to save it as it is: {accepting}",
         )
     return tuple(replace(one, accepted=one in dangers) for one in found)
 
@@ -80,16 +80,16 @@ def material_notes(material: Material) -> tuple[str, ...]:
     texts = [("example", one) for one in material.examples]
     texts += [(one.name, one.text) for one in material.documents]
     if material.digest is not None:
-        texts.append(("the recording", material.digest.text))
+        texts.append(("the session", material.digest.text))
     notes = [_note(name, text, one) for name, text in texts for one in search_text("material.md", text)]
     more = len(notes) - _MOST_NOTED
-    return (*notes[:_MOST_NOTED], *((f"and {more} more places like these",) if more > 0 else ()))
+    return (*notes[:_MOST_NOTED], *((f"and {more} more suspicious places",) if more > 0 else ()))
 
 
 def _note(name: str, text: str, found: Finding) -> str:
     steps = _STEP.findall("\n".join(text.split("\n")[: found.line]))
-    where = f"{steps[-1]} of {name}" if steps and name == "the recording" else f"line {found.line} of {name}"
-    return f"{where} holds what a search warns of ({found.rule}): {found.excerpt}"
+    where = f"{steps[-1]} of {name}" if steps and name == "the session" else f"line {found.line} of {name}"
+    return f"{where} looks suspicious ({found.rule}): {found.excerpt}"
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

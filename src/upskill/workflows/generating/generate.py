@@ -131,7 +131,7 @@ def resume_generate(
     record = read_teaching_run(run)
     if record.questions != QUESTIONS:
         raise UsageError(
-            f"{run}: cannot be resumed: an earlier version began it, which asked the teacher other questions",
+            f"{run}: cannot be resumed: an earlier version of upskill started it and asked the teacher other questions",
             hint=f"resume it with upskill {record.versions.get('upskill', 'of that version')}, or start a new run",
         )
     folder = TeachingFolder(path=run)
@@ -147,13 +147,13 @@ def resume_generate(
         progress.note(f"note: {note}")
     text = folder.saved(MATERIAL_FILE)
     if text is None:
-        raise UsageError(f"{run}: ended before anything was read or spent", hint="start it anew")
+        raise UsageError(f"{run}: ended before anything was read or spent", hint="start a new run")
     gathered = read_gathered(text, previous=folder.previous, skill_folder=resumed.skill)
     roles = roles_for(settings, evaluate=order.evaluate, announce=progress.note)
     if (identity(roles.teacher), identity(roles.writer)) != (record.teacher, record.case_writer):
         raise UsageError(
-            f"{run}: cannot be resumed: its teacher was {record.teacher}, and is {identity(roles.teacher)} now",
-            hint="start a new run instead",
+            f"{run}: cannot be resumed: its teacher was {record.teacher} and is now {identity(roles.teacher)}",
+            hint="start a new run",
         )
     # Writers are told of the students as when it began, so that what they answered is found again.
     told = folder.saved(PROFILE)
@@ -188,7 +188,7 @@ def _run_stages(
         except BaseException as error:
             resumable = isinstance(error, KeyboardInterrupt | HandoffOpen | PlanWritten)
             if isinstance(error, UpskillError) and error.hint is None and not isinstance(error, PlanWritten):
-                error.hint = f"what was bought is kept; go on with `{resume_command(folder.path)}`"
+                error.hint = f"every answer so far is saved; resume with `{resume_command(folder.path)}`"
             told = _explained(error, inputs, folder, stages.exhausted)
             _record_end(folder, stages, told, "interrupted" if resumable else "failed")
             if (problem := _report(folder, inputs)) is not None:
@@ -228,7 +228,7 @@ def _handed_off(inputs: GenerateInputs, folder: TeachingFolder) -> HandoffOpen:
     commands = " and ".join(f"`upskill handoff {quote(side.as_posix())}`" for side in waiting)
     return HandoffOpen(
         "; ".join(map(open_line, waiting.values())),
-        hint=f"answer with {commands}, then go on with `{resume_command(folder.path)}`",
+        hint=f"answer with {commands}, then resume with `{resume_command(folder.path)}`",
     )
 
 
@@ -242,11 +242,11 @@ def _record_end(folder: TeachingFolder, stages: GenerateStages, error: BaseExcep
 def _unanswered(error: NoAnswer, folder: TeachingFolder, cap: Cap | None) -> UpskillError:
     if error.fault == "budget" and cap is not None:
         higher = resume_command(folder.path, *cap.option)
-        return ProviderError(f"nothing was saved: {error}", hint=f"go on, with a higher cap: {higher}")
+        return ProviderError(f"nothing was saved: {error}", hint=f"resume with a higher cap: {higher}")
     command = resume_command(folder.path)
     if error.fault == "crash":
-        return EngineError(f"nothing was saved: {error}", hint=f"go on with {command}")
-    return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"go on with {command}")
+        return EngineError(f"nothing was saved: {error}", hint=f"resume with {command}")
+    return ProviderError(f"nothing was saved: the teacher did not answer: {error}", hint=f"resume with {command}")
 
 
 def _saved_own_cases(folder: TeachingFolder) -> tuple[Case, ...]:

@@ -91,7 +91,9 @@ def gather(
 
     skills = [found for source in sources if (found := skill_in(source)) is not None]
     if len(skills) > 1:
-        raise UsageError("only one skill can be improved at a time", hint="name one skill with --from, and its traces")
+        raise UsageError(
+            "only one skill can be improved at a time", hint="name one skill with --from, beside sessions or documents"
+        )
     skill_folder = skills[0] if skills else None
     notes: list[str] = []
     recordings, documents = _sorted_sources([one for one in sources if skill_in(one) is None], notes, unseen)
@@ -135,8 +137,8 @@ def _sorted_sources(
     for source in sources:
         if any(_is_file(Path(source).expanduser(), one) for one in unseen):
             raise UsageError(
-                f"{source}: says what the skill is tested on, and cannot be learned from as well",
-                hint="leave it out of --from, or name another file of cases with -t, of facts with --plan",
+                f"{source}: contains what the skill is tested on, so the teacher must not see it",
+                hint="remove it from --from, or name another case file with -t, or another plan with --plan",
             )
         texts = _documents(source, notes, unseen)
         if texts is None:
@@ -169,8 +171,8 @@ def _task(task: str | None, skill: Path | None, digest: TraceDigest | None) -> s
         if asked is not None:
             return asked.parts[0].text if asked.parts else asked.title
     raise UsageError(
-        "what shall the skill be for? no task was given",
-        hint='type it, for example upskill generate "parse YAML", or name a skill to improve with --from',
+        "no task was given: what should the skill be for?",
+        hint='for example: upskill generate "parse YAML"; or name a session, or a skill to improve, with --from',
     )
 
 
@@ -226,7 +228,7 @@ def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[
     below = list(islice(_below(folder), MOST_FILES + 1))
     if len(below) > MOST_FILES:
         notes.append(
-            f"{folder.as_posix()}: holds more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were seen"
+            f"{folder.as_posix()}: has more than {MOST_FILES:,} files; only the first {MOST_FILES:,} were considered"
         )
     files = sorted(below[:MOST_FILES], key=lambda path: _rank(path.relative_to(folder)))
     found: list[Document] = []
@@ -245,11 +247,11 @@ def _repository(folder: Path, notes: list[str], unseen: Sequence[Path]) -> list[
         room -= min(len(text), MOST_OF_ONE)
     if not found:
         raise UsageError(
-            f"{folder.as_posix()}: neither a recording nor a text that could be read in it",
-            hint="pass a file that an agent recorded, a document, or a skill's folder",
+            f"{folder.as_posix()}: contains no session and no readable text",
+            hint="name a session, a document, or the folder of a skill",
         )
     if left_out:
-        notes.append(f"{folder.as_posix()}: {left_out:,} files did not fit and were not read; the prose came first")
+        notes.append(f"{folder.as_posix()}: {left_out:,} files did not fit and were skipped; prose was read first")
     return found
 
 
@@ -296,7 +298,9 @@ def _cleaned(documents: list[Document], clean: Callable[[str], str], notes: list
     for document in documents:
         text = clean(document.text)
         if len(text) > min(room, MOST_OF_ONE):
-            notes.append(f"{document.name}: only the first {min(room, MOST_OF_ONE):,} of {len(text):,} characters read")
+            notes.append(
+                f"{document.name}: only the first {min(room, MOST_OF_ONE):,} of {len(text):,} characters were read"
+            )
         text = text[: min(room, MOST_OF_ONE)]
         room -= len(text)
         if text:
@@ -347,7 +351,7 @@ def read_gathered(text: bytes, *, previous: Path | None, skill_folder: Path | No
         saved = _MATERIAL_FILE.validate_json(text)
     except ValidationError as error:
         raise EngineError(
-            f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run instead"
+            f"the material of this run cannot be read: {first_problem(error)}", hint="start a new run"
         ) from None
     material = Material(
         task=saved.task,

@@ -82,7 +82,7 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     evaluating = f"Evaluating on {who}..."
     what, _, number = stage.rpartition("-")
     if what.startswith("aptitude"):
-        progress.stage_begun(f"Measuring what {who} can do without a skill... (round {number})")
+        progress.stage_begun(f"Measuring what {who} can do without a skill... (repeat {number})")
     elif stage == OLD_VERSION:
         progress.stage_begun(f"{evaluating} (the skill as it is)")
     elif stage.startswith("learn-"):
@@ -92,8 +92,8 @@ def report_stage(stage: str, *, names: Sequence[str], progress: RunProgress) -> 
     elif stage.startswith("search"):
         progress.note(f"search: proposal {number}")
     else:
-        words = {"negative": "tasks it must not change", "suspects": "cases that looked worse, again"}
-        progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, for the guard')})")
+        words = {"negative": "unrelated cases", "suspects": "cases that looked worse, again"}
+        progress.stage_begun(f"{evaluating} ({words.get(stage, 'held-out cases, checked for harm')})")
 
 
 CASE_FILE = "cases.json"
@@ -246,9 +246,9 @@ class StageMeasurer:
         now = (read_skill(order.skill).digest, None if order.previous is None else read_skill(order.previous).digest)
         if now != (record.skill_digest, record.previous_digest):
             raise UsageError(
-                f"{self._folder.path}: cannot be resumed: {stage} was begun with another draft than there is now, "
-                "so this version of upskill, or its environment, asks the teacher something else",
-                hint="start a new run instead",
+                f"{self._folder.path}: cannot be resumed: {stage} was started with another draft, "
+                "so this version of upskill or its environment asks the teacher something else",
+                hint="start a new run",
             )
 
     def _cut_short(self, evaluation: Evaluation) -> str | None:

@@ -47,7 +47,9 @@ def nothing_to_fix(
     passed = sum(isinstance(outcome, Scored) and outcome.passed for outcome in outcomes)
     if passed < len(learn) * len(inputs.roles.students):
         return None
-    reason = f"it passes {'all ' if len(learn) > 1 else ''}{count(len(learn), 'learn case')}, so nothing is left to fix"
+    reason = (
+        f"it passes {'all ' if len(learn) > 1 else ''}{count(len(learn), 'practice case')}, so nothing is left to fix"
+    )
     return NothingToFix(old=old, reason=reason, advice=_advice(inputs, folder.path))
 
 
@@ -60,7 +62,5 @@ def _advice(inputs: GenerateInputs, run: Path) -> str:
         "comments on answers (`--feedback`)",
     ]
     if inputs.drafts:
-        ways.append(
-            f"a draft from the new material all the same (`{resume_command(Path(shown_path(run)), '--anyway')}`)"
-        )
-    return "what would help: " + ", ".join(ways)
+        ways.append(f"a draft from the new material anyway (`{resume_command(Path(shown_path(run)), '--anyway')}`)")
+    return "to continue, try: " + ", ".join(ways)

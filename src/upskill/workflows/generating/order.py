@@ -146,8 +146,8 @@ def roles_for(
     writer_served = served if writer == teacher else probe(writer, needs_key=needs_keys)
     if evaluate and not students:
         raise UsageError(
-            "a hand-off teaches and is not measured: there is no student",
-            hint="name one with --eval-model, or measure nothing with --no-eval",
+            "there is no model to measure: a hand-off only teaches",
+            hint="name a model with --eval-model, or skip the evaluation with --no-eval",
         )
     is_teacher = [(one.model, one.base_url) == (teacher.model, teacher.base_url) for one in students]
     students_served = tuple(
@@ -174,7 +174,7 @@ def _untyped(teacher: Endpoint, writer: Endpoint, students: tuple[Endpoint, ...]
     lines = (
         *untyped_lines("the teacher is", [teacher]),
         *untyped_lines("the case writer is", [] if writer == teacher else [writer]),
-        *untyped_lines("students are", students),
+        *untyped_lines("models are", students),
     )
     return tuple(dict.fromkeys(lines))
 
@@ -227,16 +227,16 @@ def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path 
         return in_place(skill)
     if (output / SKILL_FILE).exists():
         raise UsageError(
-            f"{order.output}: there is a skill already, and it would be overwritten",
+            f"{order.output}: already has a skill, which would be overwritten",
             hint=f"name another folder with -o, or improve that one: --from {order.output}",
         )
     if output.is_dir():
         return Target(parent=output.resolve())
     if output.exists() or output.is_symlink():
-        raise UsageError(f"{order.output}: exists and is no folder", hint="name another folder with -o")
+        raise UsageError(f"{order.output}: exists and is not a folder", hint="name another folder with -o")
     if not is_skill_name(output.name):
         raise UsageError(
-            f"{order.output}: a skill is named like its folder, and {output.name!r} cannot be the name of one",
+            f"{order.output}: a skill has the name of its folder, and {output.name!r} is not a valid name",
             hint=NAME_RULE,
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)
@@ -245,12 +245,12 @@ def target_for(order: GenerateOrder, settings: ResolvedSettings, *, skill: Path 
 def in_place(skill: Path) -> Target:
     """The place of a skill that is improved. Raises where no better one can take it."""
     if skill.is_symlink():
-        raise UsageError(f"{skill}: is a link, and what it leads to is not replaced", hint="name the real folder")
+        raise UsageError(f"{skill}: is a link; its target is not replaced", hint="name the real folder")
     folder = skill.resolve()
     if not is_skill_name(folder.name):
         raise UsageError(
-            f"{skill}: {folder.name!r} cannot be the name of a skill, so no better one can take its place",
-            hint="name another folder for the better one with -o",
+            f"{skill}: {folder.name!r} is not a valid name for a skill, so a better version cannot be saved here",
+            hint="name another folder for the new version with -o",
         )
     return Target(folder=folder, parent=folder.parent, in_place=True)
 

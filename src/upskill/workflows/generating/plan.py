@@ -134,31 +134,31 @@ class GeneratePlan:
         estimate = self.estimate
         lines = [f"  teacher: {estimate.teacher.words}"]
         if estimate.students is not None:
-            lines.append(f"  students: {estimate.students.words}")
+            lines.append(f"  models: {estimate.students.words}")
         if estimate.cap is not None:
-            lines.append(f"  spending ends at ${estimate.cap:.2f} in all, where prices are known")
+            lines.append(f"  spending stops at ${estimate.cap:.2f} in total, where prices are known")
         return tuple(lines)
 
     @property
     def lines(self) -> tuple[str, ...]:
         """Models, price, time and notes, for a person."""
         roles = self.inputs.roles
-        why = ", the strongest for which a key is set" if roles.chosen else ""
+        why = ", the strongest with a key" if roles.chosen else ""
         if roles.chosen and roles.teacher_served.missing_key is not None:
-            why = ", the strongest; no key is set, so a real run has no teacher yet"
+            why = ", the strongest; no key is set, so a real run would have no teacher"
         teacher = f"Teacher: {roles.teacher.name} ({roles.teacher.how}){why}"
         lines = [teacher]
         if roles.writer != roles.teacher:
-            lines.append(f"Cases by: {roles.writer.name} ({roles.writer.how})")
+            lines.append(f"Case writer: {roles.writer.name} ({roles.writer.how})")
         if self.inputs.order.evaluate:
-            lines.append("Students: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
+            lines.append("Models: " + ", ".join(f"{one.name} ({one.how})" for one in roles.students))
         if self.inputs.feedback is not None:
             lines.append(self.inputs.feedback.line)
         if self.inputs.profile is not None:
             lines += profile_lines(self.inputs.profile, self.inputs.settings)
         lines += self.shares
         if self.inputs.gathered.redacted:
-            lines.append(f"  {self.inputs.gathered.redacted:,} secrets were taken out of the material")
+            lines.append(f"  {count(self.inputs.gathered.redacted, 'secret')} removed from the material")
         notes = (*self.inputs.gathered.notes, *roles.teacher_served.notes, *roles.missing_notes)
         return (*lines, *(f"  note: {note}" for note in dict.fromkeys(notes)))
 
@@ -202,8 +202,8 @@ def plan_generate(
     target = target_for(order, settings, skill=skill)
     if target.in_place and not order.evaluate:
         raise UsageError(
-            f"{skill}: a skill is not replaced by one that nobody measured",
-            hint="leave out --no-eval, or name another folder for the new one with -o",
+            f"{skill}: a skill is not replaced by a version that was not measured",
+            hint="remove --no-eval, or name another folder for the new version with -o",
         )
     own = read_own_cases(order, skill, judge=settings.values.judge is not None or not order.evaluate, feedback=feedback)
     gathered = gather(
@@ -261,7 +261,7 @@ def _check_plan_file(inputs: GenerateInputs) -> None:
     if file is None:
         return
     if not inputs.writes_cases:
-        raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="leave out --plan")
+        raise UsageError(f"--plan {file}: no cases are written, so there is nothing to plan", hint="remove --plan")
     read_plan_file(file, inputs.gathered.material, inputs.order.counts)
 
 
@@ -270,10 +270,10 @@ def _with_enough_held_out(inputs: GenerateInputs) -> GenerateInputs:
     left = uses_of(inputs.split(inputs.own_cases))["held_out"]
     if inputs.writes_cases or not inputs.order.evaluate or left >= FEWEST_CASES:
         return inputs
-    more = 'add cases with `"use": "held-out"` that nobody has commented on'
+    more = 'add cases with `"use": "held-out"` without comments'
     if not left:
-        raise UsageError("every case is learned from: none is left to test a new version on", hint=more)
-    note = f"only {count(left, 'held-out case')} left to test a new version on: {more}"
+        raise UsageError("every case is a practice case: no held-out case is left to test a new version", hint=more)
+    note = f"only {count(left, 'held-out case')} left to test a new version: {more}"
     return replace(inputs, gathered=replace(inputs.gathered, notes=(*inputs.gathered.notes, note)))
 
 

@@ -74,7 +74,7 @@ def student_sentence(proof: StudentProof, reported: str, *, cases: int, seen: in
             return f"{_WORDS['undecided', revision]}: {measured}{where}"
     if not narrow:
         return f"{word}: {measured}{where}"
-    rest = "too few to speak of others" if cases < FEWEST_CASES else "not shown for other cases like these"
+    rest = "too few to conclude about new cases" if cases < FEWEST_CASES else "not shown for new cases of this kind"
     return f"{word} on these {held_out}: {measured}; {rest}"
 
 
@@ -102,14 +102,14 @@ def reason_sentence(proofs: Sequence[StudentProof], *, revision: bool, uses: int
     else:
         helped, hurt = (sum(one.verdict == side for one in proofs) for side in ("helps", "hurts"))
         better, worse = ("better for", "worse for") if revision else ("helps", "hurts")
-        sentence = f"{better} {helped} of {len(proofs)} students, {worse} {hurt or 'none'}; "
+        sentence = f"{better} {helped} of {len(proofs)} models, {worse} {hurt or 'none'}; "
         sentence += "; ".join(f"{one.student}: {one.sentence}" for one in proofs)
     if uses > 1:
         sentence += f" (stricter threshold: {ordinal(uses)} look at these cases)"
     for one in proofs:
         sentence += _worsened_cases(one, named=len(proofs) > 1, revision=revision)
     if unguarded:
-        sentence += "; it ended before it was known whether single cases became worse"
+        sentence += "; it stopped before each case was checked for harm"
     return sentence
 
 
@@ -187,7 +187,7 @@ def _as_proven(evaluation: Evaluation, proofs: Sequence[StudentProof]) -> Evalua
 
 
 def old_version_stays(
-    reason: str = "no revision did better on the learn cases, so no held-out case was used",
+    reason: str = "no revision did better on the practice cases, so no held-out case was used",
 ) -> Proof:
     """Where no revision did better on learn cases, or none was made: no held-out case is used."""
     return _without(reason, revision=True)

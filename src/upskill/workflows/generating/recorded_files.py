@@ -98,7 +98,7 @@ class RecordedFiles:
     def _read_draft(self, draft: str) -> SkillText:
         path = self._folder.path / draft
         if path.resolve() != self._folder.path.resolve() / PurePosixPath(draft):
-            raise EngineError("it leads out of the run folder")
+            raise EngineError("it is outside the run folder")
         return skill_text(path, storage.read_skill(path))
 
     def diff(self, before: str | None, after: str) -> TextDiff | None:

@@ -102,7 +102,7 @@ def refine(
     )
     first = loop.attempt(start, cut=not exists)
     if loop.cut_short is None and not first.passed:
-        return loop.end("nothing could be measured on the learn cases")
+        return loop.end("nothing could be measured on the practice cases")
     if loop.cut_short is None and proposed is not None and loop.is_new(proposed):
         loop.attempt(proposed, revises=1)
     if not exists and loop.wants_presentations:
@@ -118,7 +118,7 @@ def refine(
         return _search(loop, by_teacher, revisions=revisions, seed=seed)
     while loop.revisions < revisions:
         if loop.is_done:
-            return loop.end("every learn case passes")
+            return loop.end("every practice case passes")
         best = loop.best
         rewrite = best.reached(profile) < REWRITE_BELOW
         try:
@@ -126,12 +126,12 @@ def refine(
         except TeacherUnusable as unusable:
             return loop.end(unusable.message)
         if not loop.is_new(revision.draft):
-            return loop.end("the teacher had nothing new to propose")
+            return loop.end("the teacher proposed nothing new")
         loop.attempt(revision.draft, edits=revision.edits, revises=best.number, presentation=best.presentation)
         if (why := loop.cut_short) is not None:
             return loop.end(why)
     done = loop.is_done
-    return loop.end("every learn case passes" if done else f"{counted(revisions, 'revision')} made")
+    return loop.end("every practice case passes" if done else f"{counted(revisions, 'revision')} made")
 
 
 def _asks(material: Material | None) -> bool:

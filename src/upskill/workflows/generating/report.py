@@ -62,7 +62,7 @@ def _held_out(run: Path, reader: StoryReader, *, enough: float) -> Report | None
     if not (stage / RUN_FILE).is_file():
         return None
     if stage.resolve() != run.resolve() / HELD_OUT:
-        reader.left_out(f"{HELD_OUT} leads out of the run folder and was not read")
+        reader.left_out(f"{HELD_OUT} is outside the run folder and was not read")
         return None
     try:
         return read_report(stage, enough=enough)

@@ -89,7 +89,7 @@ def _resumed(record: TeachingRecord, typed: TypedGenerate, demands: Demands) -> 
         order = order_from(record.order)
     except ValidationError as error:
         raise EngineError(
-            f"{demands.run}: its order cannot be read: {first_problem(error)}", hint="start a new run instead"
+            f"{demands.run}: its recorded options cannot be read: {first_problem(error)}", hint="start a new run"
         ) from None
     settings = demands.settings(recorded_settings(record.settings), urls=("base_url", "teacher_base_url"))
     demands.sandbox(order.sandbox)
@@ -114,11 +114,11 @@ def _improved(order: GenerateOrder, folder: TeachingFolder, demands: Demands) ->
     recorded = next((source for source in order.sources if skill is not None or folder.previous is not None), None)
     if skill is None:
         if order.target is not None and order.target.in_place:
-            why = "the skill that it improves is not there any more"
+            why = "the skill that it improves no longer exists"
             demands.missing.append(Word(why, "sources", "--from", recorded or str(order.target.folder)))
         return None
     if not is_inside(demands.run, skill) or not _is_known(skill, folder):
-        why = f"it improves {skill}, which lies elsewhere or is not what the run began with"
+        why = f"it improves {skill}, which is outside this folder or has changed since the run started"
         demands.missing.append(Word(why, "sources", "--from", str(skill)))
     return skill
 
@@ -152,7 +152,7 @@ def _target(
         return Target(parent=output.resolve())
     if output.name != recorded.folder.name:
         raise UsageError(
-            f"{typed.output}: the run makes the skill {recorded.folder.name}, which is named like its folder",
+            f"{typed.output}: the run writes the skill {recorded.folder.name}, and a skill has the name of its folder",
             hint=f"name a folder {recorded.folder.name} with --output",
         )
     return Target(folder=output.resolve(), parent=output.resolve().parent)

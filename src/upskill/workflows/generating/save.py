@@ -55,9 +55,9 @@ def _require_ours(folder: Path, meta: SkillMeta, copy: Path) -> None:
     except UpskillError:
         pass
     if not ours:
-        what = "was changed since this run saved it" if same_run else "has come into being meanwhile"
+        what = "was changed since this run saved it" if same_run else "was created during this run"
         raise UsageError(
-            f"{shown_path(folder)}: {what}, and is not overwritten",
+            f"{shown_path(folder)}: {what} and was not overwritten",
             hint=f"the skill is in {shown_path(copy)}; copy it from there",
         )
 
@@ -88,12 +88,12 @@ def save_revision(
         cases = cases if there is None else there.cases
     elif found not in (_digests(own_cases), _digests(cases)):
         raise UsageError(
-            f"{shown_path(folder)}: its cases were changed while it was being improved, and are not overwritten",
+            f"{shown_path(folder)}: its cases changed during this run and were not overwritten",
             hint=f"the better version is in {shown_path(copy)}; copy it from there",
         )
     if not _is_one_of(folder, (previous, copy)):
         raise UsageError(
-            f"{shown_path(folder)}: was changed while it was being improved, and is not overwritten",
+            f"{shown_path(folder)}: changed during this run and was not overwritten",
             hint=f"the better version is in {shown_path(copy)}; compare them",
         )
     skill = write_draft(folder.parent, draft, replace=True)

@@ -202,7 +202,7 @@ class GenerateStages:
         draft, old = self._inputs.named(draft), self._inputs.old
         path = shown_path(self._folder.keep_draft(draft))
         if old is None or content_of(draft) != content_of(old):
-            self.best_draft = f"the best draft so far is {path} (learn cases: {learn})"
+            self.best_draft = f"the best draft so far is {path} (practice cases: {learn})"
 
     def _try_programs(self) -> RunProgram | None:
         """Runs programs of a draft in a sandbox; `None` where there is none, and they are not tried."""
@@ -255,7 +255,9 @@ class GenerateStages:
         if refined.note is not None:
             self._notes.append(refined.note)
         if len(refined.attempts) > 1:
-            self._progress.note(f"attempt {best.number} is the best on learn cases ({best.share}): {refined.stopped}")
+            self._progress.note(
+                f"attempt {best.number} is the best on practice cases ({best.share}): {refined.stopped}"
+            )
         self._ended("refined")
         return refined
 
@@ -310,7 +312,7 @@ class GenerateStages:
         except EngineError as error:
             if self._inputs.target.in_place:
                 raise
-            self._notes.append(f"the use of its held-out cases could not be noted: {error.message}")
+            self._notes.append(f"this look at its held-out cases could not be recorded: {error.message}")
         return tuple(use.helped for use in earlier if not set(held_out).isdisjoint(use.cases))
 
     def _save(

@@ -110,7 +110,7 @@ class StoryReader:
             case "saved":
                 found, note = self._files.text(self._saved_draft()), None
             case "stays":
-                found, note = self._files.text(self._files.previous), "The old version, which stays."
+                found, note = self._files.text(self._files.previous), "The old version, which was kept."
             case "nothing":
                 found, note = self._files.text(self._best_draft()), "The best draft so far. It was not saved."
         return None if found is None else replace(found, note=note)
@@ -144,11 +144,11 @@ class StoryReader:
         dangers = sum(one.severity == "danger" for one in record.findings)
         if dangers:
             found = count(dangers, "dangerous finding")
-            return f"Nothing was saved: the draft has {found}, which nobody accepted."
+            return f"Nothing was saved: the draft has {found} that {'was' if dangers == 1 else 'were'} not accepted."
         if record.results is not None and record.end is None:
-            return "What this run decided cannot be read."
+            return "The decision of this run cannot be read."
         if record.end is None:
-            return f"Nothing was saved yet: the run is still going on or was killed, after the stage “{record.stage}”."
+            return f"Nothing was saved yet: the run is still working or was killed after the stage “{record.stage}”."
         reason = record.end.reason.removeprefix("nothing was saved: ").rstrip(".")
         yet = " yet" if record.status == "interrupted" else ""
         return f"Nothing was saved{yet}: {reason}."
@@ -285,7 +285,7 @@ class StoryReader:
         test = _Spent() if evaluation is None else _spent_of(evaluation.bought)
         for part, one in (
             ("Teacher", teacher),
-            ("Models on learn cases", _rest(students, test)),
+            ("Models on practice cases", _rest(students, test)),
             ("Models in the held-out test", test),
         ):
             if one.calls:
@@ -311,7 +311,7 @@ def _items(gathered: GatheredMaterial, previous: SkillText | None) -> Iterator[M
     if (digest := material.digest) is not None:
         left_out = f", {len(digest.left_out)} did not fit" if digest.left_out else ""
         size = f"~{digest.tokens:,} tokens, {count(len(digest.kept), 'finding')}{left_out}"
-        yield MaterialItem(kind="recorded work", name=_recordings(gathered, previous), size=size)
+        yield MaterialItem(kind="recorded session", name=_recordings(gathered, previous), size=size)
     for document in material.documents:
         yield MaterialItem(kind="document", name=document.name, size=f"{len(document.text):,} characters")
     if material.examples:
@@ -325,7 +325,7 @@ def _recordings(gathered: GatheredMaterial, previous: SkillText | None) -> str:
     """The sources that are neither documents nor the skill. A repository may be listed here beside its files."""
     others = {one.name for one in gathered.material.documents} | ({previous.name} if previous is not None else set())
     names = [name for source in gathered.sources if (name := PurePosixPath(source).name) not in others]
-    return ", ".join(names) or "a recording"
+    return ", ".join(names) or "a session"
 
 
 def check_words(saw: str) -> str:

@@ -80,7 +80,7 @@ def build_profile(
     profile = with_cases(profile, cases, count)
     if (room := skill_room(profile, count)) is not None and room < LEAST_SKILL_TOKENS:
         raise ProviderError(
-            f"{endpoint.name}: a window of {window:,} tokens leaves no room for a skill: "
+            f"{endpoint.name}: a context window of {window:,} tokens leaves no room for a skill: "
             f"{settings.max_output_tokens:,} are for the answer and {profile.case_tokens or 0:,} for a case",
             hint="serve the model with a larger context, or set a lower --max-output-tokens",
         )
@@ -99,7 +99,7 @@ def require_room_for_old(old: Draft | None, profile: StudentProfile, count: Coun
         has = f"{'' if profile.exact else '~'}{tokens:,}"
         raise WindowExceeded(
             f"{old.name} does not fit {', '.join(profile.names)}: it has {has} tokens, the window is "
-            f"{profile.window:,}, so nothing better can be compared with it",
+            f"{profile.window:,}, so no new version can be compared with it",
             hint="shorten the skill, or serve the model with a larger context",
         )
 
@@ -137,10 +137,10 @@ def profile_lines(profile: StudentProfile, settings: ResolvedSettings) -> tuple[
     if profile.window is None:
         return ()
     origin = settings.origins["max_output_tokens"]
-    chosen = f", an eighth of {origin}" if origin == "the student's window" else ""
+    chosen = ", an eighth of the window" if origin == "the student's window" else ""
     counted = "by its own tokenizer" if profile.exact else "estimated"
     return (
-        f"  window {profile.window:,} tokens; answers are cut at {profile.output_tokens:,}{chosen}; the skill may have "
+        f"  window: {profile.window:,} tokens; answers: at most {profile.output_tokens:,}{chosen}; skill: at most "
         f"{profile.skill_tokens:,} ({counted})",
     )
 

@@ -50,8 +50,8 @@ def teacher_for(
         )
     if settings.teacher_base_url is not None:
         raise UsageError(
-            f"{without_secrets(settings.teacher_base_url)}: which model is asked there?",
-            hint="name it with --model, any name will do",
+            f"{without_secrets(settings.teacher_base_url)}: no model was named for this server",
+            hint="name one with --model; any name works",
         )
     try:
         return strongest(settings, environment)
@@ -88,8 +88,8 @@ def strongest(settings: Settings, environment: Mapping[str, str]) -> Endpoint:
         if ready and (endpoint.package is None or is_installed(endpoint.package)):
             return endpoint
     raise ProviderError(
-        f"there is no teacher: no key is set ({', '.join(wanted)})",
-        hint="set one of them, or name a local model: --model NAME --base-url http://localhost:8080/v1",
+        f"there is no teacher: none of these keys is set: {', '.join(wanted)}",
+        hint="set one of them, or use a local model: --model NAME --base-url http://localhost:8080/v1",
     )
 
 

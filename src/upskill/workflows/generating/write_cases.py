@@ -26,7 +26,7 @@ from upskill.storage.journal import answer_cache
 from upskill.storage.runs import now
 from upskill.storage.skill_meta import write_cases_into_meta
 from upskill.teaching.answers import TeacherUnusable
-from upskill.teaching.case_split import CaseCounts
+from upskill.teaching.case_split import CaseCounts, read_counts
 from upskill.teaching.case_writing import WrittenCases, write_cases
 from upskill.teaching.fact_plan import FactPlan
 from upskill.teaching.fact_questions import plan_calls
@@ -149,7 +149,7 @@ class SkillCases:
     def dropped_notes(self) -> tuple[str, ...]:
         """What was dropped, whether that left too few, and what is odd about their families, in a line each."""
         got, wanted = len(self.cases), self.plan.order.counts.total
-        too_few = (f"{got} of {wanted} cases could be had",) if got < wanted else ()
+        too_few = (f"got {got} of {wanted} cases",) if got < wanted else ()
         return (*(f"dropped: {line}" for line in self.dropped), *too_few, *family_notes(self.cases))
 
 
@@ -171,7 +171,7 @@ def plan_cases(
     if not order.replace:
         _refuse_to_replace(order, folder, skill)
     if not os.access(target.parent, os.W_OK):
-        raise UsageError(f"{target}: cannot be written there", hint="name a case file in another folder with -o FILE")
+        raise UsageError(f"{target}: cannot be written", hint="name a case file in another folder with -o FILE")
     writer = case_writer_for(settings, needs_key=needs_key)
     if writer.is_handoff:
         handoff_folder(writer, run=None)  # raises where none was named
@@ -207,13 +207,13 @@ def plan_cases(
 def _refuse_to_replace(order: CasesOrder, folder: Path, skill: Skill) -> None:
     if order.output is not None:
         if order.output.exists():
-            raise UsageError(f"{order.output}: exists already", hint="name another file, or add --replace")
+            raise UsageError(f"{order.output}: already exists", hint="name another file, or add --replace")
         return
     found = find_cases(folder, None, judge=True)
     if found is not None:
         raise UsageError(
-            f"{skill.name}: there are {len(found.cases)} cases already, in {found.path}",
-            hint="write others into a file with -o FILE, or let these go with --replace",
+            f"{skill.name}: already has {len(found.cases)} cases, in {found.path}",
+            hint="write new cases to a file with -o FILE, or replace these with --replace",
         )
 
 
@@ -230,8 +230,8 @@ def cases_for_skill(
     `client` is that of the evaluation they are written for: one cap holds for both.
     """
     plan = plan_cases(order, settings.values, announce=progress.note)
-    why = " (the strongest for which there is a key)" if plan.chosen else ""
-    progress.note(f"{order.counts.total} cases are written by {plan.writer.name}{why}; {plan.estimate.words}")
+    why = " (the strongest with a key)" if plan.chosen else ""
+    progress.note(f"{plan.writer.name}{why} writes {order.counts.total} cases; {plan.estimate.words}")
     if (plan.estimate.price_at_most or 0.0) > ASK_ABOVE_DOLLARS and not confirm(plan.estimate):
         raise UsageError("nothing was run, nothing was spent")
     client = client or client_for(settings.values)
@@ -240,7 +240,7 @@ def cases_for_skill(
     cached = answer_cache(_purpose(plan), age_limit=_cache_age(plan, settings.values))
     with cached as cache, asking_in(asked_in):
         if bought := len(cache.journal.all()):
-            progress.note(f"{counted(bought, 'answer')} of a run that did not end will not be bought again")
+            progress.note(f"{counted(bought, 'answer')} of an interrupted run will be used again")
         teacher = Teacher(client, plan.writer, window=plan.served.window, handoff=handoff)
         ask = ask_function(teacher, cache.journal, redactor_from(os.environ))
         try:
@@ -284,7 +284,7 @@ def _cache_age(plan: WritingPlan, settings: Settings) -> timedelta | None:
 def _unanswered(error: NoAnswer, plan: WritingPlan, cap: Cap | None) -> ProviderError | EngineError:
     if error.fault == "budget":
         dollars = cap is not None and cap.kind == "dollars"
-        how = ", for example --max-cost 10" if dollars else "; `upskill settings` says where it is set"
+        how = ", for example --max-cost 10" if dollars else "; `upskill settings` shows where it is set"
         return ProviderError(f"no case was saved: {error}", hint=f"raise the cap{how}")
     if error.fault == "crash":
         return EngineError(f"no case was saved: {error}")
@@ -326,15 +326,15 @@ def write_missing_cases(
     except (ProviderError, UsageError) as error:
         name = storage.read_skill(order.skill).name
         raise UsageError(
-            f"{name}: there are no test cases to put to a student, and nobody to write them: {error.message}",
+            f"{name}: there are no cases, and no teacher to write them: {error.message}",
             hint="name a case file with -t FILE, or a teacher that writes cases with --test-gen-model MODEL",
         ) from None
-    for line in untyped_lines("students are", students):
+    for line in untyped_lines("models are", students):
         progress.note(line)
     for student in students:
         probe(student)
     # Negative cases do not count in an evaluation, so none are bought for one.
-    counts = replace(CaseCounts(), negative=0)
+    counts = replace(read_counts(settings.values.cases), negative=0)
     found = cases_for_skill(
         CasesOrder(skill=order.skill, counts=counts, sandbox=order.sandbox),
         settings=settings,
@@ -344,4 +344,4 @@ def write_missing_cases(
     )
     for note in (*found.dropped_notes, *found.plan.notes):
         progress.note(f"note: {note}")
-    progress.note(f"{len(found.cases)} cases saved to {found.plan.target}; they are used again from now on")
+    progress.note(f"{len(found.cases)} cases saved to {found.plan.target}; later evaluations use them")

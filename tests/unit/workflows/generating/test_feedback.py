@@ -64,7 +64,7 @@ def test_the_teacher_is_shown_task_answer_and_note_of_a_case_without_a_use(here:
     assert (one.subject, one.passed, one.opinion, one.note) == ("the skill", True, "unclear", "Name the part")
     assert found.applied(cases_of(skill)) == cases_of(skill)
     assert found.order.sources == (str(skill.resolve()),)
-    assert found.line == f"Improves: ./skills/moor, with 1 comment on {RUN}"
+    assert found.line == f"Improving: ./skills/moor, from 1 comment on {RUN}"
     assert found.notes == ()
 
 
@@ -74,7 +74,7 @@ def test_a_comment_on_a_held_out_case_goes_nowhere_and_the_way_to_use_it_is_said
     assert [one.case_id for one in found.comments] == ["mast"]
     (note,) = found.notes
     flags = "--retire cable --retire davit"
-    assert note == f"2 comments are on held-out cases and were not used; to use them retire those cases: {flags}"
+    assert note == f"2 comments are on held-out cases and were not used; to use them, retire those cases: {flags}"
 
 
 def test_comments_on_held_out_cases_alone_are_refused_with_what_to_type(here: Path) -> None:
@@ -82,20 +82,22 @@ def test_comments_on_held_out_cases_alone_are_refused_with_what_to_type(here: Pa
     file = write_feedback(run, comment("cable"))
     refused = _refused(GenerateOrder(sources=(str(run),), feedback=str(file)))
     assert "none of these comments can be used" in refused.message
-    assert "to use it retire that case: --retire cable" in refused.problems[0]
+    assert "to use it, retire that case: --retire cable" in refused.problems[0]
 
 
 def test_a_retired_case_is_learned_from_with_its_family_and_the_skill_remembers(here: Path) -> None:
     skill = make_skill(here, uses=HELD_OUT, families={"cable": "rope", "davit": "rope"})
     found = _applied(make_run(here, skill), comment("cable", note="Longer"), retire=["cable"])
     assert [one.case_id for one in found.comments] == ["cable"]
-    assert "retired, and never held out again: cable, davit" in found.notes
+    assert "retired, now practice cases and never held out again: cable, davit" in found.notes
     found.record_retired()
     uses = {case.id: case.use for case in cases_of(skill)}
     assert (uses["cable"], uses["davit"], uses["anchor"], uses["mast"]) == ("learn", "learn", "held-out", None)
 
 
-@pytest.mark.parametrize(("name", "says"), [("mats", "no comment is on that case"), ("jetty", "a negative case")])
+@pytest.mark.parametrize(
+    ("name", "says"), [("mats", "there is no comment on that case"), ("jetty", "an unrelated case")]
+)
 def test_only_a_held_out_case_that_was_commented_on_can_be_retired(here: Path, name: str, says: str) -> None:
     run = make_run(here, make_skill(here, uses={**HELD_OUT, "jetty": "negative"}))
     file = write_feedback(run, comment("mast"), comment("jetty"))
@@ -119,7 +121,7 @@ def test_where_the_person_and_the_checks_disagree_the_check_is_named(here: Path)
     assert [one.doubts_checks for one in found.comments] == [True, True]
     right, wrong = found.notes
     assert right.startswith("anchor: its checks failed an answer that you call right; add that answer to the case as")
-    assert "as `reference` and correct its checks, then `upskill cases check ./skills/moor`" in right
+    assert "as `reference`, correct the checks, then run `upskill cases check ./skills/moor`" in right
     assert wrong.startswith("mast: its checks passed an answer that you call wrong")
     assert "as `wrong`" in wrong
 
@@ -130,7 +132,7 @@ def test_a_case_whose_prompt_has_changed_is_not_used_and_is_named(here: Path) ->
     _edit_cases(skill, mast={"input": "Which mast?"})
     found = _applied(run, comment("mast"), comment("keel"))
     assert [one.case_id for one in found.comments] == ["keel"]
-    assert found.notes == ("these cases have changed since, or are in another file (-t FILE): mast",)
+    assert found.notes == ("comments not used, since these cases changed or are in another file (-t FILE): mast",)
 
 
 def test_a_case_whose_checks_were_corrected_is_used_without_what_the_old_checks_said(here: Path) -> None:
@@ -158,11 +160,13 @@ def test_comments_on_another_run_another_skill_or_other_answers_are_refused(here
 
     assert "these are comments on the run other-run" in said(comment("mast"), run="other-run")
     assert "another version of the skill" in said(comment("mast"), skill={"name": "moor", "digest": "e" * 64})
-    assert "comment 1: there is no case `sail`" in said(comment("sail"))
-    assert "comment 2: the case `keel` was another one" in said(comment("mast"), comment("keel", case_digest="f" * 64))
-    assert "there is no model `gpt`" in said({**comment("mast"), "model": "gpt"})
-    assert f"there is no answer of {MODEL} to `mast` (with_skill, repeat 2)" in said({**comment("mast"), "repeat": 2})
-    assert "there is no answer" in said(comment("mast", line=1))
+    assert "comment 1: this run has no case `sail`" in said(comment("sail"))
+    assert "comment 2: the case `keel` was different" in said(comment("mast"), comment("keel", case_digest="f" * 64))
+    assert "this run has no model `gpt`" in said({**comment("mast"), "model": "gpt"})
+    assert f"this run has no answer of {MODEL} to `mast` (with_skill, repeat 2)" in said(
+        {**comment("mast"), "repeat": 2}
+    )
+    assert "this run has no answer" in said(comment("mast", line=1))
 
 
 def test_feedback_needs_exactly_one_run_and_retire_needs_feedback(here: Path) -> None:
@@ -181,7 +185,7 @@ def test_a_record_that_names_a_skill_elsewhere_is_not_followed_until_it_is_typed
     shutil.move(skill, elsewhere)
     file = write_feedback(run, comment("mast"))
     refused = _refused(GenerateOrder(sources=(str(run),), feedback=str(file)))
-    assert "lies outside the working folder" in refused.message
+    assert "is outside the working folder" in refused.message
     assert f"--from {run} --from SKILL --feedback" in str(refused.hint)
     found = _applied(run, comment("mast"), others=(str(elsewhere),))
     assert found.order.sources == (str(elsewhere.resolve()),)

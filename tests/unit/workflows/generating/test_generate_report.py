@@ -81,7 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TeachingFolder:
         draft=new.relative_to(folder.path).as_posix(),
         edits=("replace in SKILL.md",),
     )
-    folder.write_attempts(RefiningRecord(attempts=(first, second), stopped="every learn case passes"))
+    folder.write_attempts(RefiningRecord(attempts=(first, second), stopped="every practice case passes"))
     cases = (_case("c1", "learn", "Port?"), _case("c2", "learn", "Log?"), _case("h1", "held-out", HELD_OUT_PROMPT))
     folder.write_cases(cases)
     gathered = GatheredMaterial(
@@ -115,7 +115,7 @@ def test_the_story_is_read_from_the_folder(folder: TeachingFolder) -> None:
     assert story.cases is not None
     assert (story.cases.learn, story.cases.held_out, story.cases.dropped) == (2, 1, RECORD.dropped)
     assert [one.share for one in story.attempts] == ["1/2", "2/2"]
-    assert story.stopped == "every learn case passes"
+    assert story.stopped == "every practice case passes"
     assert story.notes == ("a note",), "what was dropped stands beside the cases"
     assert story.spent == (Spent(part="Teacher", calls=3, tokens=900, cost=0.5),)
     assert story.problems == ()
@@ -136,7 +136,7 @@ def test_the_page_of_an_old_version_that_stays_shows_its_text_and_no_held_out_ca
     page = read_generate_report(folder.path).page()
     assert DECISION in page
     assert "Old." in page
-    assert "The old version, which stays." in page
+    assert "The old version, which was kept." in page
     assert HELD_OUT_PROMPT not in page
     assert str(folder.path.parent.parent) not in page, "no path of this machine"
 
@@ -171,13 +171,13 @@ DANGER = Finding(rule="r", severity="danger", file="SKILL.md", line=1, excerpt="
         ),
         (
             {"status": "failed", "findings": (DANGER,), "end": _end("quarn: not saved")},
-            "Nothing was saved: the draft has 1 dangerous finding, which nobody accepted.",
+            "Nothing was saved: the draft has 1 dangerous finding that was not accepted.",
             "--accept-findings",
         ),
         ({"status": "interrupted", "end": _end("interrupted")}, "Nothing was saved yet: interrupted.", "--resume"),
         (
             {"status": "running", "stage": "cases"},
-            "Nothing was saved yet: the run is still going on or was killed, after the stage “cases”.",
+            "Nothing was saved yet: the run is still working or was killed after the stage “cases”.",
             "--resume",
         ),
     ],
@@ -204,7 +204,7 @@ def test_a_damaged_file_is_named_and_left_out(folder: TeachingFolder, name: str,
 
 def test_damaged_results_are_not_taken_for_a_decision(folder: TeachingFolder) -> None:
     report = _made_anew(folder, results={"decision": 7, "notes": "x"})
-    assert report.story.decision == "What this run decided cannot be read."
+    assert report.story.decision == "The decision of this run cannot be read."
     assert report.story.problems
 
 
@@ -240,8 +240,7 @@ def test_links_in_the_place_of_files_are_not_followed(folder: TeachingFolder) ->
     (folder.path / "trials").mkdir()
     (folder.path / "trials" / "held-out").symlink_to(stage)
     assert (
-        "trials/held-out leads out of the run folder and was not read"
-        in read_generate_report(folder.path).story.problems
+        "trials/held-out is outside the run folder and was not read" in read_generate_report(folder.path).story.problems
     )
 
 

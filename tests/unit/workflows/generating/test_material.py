@@ -81,7 +81,7 @@ def test_of_a_large_repository_the_prose_still_comes_first_and_the_rest_is_count
     assert not any("more than 40" in note for note in gathered.notes)
     (repository / "one-more.py").write_text("x")
     gathered = gather("use it", sources=[str(repository)], folder=tmp_path, environment={})
-    assert any("holds more than 40 files; only the first 40 were seen" in note for note in gathered.notes)
+    assert any("has more than 40 files; only the first 40 were considered" in note for note in gathered.notes)
 
 
 def test_a_folder_of_recordings_is_no_repository(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_cases_that_lie_in_a_repository_are_not_shown_to_a_teacher(tmp_path: Pat
 
 def test_a_file_of_cases_is_not_learned_from_as_well(tmp_path: Path) -> None:
     cases = _repository_with_cases(tmp_path / "repository") / "own.json"
-    with pytest.raises(UsageError, match="cannot be learned from as well"):
+    with pytest.raises(UsageError, match="the teacher must not see it"):
         gather("x", sources=[str(cases)], folder=tmp_path, unseen=[tmp_path / "repository" / "." / "own.json"])
 
 

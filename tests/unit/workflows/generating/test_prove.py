@@ -159,7 +159,7 @@ def test_use_that_hurts_these_cases_does_not_speak_of_others() -> None:
     assert student.sentence.startswith(
         "the new version is worse on these 16 held-out cases: −21 points (95% CI −29 to −9"
     )
-    assert student.sentence.endswith("not shown for other cases like these")
+    assert student.sentence.endswith("not shown for new cases of this kind")
 
 
 def test_every_student_has_a_verdict_of_its_own() -> None:
@@ -173,7 +173,7 @@ def test_every_student_has_a_verdict_of_its_own() -> None:
     )
     assert proof.proven
     assert [one.verdict for one in proof.students] == ["helps", "undecided"]
-    assert proof.sentence.startswith("helps 1 of 2 students, hurts none; small: helps: +")
+    assert proof.sentence.startswith("helps 1 of 2 models, hurts none; small: helps: +")
     assert "; large: not proven: " in proof.sentence
 
 
@@ -184,7 +184,7 @@ def test_skill_that_hurts_one_student_is_not_taken() -> None:
     measure = measuring(rate, students=("small", "large"))
     proof = prove(NEW, held_out=HELD_OUT, measure=measure, against=OLD, students=2)
     assert not proof.proven
-    assert proof.sentence.startswith("the old version stays: better for 1 of 2 students, worse for 1; ")
+    assert proof.sentence.startswith("the old version stays: better for 1 of 2 models, worse for 1; ")
     assert proof.students[0].level == 0.025 / 2
 
 
@@ -195,7 +195,7 @@ def test_few_cases_speak_of_themselves() -> None:
     assert proof.sentence.startswith(
         "the old version is replaced: the new version is better on these 4 held-out cases: "
     )
-    assert proof.sentence.endswith("too few to speak of others")
+    assert proof.sentence.endswith("too few to conclude about new cases")
     later = prove(NEW, held_out=four, measure=measuring(rates(new=1.0, old=0.0)), against=OLD, earlier=(False,))
     assert later.proven
 
@@ -238,7 +238,7 @@ def test_revision_is_not_taken_where_the_money_ended_before_the_guard_did(stage:
     proof = prove(NEW, held_out=HELD_OUT, negative=NEGATIVE, measure=capped(stage, simulated), against=OLD)
     assert not proof.proven
     assert not proof.guarded
-    assert "it ended before it was known whether single cases became worse" in proof.sentence
+    assert "it stopped before each case was checked for harm" in proof.sentence
 
 
 def test_suspects_get_fresh_pairs_that_nobody_has_seen() -> None:

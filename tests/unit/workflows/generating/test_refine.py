@@ -70,14 +70,14 @@ def test_worse_revision_never_replaces_a_better_one_and_a_tie_goes_to_the_earlie
 
 def test_ends_when_nothing_fails() -> None:
     refined = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"))
-    assert (refined.stopped, len(refined.attempts)) == ("every learn case passes", 1)
+    assert (refined.stopped, len(refined.attempts)) == ("every practice case passes", 1)
     refined = refine(DRAFT, cases=LEARN, measure=measure(3, 10, 10), ask=Teacher(to_level(1), to_level(2)))
-    assert (refined.stopped, refined.best.number) == ("every learn case passes", 2)
+    assert (refined.stopped, refined.best.number) == ("every practice case passes", 2)
 
 
 def test_ends_when_the_teacher_repeats_itself() -> None:
     refined = refine(DRAFT, cases=LEARN, measure=measure(5, 5, 5, 5), ask=Teacher(to_level(1)))
-    assert (refined.stopped, len(refined.attempts)) == ("the teacher had nothing new to propose", 2)
+    assert (refined.stopped, len(refined.attempts)) == ("the teacher proposed nothing new", 2)
     none = json.dumps({"cause": "fine as it is", "edits": []})
     assert len(refine(DRAFT, cases=LEARN, measure=measure(5), ask=Teacher(none)).attempts) == 1
 
@@ -180,7 +180,7 @@ def test_nothing_is_asked_where_nothing_could_be_measured_or_the_cap_is_reached(
         return replace(found, trials=gone)
 
     refined = refine(DRAFT, cases=LEARN, measure=errors, ask=Teacher("never asked"))
-    assert refined.stopped == "nothing could be measured on the learn cases"
+    assert refined.stopped == "nothing could be measured on the practice cases"
 
     capped = measure(4)
 
@@ -335,16 +335,16 @@ def test_search_ends_where_the_teacher_has_nothing_new(reply: str) -> None:
     teacher = Teacher(reply if reply != to_level(0) else to_level(1))
     refined = refine(DRAFT, cases=LEARN, measure=measure(2, 2), ask=teacher, effort="high")
     assert refined.best.number == 1
-    assert "the teacher had nothing new to propose" in refined.stopped
+    assert "the teacher proposed nothing new" in refined.stopped
     assert len(teacher.asked) <= 12
 
 
 def test_search_ends_when_everything_passes() -> None:
     refined = refine(DRAFT, cases=LEARN, measure=measure(2, 10), ask=Teacher(to_level(1)), effort="high")
     assert refined.best.passes == 10
-    assert refined.stopped == "every learn case passes, after 1 proposal"
+    assert refined.stopped == "every practice case passes, after 1 proposal"
     alone = refine(DRAFT, cases=LEARN, measure=measure(10), ask=Teacher("never asked"), effort="high")
-    assert alone.stopped == "every learn case passes"
+    assert alone.stopped == "every practice case passes"
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])

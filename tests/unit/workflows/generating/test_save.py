@@ -67,7 +67,7 @@ def test_a_run_that_goes_on_saves_over_what_it_saved_itself(run: Run) -> None:
 def test_a_run_that_goes_on_does_not_save_over_what_somebody_changed_since(run: Run) -> None:
     save_new(run.skill, OLD, META, [FIRST], copy=run.kept[0])
     mine = run.edit()
-    with pytest.raises(UsageError, match="was changed since this run saved it, and is not overwritten"):
+    with pytest.raises(UsageError, match="was changed since this run saved it and was not overwritten"):
         save_new(run.skill, NEW, META, [FIRST], copy=run.kept[1])
     assert (run.skill / "SKILL.md").read_bytes() == mine
 
@@ -75,7 +75,7 @@ def test_a_run_that_goes_on_does_not_save_over_what_somebody_changed_since(run: 
 def test_a_skill_of_somebody_else_is_not_saved_over(run: Run) -> None:
     other = replace(META, provenance=replace(META.provenance, run="run-2")) if META.provenance else META
     save_new(run.skill, replace(NEW, body="# Other\n"), other, [FIRST], copy=run.kept[1])
-    with pytest.raises(UsageError, match="has come into being meanwhile"):
+    with pytest.raises(UsageError, match="was created during this run"):
         save_new(run.skill, NEW, META, [FIRST], copy=run.kept[1])
 
 
@@ -91,7 +91,7 @@ def test_a_better_version_brings_its_cases(run: Run) -> None:
 def test_cases_that_were_changed_while_a_skill_was_improved_stay(run: Run) -> None:
     write_draft(run.skills, OLD)
     write_meta(run.skill, META, [FIRST, case("mine")])
-    with pytest.raises(UsageError, match="its cases were changed while it was being improved"):
+    with pytest.raises(UsageError, match="its cases changed during this run"):
         run.improve(own_cases=(FIRST,), cases=(FIRST, SECOND))
     assert run.cases() == ["first", "mine"]
     assert "Old." in (run.skill / "SKILL.md").read_text(), "all of it or nothing"

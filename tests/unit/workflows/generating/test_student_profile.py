@@ -50,7 +50,7 @@ def test_the_budget_is_what_the_window_leaves() -> None:
     assert profile.skill_tokens == skill_room(profile, counter_for(students))
     assert 500 < profile.skill_tokens < 1_024 - 128 - 204
     assert profile_lines(profile, settings) == (
-        "  window 1,024 tokens; answers are cut at 128, an eighth of the student's window; the skill may have "
+        "  window: 1,024 tokens; answers: at most 128, an eighth of the window; skill: at most "
         f"{profile.skill_tokens} (estimated)",
     )
     assert "at most 1,024 tokens" in student_told(profile)
@@ -89,6 +89,6 @@ def test_an_estimate_for_a_known_window_is_rather_too_high() -> None:
 
 def test_a_window_without_room_is_refused_with_what_to_do() -> None:
     students = served(64_000, 256)
-    with pytest.raises(ProviderError, match="s1: a window of 256 tokens leaves no room for a skill") as refused:
+    with pytest.raises(ProviderError, match="s1: a context window of 256 tokens leaves no room for a skill") as refused:
         build_profile(students, capped(64_000, 256).values, harness="auto", count=counter_for(students))
     assert "--max-output-tokens" in str(refused.value.hint)

@@ -34,7 +34,7 @@ def test_a_blank_key_is_none_and_without_any_the_way_out_is_named() -> None:
 
 
 def test_a_server_without_a_model_is_asked_about() -> None:
-    with pytest.raises(UsageError, match="which model"):
+    with pytest.raises(UsageError, match="no model was named"):
         teacher_for(Settings(teacher_base_url=ONE), environment={"ANTHROPIC_API_KEY": "made-up"})
 
 
