@@ -106,7 +106,7 @@ def test_a_block_for_a_readme_is_printed_and_the_pictures_beside_it(place: Path)
     done = _type(place, "report", "--markdown", "--plots", "plots")
     assert done.returncode == 0, done.stderr
     assert "The skill helps student" in done.stdout
-    assert "![Lift over the baseline](<plots/lift.svg>)" in done.stdout
+    assert "![Lift against no skill](<plots/lift.svg>)" in done.stdout
     for name in ("lift", "cost", "tokens", "path", "cases"):
         assert (place / "plots" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         light, dark = ((place / "plots" / f"{name}{end}.svg").read_text() for end in ("", "-dark"))
@@ -136,7 +136,7 @@ def test_two_runs_are_laid_side_by_side(place: Path, run: Path, tmp_path: Path) 
     done = _type(place, "report", str(run.relative_to(place)), "--against", str(other), "-o", "both.html")
     assert (done.returncode, done.stdout) == (0, "both.html\n"), done.stderr
     page = (place / "both.html").read_text(encoding="utf-8")
-    assert "What differs: the skill&#39;s text; the same: the cases, the models, the harness." in page
+    assert "Different: the skill&#39;s text. The same: the cases, the models, the harness." in page
     assert "Better in B 0, worse in B 0, same" in page
     assert "--compare previous:OLD_VERSION" in page
 
@@ -214,7 +214,7 @@ def test_a_run_that_was_killed_has_a_report_of_what_was_measured(place: Path, ru
     done = _type(place, "report", str(killed))
     assert done.returncode == 0, done.stderr
     page = (killed / "report.html").read_text(encoding="utf-8")
-    assert "cut short" in page
+    assert "This run did not finish" in page
     assert "cases have changed since or are gone" in page, "the case file is not where it was, seen from there"
 
 
